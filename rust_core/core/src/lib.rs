@@ -1,0 +1,9 @@
+//! Carrel's index core: everything between a folder of files and a ranked list of chunks, with no Python in it.
+//!
+//! A [`walk`] finds the files that count, [`read`] decodes them, [`cut`] parses them into chunks, [`diff`] tells which
+//! chunks are new, [`embed`] turns those into vectors, [`segment`] stores a batch as one immutable file and
+//! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer.
+
+pub mod cancel;
+pub mod error;
+pub mod types;

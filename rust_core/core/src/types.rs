@@ -1,0 +1,147 @@
+//! The values that the modules of the core hand to each other.
+
+/// What a chunk is. The discriminants are stored on disk: append, never renumber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ChunkKind {
+    /// A function outside any class (arrow functions and function expressions bound at top level too).
+    Function = 0,
+    /// A function inside a class, trait, interface, impl, object or module-like type.
+    Method = 1,
+    /// A whole type definition short enough to be one chunk.
+    Class = 2,
+    /// Signature and fields of a longer type; its methods are chunks of their own. Symbol: `Name (header)`.
+    ClassHeader = 3,
+    /// Any other top-level code: constants, statements, imports, macros, schema objects.
+    Declaration = 4,
+    /// A Markdown or HTML section, or a table of a configuration file.
+    Section = 5,
+    /// A block of prose. Symbol: `TEXT_BLOCK` (spec C1).
+    Text = 6,
+    /// A notebook cell.
+    Cell = 7,
+    /// A window of lines of a file that has no grammar (spec B3, A1).
+    Lines = 8,
+}
+
+/// A half-open byte range of the decoded text with the 1-based inclusive lines that it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// First byte in the decoded (UTF-8) text.
+    pub start_byte: u32,
+    /// One past the last byte.
+    pub end_byte: u32,
+    /// First line, 1-based.
+    pub start_line: u32,
+    /// Last line, 1-based, inclusive.
+    pub end_line: u32,
+}
+
+/// One piece of a file: the unit that is embedded, ranked and shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// `xxh3_128` over path, symbol, text and the occurrence number among equals: the same function keeps its id when it moves
+    /// within its file, and two equal ones never share an id. Equal ids mean equal embedding input.
+    pub id: u128,
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: ChunkKind,
+    /// `Class.method`, `function`, `Class (header)`, a heading path such as `Install > Linux`, `TEXT_BLOCK`, or empty.
+    pub symbol: String,
+    /// Enclosing types or headings, outermost first, joined by `.`; empty at top level.
+    pub container: String,
+    /// Declaration without the body, one line, at most 200 characters; empty where there is none.
+    pub signature: String,
+    /// Names that this chunk defines, as written (`authenticateUser`), without their container.
+    pub definitions: Vec<String>,
+}
+
+/// What cutting one file gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CutFile {
+    /// Chunks in the order of the text. Spans don't overlap, except for the configured overlap of line chunks.
+    pub chunks: Vec<Chunk>,
+    /// What the file imports, as written (`os.path`, `./util`, `java.util.List`), without duplicates, in order.
+    pub imports: Vec<String>,
+    /// 1-based inclusive line ranges that are in no chunk because they are blank or too small to be worth one (spec B3: trivial).
+    pub trivial: Vec<(u32, u32)>,
+    /// Why a coarser way of cutting was used (`"syntax tree deeper than …"`, `"parsing took longer than …"`); `None` normally.
+    pub fallback: Option<String>,
+}
+
+/// Why a path is not in the index. `code` is what the protocol shows; the texts are for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum SkipReason {
+    /// A `.gitignore`, `.ignore`, `.carrelignore` or `.git/info/exclude` rule, or an `exclude` setting.
+    Ignored = 0,
+    /// Inside a folder that is left out by default (`node_modules`, `target`, …).
+    ExcludedFolder = 1,
+    /// Larger than the size limit (500 KB by default).
+    TooLarge = 2,
+    /// NUL bytes or undecodable bytes.
+    Binary = 3,
+    /// Minified or generated in one line: no person reads it.
+    Minified = 4,
+    /// No known extension or file name.
+    UnknownType = 5,
+    /// Looks like it holds keys or passwords (`.env`, `id_rsa`, `*.pem`, …): never read.
+    Secret = 6,
+    /// A symbolic link that leaves the workspace or forms a loop.
+    LinkOutside = 7,
+    /// Not inside the workspace at all.
+    Outside = 8,
+    /// The system refused to read it.
+    Unreadable = 9,
+    /// Nothing in it.
+    Empty = 10,
+    /// Gone while it was being read.
+    Gone = 11,
+}
+
+impl SkipReason {
+    /// A stable word for the protocol and for logs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored",
+            Self::ExcludedFolder => "excluded folder",
+            Self::TooLarge => "too large",
+            Self::Binary => "binary",
+            Self::Minified => "minified",
+            Self::UnknownType => "unknown type",
+            Self::Secret => "secret",
+            Self::LinkOutside => "link outside the workspace",
+            Self::Outside => "outside the workspace",
+            Self::Unreadable => "unreadable",
+            Self::Empty => "empty",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// A path that was left out, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Relative to the workspace root, `/`-separated.
+    pub path: String,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// What an embedder may read of a chunk. Fields are apart so that a model can weigh them.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbedInput<'a> {
+    /// Relative path, `/`-separated.
+    pub path: &'a str,
+    /// The chunk's kind.
+    pub kind: ChunkKind,
+    /// The chunk's symbol.
+    pub symbol: &'a str,
+    /// The chunk's container.
+    pub container: &'a str,
+    /// The chunk's signature.
+    pub signature: &'a str,
+    /// The chunk's text.
+    pub body: &'a str,
+}
