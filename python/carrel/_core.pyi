@@ -1,0 +1,288 @@
+"""The Rust core. Only `carrel.core.native` imports this module; everything is frozen, thread-safe and releases the GIL.
+
+Paths of files are relative to the workspace root, `/`-separated. Lines are 1-based and inclusive. Vectors cross as the
+bytes of little-endian float32, `dim` values a text, L2-normalised. Every call that takes a `CancelToken` raises
+`Cancelled` within a few milliseconds of `cancel()`. Errors are those of `carrel.core.errors`: `Cancelled`, `InvalidInput`,
+`StoreError` (disk full, read-only, damaged), `NewerFormat`, `NotWriter`.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, final
+
+__version__: str
+FORMAT_VERSION: int
+
+@final
+class CancelToken:
+    def __new__(cls) -> CancelToken: ...
+    def cancel(self) -> None: ...
+    @property
+    def cancelled(self) -> bool: ...
+
+@final
+class WalkOptions:
+    def __new__(
+        cls,
+        *,
+        max_file_bytes: int = 500_000,
+        exclude: Sequence[str] = (),
+        excluded_folders: Sequence[str] | None = None,
+    ) -> WalkOptions: ...
+
+@final
+class CutOptions:
+    def __new__(
+        cls,
+        *,
+        min_chars: int = 50,
+        max_chars: int = 8_000,
+        class_lines: int = 30,
+        text_chars: int = 2_000,
+        line_chunk: tuple[int, int] = (60, 5),
+        always_lines: tuple[int, int] | None = None,
+    ) -> CutOptions: ...
+
+@final
+class Embedder:
+    """An embedding model that runs inside the core."""
+
+    @staticmethod
+    def hashed() -> Embedder: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def floor(self) -> float: ...
+    def embed_query(self, text: str) -> bytes: ...
+
+@final
+class Plan:
+    """The difference between the workspace and the index, as found by `Store.scan` or `Store.check`."""
+
+    @property
+    def added(self) -> int: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def removed(self) -> int: ...
+    @property
+    def unchanged(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def pending(self) -> int:
+        """Files that `cut` has not taken yet."""
+    @property
+    def is_empty(self) -> bool: ...
+
+@final
+class Batch:
+    """Files that were read and cut, with the chunks that need a vector."""
+
+    @property
+    def files(self) -> int: ...
+    @property
+    def added_chunks(self) -> int: ...
+    @property
+    def kept_chunks(self) -> int: ...
+    def embed(self, embedder: Embedder, cancel: CancelToken) -> None: ...
+    def texts(self) -> list[str]:
+        """What a remote model embeds for each added chunk: the descriptor of spec C1, then the body."""
+    def set_vectors(self, vectors: bytes) -> None: ...
+    def fail(self, paths: Sequence[str], reason: str) -> None:
+        """Leave these files as they were; the next run tries them again (spec B1)."""
+    def paths(self) -> list[str]: ...
+
+@final
+class Commit:
+    @property
+    def added(self) -> int: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def removed(self) -> int: ...
+    @property
+    def unchanged(self) -> int:
+        """Touched but with the same content."""
+    @property
+    def skipped(self) -> int:
+        """Found unusable only on reading (binary, minified …)."""
+    @property
+    def failed(self) -> int: ...
+    @property
+    def chunks(self) -> int:
+        """Chunks that were embedded by this commit."""
+    @property
+    def generation(self) -> int: ...
+
+@final
+class Filter:
+    def __new__(
+        cls,
+        *,
+        path_globs: Sequence[str] = (),
+        exclude_globs: Sequence[str] = (),
+        languages: Sequence[str] = (),
+        symbol: str | None = None,
+        sources: Sequence[str] = (),
+        updated_after: int | None = None,
+    ) -> Filter: ...
+
+@final
+class Candidate:
+    """A chunk with the score that one search gave it; `doc` is only valid for the snapshot that gave it."""
+
+    @property
+    def doc(self) -> int: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def matched(self) -> list[str]: ...
+
+@final
+class ChunkInfo:
+    @property
+    def doc(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def source(self) -> Literal["code", "docs"]: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def container(self) -> str: ...
+    @property
+    def signature(self) -> str: ...
+    @property
+    def definitions(self) -> list[str]: ...
+    @property
+    def imports(self) -> list[str]: ...
+    @property
+    def start_line(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
+    def content_hash(self) -> str: ...
+    @property
+    def updated_at(self) -> int: ...
+    @property
+    def overlay(self) -> bool:
+        """From an unsaved buffer."""
+
+@final
+class FreshChunk:
+    """A chunk whose text was checked against the buffer or the disk at this moment."""
+
+    @property
+    def info(self) -> ChunkInfo: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def start_character(self) -> int: ...
+    @property
+    def end_character(self) -> int: ...
+    @property
+    def moved(self) -> bool: ...
+
+@final
+class Snapshot:
+    """An immutable view of one generation plus the unsaved buffers. Never waits for a writer."""
+
+    @property
+    def generation(self) -> int: ...
+    @property
+    def files(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    def languages(self) -> dict[str, int]: ...
+    def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
+    def lexical(self, query: str, k: int, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
+    def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
+    def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
+    def file_chunks(self, path: str) -> list[ChunkInfo]: ...
+    def paths(self) -> list[str]: ...
+    def vector(self, doc: int) -> bytes: ...
+    def fresh(self, docs: Sequence[int], cancel: CancelToken) -> list[FreshChunk | str]:
+        """The chunks as they stand now, in order; a string says why one can't be given (changed beyond recognition, deleted, ignored)."""
+
+@final
+class Store:
+    """The index of one workspace on disk. One process writes (`role`), others follow."""
+
+    @staticmethod
+    def open(
+        directory: str,
+        root: str,
+        *,
+        embedder_id: str,
+        dim: int,
+        walk: WalkOptions,
+        cut: CutOptions,
+        in_memory: bool = False,
+    ) -> Store:
+        """Open or create the index in `directory` for the workspace `root`.
+
+        An older format or another embedder starts an empty index beside the old vectors' place; damaged segments are dropped and
+        their files indexed again. Raises `NewerFormat`, `StoreError`.
+        """
+    @property
+    def role(self) -> Literal["writer", "follower"]: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def bytes_on_disk(self) -> int: ...
+    @property
+    def directory(self) -> str: ...
+    @property
+    def problems(self) -> list[str]:
+        """What was mended or could not be used at opening, in words for a person."""
+    def try_lead(self) -> bool:
+        """Become the writer if nobody is; true when this process is the writer now."""
+    def follow(self) -> bool:
+        """Load a newer generation that another process committed; true when there was one. Costs a stat when there is none."""
+    def scan(self, cancel: CancelToken) -> Plan: ...
+    def check(self, paths: Sequence[str], cancel: CancelToken) -> Plan:
+        """Like `scan` for these files (or folders) only: saved, changed outside the editor, deleted, renamed."""
+    def force(self, cancel: CancelToken) -> Plan:
+        """Everything again, whatever the hashes say."""
+    def cut(self, plan: Plan, cancel: CancelToken, max_bytes: int = 8_000_000) -> Batch | None:
+        """The next files of the plan, read, hashed and cut in parallel; None when the plan is done (removals come with the last batch)."""
+    def commit(self, batch: Batch, cancel: CancelToken) -> Commit:
+        """One transaction; after it the batch's files answer searches, after a crash either all or none of it is there."""
+    def compact(self, cancel: CancelToken) -> bool:
+        """Merge small segments when worth it and delete files that no process needs; true when something was merged."""
+    def cut_buffer(self, path: str, text: str, cancel: CancelToken) -> Batch:
+        """An unsaved buffer, to be embedded and given to `commit_buffer`."""
+    def commit_buffer(self, batch: Batch) -> None: ...
+    def close_buffer(self, path: str) -> None: ...
+    def snapshot(self) -> Snapshot: ...
+    def gate(self, path: str) -> str | None:
+        """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""
+    def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
+        """(path, reason) of the last scan."""
+    def get_meta(self, key: str) -> str | None: ...
+    def set_meta(self, key: str, value: str) -> None: ...
+    def index_state(self) -> list[tuple[str, int, list[str]]]:
+        """(path, mtime in ms, chunk ids) of every file: spec C5."""
+    def clear(self) -> None:
+        """Delete every file of the index; the store is empty and usable afterwards."""
+    def close(self) -> None:
+        """Release the lock and the files. A second call does nothing; any other call afterwards raises."""
+
+def cut_text(path: str, text: str, options: CutOptions) -> list[ChunkInfo]:
+    """Cut one text without a store, for the library and for tests."""
+
+def count_tokens(text: str, encoding: Literal["cl100k_base", "o200k_base"]) -> int: ...
+def trim_tokens(text: str, max_tokens: int, encoding: Literal["cl100k_base", "o200k_base"]) -> str:
+    """The longest prefix of whole characters with at most `max_tokens` tokens."""
+
+def detect_language(path: str) -> str | None: ...
+def languages() -> list[str]: ...
+def hash_bytes(data: bytes) -> str: ...

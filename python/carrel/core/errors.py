@@ -1,0 +1,53 @@
+"""The one error tree; frontends map kinds, nobody matches on message texts.
+
+CarrelError
+├── Cancelled         the caller's token was cancelled
+├── InvalidInput      a parameter that can't be used; `field` names it
+├── NotReady          no index yet, or the deadline came first
+├── StoreError        disk or database; the message names the file and the remedy
+│   ├── NewerFormat   written by a newer Carrel
+│   └── NotWriter     another process is the writer
+└── ProviderError     a model or remote service; `retryable` says whether waiting helps
+"""
+
+from __future__ import annotations
+
+
+class CarrelError(Exception):
+    """Base of every error that Carrel raises on purpose. The message is for a person: cause, then remedy."""
+
+
+class Cancelled(CarrelError):
+    """The caller's token was cancelled."""
+
+
+class InvalidInput(CarrelError):
+    """A parameter that can't be used."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+
+
+class NotReady(CarrelError):
+    """There is no index to answer from yet."""
+
+
+class StoreError(CarrelError):
+    """The index on disk can't be read or written."""
+
+
+class NewerFormat(StoreError):
+    """The index was written by a newer Carrel."""
+
+
+class NotWriter(StoreError):
+    """Another process is the writer of this index."""
+
+
+class ProviderError(CarrelError):
+    """A model or remote service failed."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable

@@ -1,0 +1,127 @@
+"""The values that layers hand to each other. Plain data: no I/O, no wire format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+SourceName = Literal["code", "docs"]
+Format = Literal["xml", "source", "tool"]
+Trigger = Literal["chat", "explicit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines, 1-based and inclusive; characters are 0-based UTF-16 offsets in the first and after the last line, as editors count."""
+
+    start_line: int
+    end_line: int
+    start_character: int = 0
+    end_character: int = 0
+
+    def overlaps(self, other: Span) -> bool:
+        return self.start_line <= other.end_line and other.start_line <= self.end_line
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece of a file, with its text as it stood when it was checked."""
+
+    id: str
+    path: str
+    language: str
+    source: SourceName
+    kind: str
+    symbol: str
+    container: str
+    signature: str
+    definitions: tuple[str, ...]
+    imports: tuple[str, ...]
+    span: Span
+    text: str
+    content_hash: str
+    updated_at: int  # Unix seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """How each stage saw a hit; None where a stage did not."""
+
+    dense: float | None = None  # cosine, -1..1
+    dense_rank: int | None = None  # 1-based
+    lexical: float | None = None  # BM25F, unbounded
+    lexical_rank: int | None = None
+    fused: float = 0.0  # sum of 1 / (60 + rank), then boosts
+    rerank: float | None = None
+    matched: tuple[str, ...] = ()
+    boosts: tuple[tuple[str, float], ...] = ()  # (rule, factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that answers a query. `score` is relevance from 0 to 1, comparable across queries (protocol.md)."""
+
+    chunk: Chunk
+    score: float
+    signals: Signals
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    sources: tuple[SourceName, ...] = ()
+    path_globs: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    symbol: str | None = None
+    min_score: float | None = None
+    max_age_days: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for. `limit` counts hits after merging."""
+
+    text: str
+    limit: int = 10
+    filters: Filters = field(default_factory=Filters)
+    active_path: str | None = None
+    open_paths: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """At most `amount` tokens of `tokenizer`, or characters. Everything counts: text, tags, separators."""
+
+    amount: int = 4_000
+    unit: Literal["tokens", "chars"] = "chars"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    path: str
+    start_line: int
+    end_line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """A run of lines of one file as it stands in the pack; `elided` says that the body was replaced by an ellipsis."""
+
+    hit: Hit
+    text: str
+    elided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    id: str
+    text: str
+    format: Format
+    tokens: int
+    budget: Budget
+    tokenizer: str
+    items: tuple[ContextItem, ...]
+    dropped: tuple[Dropped, ...]
+    query: str

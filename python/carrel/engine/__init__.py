@@ -1,0 +1,1 @@
+"""Use cases over plain data; knows only `core`."""

@@ -1,0 +1,1 @@
+"""Models and remote services behind the ports of `core`."""

@@ -1,0 +1,1 @@
+"""State: workspaces, jobs, settings, wiring. No wire types."""

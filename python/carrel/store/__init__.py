@@ -1,0 +1,1 @@
+"""Disk and databases behind the ports of `core`."""
