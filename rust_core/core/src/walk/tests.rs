@@ -160,7 +160,7 @@ fn links_are_never_followed() {
     agree(&root, &walk);
     let gate = Gate::new(&root, &WalkOptions::default());
     assert_eq!(gate.check("out/c.py"), Err(SkipReason::LinkOutside));
-    assert_eq!(gate.check("sub/loop/a.py").is_ok(), false);
+    assert!(gate.check("sub/loop/a.py").is_err());
     assert_eq!(gate.check("again/b.py"), Err(SkipReason::Link));
     assert_eq!(gate.check("dead.py"), Err(SkipReason::Gone));
 }
