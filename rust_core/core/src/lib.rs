@@ -6,4 +6,9 @@
 
 pub mod cancel;
 pub mod error;
+pub mod hash;
+pub mod language;
+pub mod lines;
+pub mod read;
 pub mod types;
+pub mod walk;
