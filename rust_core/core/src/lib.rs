@@ -11,7 +11,7 @@ pub mod hash;
 pub mod language;
 pub mod lexical;
 pub mod segment;
-mod simd;
+pub mod simd;
 pub mod types;
 pub mod vectors;
 pub mod words;

@@ -202,11 +202,11 @@ proptest! {
     fn damage_is_noticed(files in files_strategy(), at in any::<prop::sample::Index>(), bit in 0..8) {
         let mut bytes = build(&files);
         let at = at.index(bytes.len());
-        bytes[at] ^= 1 << bit;
-        prop_assert!(matches!(Segment::from_bytes(bytes.clone()), Err(Error::Damaged { .. })));
-        bytes[at] ^= 1 << bit;
+        bytes[at] ^= 1_u8 << bit;
+        assert!(matches!(Segment::from_bytes(bytes.clone()), Err(Error::Damaged { .. })));
+        bytes[at] ^= 1_u8 << bit;
         bytes.truncate(at);
-        prop_assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
+        assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
     }
 
     #[test]
