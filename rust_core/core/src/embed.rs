@@ -133,3 +133,6 @@ fn normalise(out: &mut [f32]) {
         out.iter_mut().for_each(|v| *v /= length);
     }
 }
+
+#[cfg(test)]
+mod tests;

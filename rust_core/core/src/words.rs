@@ -111,9 +111,9 @@ impl Splitter {
             }
             let next = chars.peek().map_or(Class::Other, |&n| class_of(n));
             let boundary = match (before, class) {
-                (Class::Lower | Class::Digit, Class::Upper) | (Class::Lower | Class::Upper, Class::Digit) | (Class::Digit, Class::Lower) => {
-                    true
-                }
+                (Class::Lower | Class::Digit, Class::Upper)
+                | (Class::Lower | Class::Upper, Class::Digit)
+                | (Class::Digit, Class::Lower) => true,
                 (Class::Upper, Class::Upper) => next == Class::Lower,
                 _ => false,
             };

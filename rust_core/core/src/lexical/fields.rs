@@ -10,6 +10,9 @@ pub struct Frequencies(u8);
 const BODY_LEVELS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 128];
 
 impl Frequencies {
+    /// The commonest of all.
+    pub const ONCE_IN_BODY: Self = Self(1 << 4);
+
     /// From counts; name and path saturate at 3, the body is rounded down to a level.
     pub fn new(name: u32, path: u32, body: u32) -> Self {
         let level = BODY_LEVELS.partition_point(|&l| l as u32 <= body) as u8 - 1;

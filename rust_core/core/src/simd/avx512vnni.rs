@@ -4,7 +4,8 @@
 //! 128 times the sum of the query is taken off at the end, so the result is exact.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_xor_si512,
+    __m512i, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_setzero_si512,
+    _mm512_xor_si512,
 };
 
 use super::scalar;

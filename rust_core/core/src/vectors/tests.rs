@@ -41,7 +41,8 @@ fn segment_of(path: &str, vectors: &[Vec<f32>]) -> Segment {
             definitions: Vec::new(),
         };
         let path = format!("{path}{i:05}");
-        let file = FileEntry { path: &path, language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
+        let file =
+            FileEntry { path: &path, language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
         builder.add_file(&file, &[chunk], "", &[VectorRow { values: &values, scale }]);
     }
     Segment::from_bytes(builder.finish()).unwrap()
