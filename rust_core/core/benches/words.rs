@@ -30,7 +30,7 @@ fn words(c: &mut Criterion) {
         });
     });
     group.bench_function("draft", |b| {
-        b.iter(|| files.iter().map(|(path, text)| corpus::draft(path, text, 256).chunk_count()).sum::<u32>())
+        b.iter(|| files.iter().map(|(path, text)| corpus::draft(path, text, 256).chunk_count()).sum::<u32>());
     });
     group.finish();
 

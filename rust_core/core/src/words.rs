@@ -223,7 +223,7 @@ fn error_code_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     while bytes.get(at) == Some(&b'-') {
         let digits = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
         let next = at + 1 + digits;
-        if digits < 2 || digits > 20 || bytes.get(next).copied().is_some_and(is_word_byte) {
+        if !(2..=20).contains(&digits) || bytes.get(next).copied().is_some_and(is_word_byte) {
             break;
         }
         at = next;

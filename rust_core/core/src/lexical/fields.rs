@@ -10,9 +10,6 @@ pub struct Frequencies(u8);
 const BODY_LEVELS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 128];
 
 impl Frequencies {
-    /// The commonest of all.
-    pub const ONCE_IN_BODY: Self = Self(1 << 4);
-
     /// From counts; name and path saturate at 3, the body is rounded down to a level.
     pub fn new(name: u32, path: u32, body: u32) -> Self {
         let level = BODY_LEVELS.partition_point(|&l| l as u32 <= body) as u8 - 1;
@@ -40,7 +37,7 @@ pub fn length_code(length: u32) -> u8 {
     if length < 16 {
         return length as u8;
     }
-    let exponent = 31 - length.leading_zeros();
+    let exponent = length.ilog2();
     let step = length >> (exponent - 4) & 15;
     ((exponent - 3) * 16 + step).min(255) as u8
 }

@@ -14,6 +14,7 @@ pub(crate) mod terms;
 
 pub use definitions::definitions;
 pub use query::{FieldWeights, LexicalHit, LexicalHits, bm25f};
+pub(crate) use terms::stem;
 
 #[cfg(test)]
 mod tests;

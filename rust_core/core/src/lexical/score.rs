@@ -14,8 +14,6 @@ const B: [f32; 3] = [0.3, 0.2, 0.75];
 pub struct Scorer {
     /// For each field, weight over length correction by length code.
     factors: [[f32; 256]; 3],
-    /// The weight of one occurrence in the body by length code: by far the commonest posting.
-    once: [f32; 256],
 }
 
 impl Scorer {
@@ -28,17 +26,13 @@ impl Scorer {
             let average = (sum as f32 / chunks.max(1) as f32).max(1.0);
             std::array::from_fn(|code| weights[field] / (1.0 - B[field] + B[field] * code_length(code as u8) as f32 / average))
         });
-        let once = factors[2].map(saturate);
-        Self { factors, once }
+        Self { factors }
     }
 
     /// The weight in `chunk`, whose field lengths are in `lengths`.
     #[inline]
     pub fn weight(&self, lengths: &[[u8; 3]], chunk: u32, frequencies: Frequencies) -> f32 {
         let Some(&[name, path, body]) = lengths.get(chunk as usize) else { return 0.0 };
-        if frequencies == Frequencies::ONCE_IN_BODY {
-            return self.once[body as usize];
-        }
         let counts = frequencies.counts();
         saturate(
             counts[0] as f32 * self.factors[0][name as usize]

@@ -62,6 +62,7 @@ unsafe fn dots_avx2(query: &[i8], rows: &[i8], out: &mut [i32]) {
 }
 
 /// Sixteen bytes as 16-bit numbers.
+#[allow(clippy::cast_ptr_alignment, reason = "an unaligned load")]
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn widen(at: *const i8) -> __m256i {

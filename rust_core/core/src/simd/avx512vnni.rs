@@ -58,6 +58,7 @@ unsafe fn dots_vnni(query: &[i8], rows: &[i8], out: &mut [i32]) {
 }
 
 #[inline]
+#[allow(clippy::cast_ptr_alignment, reason = "an unaligned load")]
 #[target_feature(enable = "avx512f")]
 unsafe fn load(at: *const i8) -> __m512i {
     // SAFETY: the caller has 64 readable bytes at `at`; the load needs no alignment.
