@@ -65,13 +65,28 @@ pub fn bm25f(views: &[View<'_>], query: &str, k: usize, weights: &FieldWeights, 
         let lists: Vec<RatedList<'_>> = terms.iter().filter_map(|term| Some((term.idf, term.lists[i]?))).collect();
         score_view(view, i as u32, &lists, &scorer, k, &mut best);
     }
-    let hits = best.into_sorted().into_iter().map(|scored| LexicalHit { scored, matched: matched(&terms, scored) }).collect();
+    let hits = with_matched(best.into_sorted(), &terms);
     Ok(LexicalHits { hits, terms: terms.into_iter().map(|t| t.text).collect() })
 }
 
-fn matched(terms: &[Term<'_>], scored: Scored) -> Vec<u16> {
-    let holds = |term: &Term<'_>| term.lists[scored.view as usize].is_some_and(|list| list.seeker().get(scored.chunk).is_some());
-    terms.iter().enumerate().filter(|(_, term)| holds(term)).map(|(i, _)| i as u16).collect()
+/// Say which terms each hit holds. Hits are asked about in the order of the lists, so that a list is walked once.
+fn with_matched(found: Vec<Scored>, terms: &[Term<'_>]) -> Vec<LexicalHit> {
+    let mut hits: Vec<LexicalHit> = found.into_iter().map(|scored| LexicalHit { scored, matched: Vec::new() }).collect();
+    let mut order: Vec<usize> = (0..hits.len()).collect();
+    order.sort_unstable_by_key(|&i| (hits[i].scored.view, hits[i].scored.chunk));
+    for of_view in order.chunk_by(|&a, &b| hits[a].scored.view == hits[b].scored.view).map(<[usize]>::to_vec).collect::<Vec<_>>()
+    {
+        let view = hits[of_view[0]].scored.view as usize;
+        for (term, list) in terms.iter().enumerate().filter_map(|(i, t)| Some((i, t.lists[view]?))) {
+            let mut seeker = list.seeker();
+            for &i in &of_view {
+                if seeker.get(hits[i].scored.chunk).is_some() {
+                    hits[i].matched.push(term as u16);
+                }
+            }
+        }
+    }
+    hits
 }
 
 fn terms_of<'a>(views: &[View<'a>], query: &str) -> Vec<Term<'a>> {
