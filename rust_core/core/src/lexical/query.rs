@@ -1,0 +1,112 @@
+//! BM25F: BM25 in which a term's frequencies in all fields are weighed, corrected for length and added before they saturate.
+
+use super::postings::PostingList;
+use super::score::Scorer;
+use super::search::{RatedList, score_view};
+use super::terms::term_hash;
+use crate::cancel::CancelToken;
+use crate::error::Result;
+use crate::segment::{Scored, TopK, View};
+use crate::words::split_words;
+
+/// A question of more distinct terms keeps the rarest: the rest would add time and hardly any score.
+const MOST_TERMS: usize = 64;
+
+/// What an occurrence in each field is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FieldWeights {
+    /// Symbol, definitions, signature.
+    pub name: f32,
+    /// Folders and file name.
+    pub path: f32,
+    /// The text.
+    pub body: f32,
+}
+
+impl Default for FieldWeights {
+    fn default() -> Self {
+        Self { name: 3.0, path: 1.5, body: 1.0 }
+    }
+}
+
+/// A chunk that BM25F found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LexicalHit {
+    /// The chunk and its score.
+    pub scored: Scored,
+    /// Which terms it holds: indexes into [`LexicalHits::terms`], ascending.
+    pub matched: Vec<u16>,
+}
+
+/// What BM25F found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LexicalHits {
+    /// Best first.
+    pub hits: Vec<LexicalHit>,
+    /// The question's distinct terms, lower-case, rarest first.
+    pub terms: Vec<String>,
+}
+
+/// A term of the question with its lists, one a view.
+struct Term<'a> {
+    text: String,
+    idf: f32,
+    lists: Vec<Option<PostingList<'a>>>,
+}
+
+/// The `k` best chunks for `query`. Rarity is measured over all chunks of the views' segments, deleted ones too (as Lucene does:
+/// it changes slowly, and counting the live ones would cost a scan).
+pub fn bm25f(views: &[View<'_>], query: &str, k: usize, weights: &FieldWeights, cancel: &CancelToken) -> Result<LexicalHits> {
+    let terms = terms_of(views, query);
+    let scorer = Scorer::new(views, weights);
+    let mut best = TopK::new(views, k, f32::MIN_POSITIVE);
+    for (i, view) in views.iter().enumerate() {
+        cancel.check()?;
+        let lists: Vec<RatedList<'_>> = terms.iter().filter_map(|term| Some((term.idf, term.lists[i]?))).collect();
+        score_view(view, i as u32, &lists, &scorer, k, &mut best);
+    }
+    let hits = with_matched(best.into_sorted(), &terms);
+    Ok(LexicalHits { hits, terms: terms.into_iter().map(|t| t.text).collect() })
+}
+
+/// Say which terms each hit holds. Hits are asked about in the order of the lists, so that a list is walked once.
+fn with_matched(found: Vec<Scored>, terms: &[Term<'_>]) -> Vec<LexicalHit> {
+    let mut hits: Vec<LexicalHit> = found.into_iter().map(|scored| LexicalHit { scored, matched: Vec::new() }).collect();
+    let mut order: Vec<usize> = (0..hits.len()).collect();
+    order.sort_unstable_by_key(|&i| (hits[i].scored.view, hits[i].scored.chunk));
+    for of_view in order.chunk_by(|&a, &b| hits[a].scored.view == hits[b].scored.view).map(<[usize]>::to_vec).collect::<Vec<_>>()
+    {
+        let view = hits[of_view[0]].scored.view as usize;
+        for (term, list) in terms.iter().enumerate().filter_map(|(i, t)| Some((i, t.lists[view]?))) {
+            let mut seeker = list.seeker();
+            for &i in &of_view {
+                if seeker.get(hits[i].scored.chunk).is_some() {
+                    hits[i].matched.push(term as u16);
+                }
+            }
+        }
+    }
+    hits
+}
+
+fn terms_of<'a>(views: &[View<'a>], query: &str) -> Vec<Term<'a>> {
+    let mut texts: Vec<String> = Vec::new();
+    split_words(query, &mut |word, _| {
+        if !texts.iter().any(|t| t == word) {
+            texts.push(word.to_owned());
+        }
+    });
+    let chunks: f32 = views.iter().map(|v| v.segment.chunk_count() as f32).sum();
+    let mut terms: Vec<Term<'a>> = texts
+        .into_iter()
+        .map(|text| {
+            let hash = term_hash(&text);
+            let lists: Vec<_> = views.iter().map(|v| v.segment.dictionary().find(hash)).collect();
+            let count: f32 = lists.iter().flatten().map(|l| l.count as f32).sum();
+            Term { text, idf: (1.0 + (chunks - count + 0.5).max(0.5) / (count + 0.5)).ln(), lists }
+        })
+        .collect();
+    terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));
+    terms.truncate(MOST_TERMS);
+    terms
+}
