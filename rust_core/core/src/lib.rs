@@ -14,6 +14,7 @@ pub mod lines;
 pub mod read;
 pub mod segment;
 pub mod simd;
+pub mod tokens;
 pub mod types;
 pub mod vectors;
 pub mod walk;
