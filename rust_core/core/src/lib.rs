@@ -5,12 +5,15 @@
 //! `store` records it in `SQLite`; a `snapshot` searches all live segments without ever waiting for a writer.
 
 pub mod cancel;
+pub mod cut;
+pub mod diff;
 pub mod embed;
 pub mod error;
 pub mod hash;
 pub mod language;
 pub mod lexical;
 pub mod lines;
+pub mod parse;
 pub mod read;
 pub mod segment;
 pub mod simd;
