@@ -139,13 +139,13 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut look = |node: Node<'_>| {
         for field in ["name", "declarator", "left", "pattern"] {
-            if let Some(named) = node.child_by_field_name(field) {
-                if let Some(name) = Name::parse(&text[innermost_declarator(named).byte_range()]) {
-                    if !found.contains(&name.own) {
-                        found.push(name.own);
-                    }
-                    return;
+            if let Some(named) = node.child_by_field_name(field)
+                && let Some(name) = Name::parse(&text[innermost_declarator(named).byte_range()])
+            {
+                if !found.contains(&name.own) {
+                    found.push(name.own);
                 }
+                return;
             }
         }
     };

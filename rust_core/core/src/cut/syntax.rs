@@ -258,9 +258,8 @@ impl<'tree> Walk<'_, 'tree> {
             match self.compiled.role(inner) {
                 Role::Function => return self.function(step, inner),
                 Role::Type => return self.type_of(step, inner, inner),
-                Role::Scope => return self.take(Step { node: inner, ..step }),
                 Role::Binding => return self.binding(step, inner),
-                Role::Wrapper => return self.take(Step { node: inner, ..step }),
+                Role::Scope | Role::Wrapper => return self.take(Step { node: inner, ..step }),
                 Role::FunctionValue => {
                     return self.named_function(step, inner, &Name { own: "default".into(), owner: String::new() });
                 }
@@ -311,7 +310,7 @@ impl<'tree> Walk<'_, 'tree> {
                         Role::TypeValue if self.holds_functions(child) => return Some((node, child)),
                         // Only the value side is searched, and never through calls or blocks.
                         Role::Plain | Role::Binding if !child.kind().contains("call") && !child.kind().contains("block") => {
-                            below.push(child)
+                            below.push(child);
                         }
                         _ => {}
                     }
@@ -349,7 +348,7 @@ impl<'tree> Walk<'_, 'tree> {
             },
             Some(Role::Type) => match names::of_call(step.node, self.text) {
                 Some(own) => {
-                    self.named_type(step, step.node, step.node, self.body_of(step.node), &Name { own, owner: String::new() })
+                    self.named_type(step, step.node, step.node, self.body_of(step.node), &Name { own, owner: String::new() });
                 }
                 None => self.plain(step),
             },
@@ -432,14 +431,16 @@ impl<'tree> Walk<'_, 'tree> {
     }
 }
 
+/// Words between `CREATE` and the kind of object, or the kind and its name.
+const PASSED: &[&str] =
+    &["or", "replace", "temporary", "temp", "unique", "materialized", "if", "not", "exists", "global", "local", "only"];
+
 /// `CREATE TABLE IF NOT EXISTS app.users (` -> `app.users`.
 fn sql_name(statement: &str) -> String {
     let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
     if !words.next().is_some_and(|word| word.eq_ignore_ascii_case("create") || word.eq_ignore_ascii_case("alter")) {
         return String::new();
     }
-    const PASSED: &[&str] =
-        &["or", "replace", "temporary", "temp", "unique", "materialized", "if", "not", "exists", "global", "local", "only"];
     let mut words = words.filter(|word| !PASSED.iter().any(|passed| word.eq_ignore_ascii_case(passed)));
     let kind = words.next().unwrap_or_default();
     let name = words.next().unwrap_or_default();

@@ -35,10 +35,11 @@ fn check(language: Language, text: &str, expected: &str) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // a table
 fn every_language_has_its_functions_types_and_members() {
     check(
         Language::PYTHON,
-        r##"import os
+        "import os
 from a import b
 
 X = 1
@@ -57,7 +58,7 @@ class A(B):
 
     async def h(self):
         return 2
-"##,
+",
         "Declaration _ 1-2
          Declaration X 4-4
          Function f 6-9
@@ -67,7 +68,7 @@ class A(B):
     );
     check(
         Language::JAVASCRIPT,
-        r##"import a from './a';
+        "import a from './a';
 const x = 1;
 export const f = (a) => {
   return a;
@@ -83,7 +84,7 @@ module.exports = {
   p() { return 1; },
   q: () => 2,
 };
-"##,
+",
         "Declaration _ 1-1
          Declaration x 2-2
          Function f 3-5
@@ -98,7 +99,7 @@ module.exports = {
     );
     check(
         Language::TYPESCRIPT,
-        r##"import type { A } from 'a';
+        "import type { A } from 'a';
 export interface I {
   a: string;
   b(): void;
@@ -112,7 +113,7 @@ export abstract class C<T> {
   get(): T { return this.x; }
 }
 export type U = string | number;
-"##,
+",
         "Declaration _ 1-1
          ClassHeader I (header) 2-4
          Declaration _ 4-6
@@ -124,7 +125,7 @@ export type U = string | number;
     );
     check(
         Language::JAVA,
-        r##"package a.b;
+        r#"package a.b;
 import java.util.List;
 
 /** Doc. */
@@ -145,7 +146,7 @@ public class A {
     void w() {}
   }
 }
-"##,
+"#,
         "Declaration b 1-1
          Declaration _ 2-2
          ClassHeader A (header) 4-6
@@ -157,7 +158,7 @@ public class A {
     );
     check(
         Language::KOTLIN,
-        r##"package a
+        "package a
 import b.c
 
 data class P(val x: Int)
@@ -174,7 +175,7 @@ class A {
   }
 }
 fun top() = 1
-"##,
+",
         "Declaration _ 1-1
          Declaration _ 2-2
          Class P 4-4
@@ -187,7 +188,7 @@ fun top() = 1
     );
     check(
         Language::GO,
-        r##"package main
+        r#"package main
 
 import (
 	"fmt"
@@ -205,7 +206,7 @@ func (s *S) Run() int {
 func main() {
 	fmt.Println()
 }
-"##,
+"#,
         "Declaration _ 1-1
          Declaration _ 3-5
          Declaration S 7-9
@@ -214,7 +215,7 @@ func main() {
     );
     check(
         Language::RUST,
-        r##"use std::fs;
+        "use std::fs;
 
 const A: u8 = 1;
 
@@ -237,7 +238,7 @@ mod inner {
 macro_rules! m {
     () => {};
 }
-"##,
+",
         "Declaration _ 1-1
          Declaration A 3-3
          ClassHeader S (header) 5-8
@@ -249,7 +250,7 @@ macro_rules! m {
     );
     check(
         Language::C,
-        r##"#include <stdio.h>
+        "#include <stdio.h>
 #define X 1
 
 struct p {
@@ -265,7 +266,7 @@ int f(int a) {
 #endif
 
 static char *g(void) { return 0; }
-"##,
+",
         "Declaration _ 1-1
          Declaration X 2-2
          Class p 4-6
@@ -275,7 +276,7 @@ static char *g(void) { return 0; }
     );
     check(
         Language::CPP,
-        r##"#include "a.h"
+        r#"#include "a.h"
 namespace n {
 class A : public B {
  public:
@@ -290,7 +291,7 @@ int A::g(int a) {
 template <typename T>
 T h(T t) { return t; }
 }
-"##,
+"#,
         "Declaration _ 1-1
          Declaration _ 2-2
          ClassHeader n.A (header) 3-4
@@ -305,7 +306,7 @@ T h(T t) { return t; }
     );
     check(
         Language::CSHARP,
-        r##"using System;
+        "using System;
 namespace A.B {
   public class C {
     int x;
@@ -315,7 +316,7 @@ namespace A.B {
     }
   }
 }
-"##,
+",
         "Declaration _ 1-1
          Declaration _ 2-2
          ClassHeader A.B.C (header) 3-4
@@ -324,7 +325,7 @@ namespace A.B {
     );
     check(
         Language::RUBY,
-        r##"require 'set'
+        "require 'set'
 module M
   class A < B
     X = 1
@@ -336,7 +337,7 @@ module M
     end
   end
 end
-"##,
+",
         "Declaration _ 1-1
          ClassHeader M (header) 2-2
          ClassHeader M.A (header) 3-4
@@ -345,9 +346,9 @@ end
     );
     check(
         Language::PHP,
-        r##"<?php
+        "<?php
 namespace App;
-use A\B;
+use A\\B;
 class C extends D {
     private $x;
     public function f() {
@@ -355,7 +356,7 @@ class C extends D {
     }
 }
 function g() { return 2; }
-"##,
+",
         "Declaration App 1-2
          Declaration _ 3-3
          ClassHeader C (header) 4-5
@@ -364,7 +365,7 @@ function g() { return 2; }
     );
     check(
         Language::SWIFT,
-        r##"import Foundation
+        "import Foundation
 struct S {
   let x: Int
   func f() -> Int {
@@ -376,7 +377,7 @@ extension S {
   func h() {}
 }
 func top() {}
-"##,
+",
         "Declaration _ 1-1
          ClassHeader S (header) 2-3
          Method S.f 4-6
@@ -387,7 +388,7 @@ func top() {}
     );
     check(
         Language::SCALA,
-        r##"package a
+        "package a
 import b.c
 object O {
   val x = 1
@@ -398,7 +399,7 @@ object O {
 trait T {
   def g: Int
 }
-"##,
+",
         "Declaration a 1-1
          Declaration _ 2-2
          ClassHeader O (header) 3-4
@@ -407,7 +408,7 @@ trait T {
     );
     check(
         Language::BASH,
-        r##"#!/bin/bash
+        "#!/bin/bash
 source lib.sh
 X=1
 # does f
@@ -417,7 +418,7 @@ f() {
 function g {
   echo 2
 }
-"##,
+",
         "Declaration _ 1-2
          Declaration X 3-3
          Function f 4-7
@@ -425,7 +426,7 @@ function g {
     );
     check(
         Language::LUA,
-        r##"local M = {}
+        "local M = {}
 local x = require('a')
 function M.f(a)
   return a
@@ -438,7 +439,7 @@ M.h = function()
 end
 function M:k() end
 return M
-"##,
+",
         "Declaration _ 1-2
          Method M.f 3-5
          Function g 6-8
@@ -448,7 +449,7 @@ return M
     );
     check(
         Language::ELIXIR,
-        r##"defmodule A.B do
+        r#"defmodule A.B do
   use X
   @doc "about f"
   def f(a) do
@@ -457,7 +458,7 @@ return M
   def f(b), do: b
   defp g, do: 1
 end
-"##,
+"#,
         "ClassHeader A.B (header) 1-1
          Declaration _ 2-2
          Method A.B.f 3-7
@@ -465,7 +466,7 @@ end
     );
     check(
         Language::HASKELL,
-        r##"module A where
+        "module A where
 import Data.Map
 
 data T = X | Y
@@ -480,7 +481,7 @@ class C a where
 instance C T where
   g X = 1
   g Y = 2
-"##,
+",
         "Declaration _ 1-1
          Declaration _ 2-2
          Declaration T 4-4
@@ -490,7 +491,7 @@ instance C T where
     );
     check(
         Language::ZIG,
-        r##"const std = @import("std");
+        r#"const std = @import("std");
 
 pub const S = struct {
     x: u8,
@@ -505,7 +506,7 @@ fn g() void {}
 test "works" {
     g();
 }
-"##,
+"#,
         "Declaration _ 1-1
          ClassHeader S (header) 3-4
          Method S.f 6-8
@@ -514,66 +515,66 @@ test "works" {
     );
     check(
         Language::JSON,
-        r##"{
+        r#"{
   "name": "x",
   "scripts": {
     "a": "b"
   }
 }
-"##,
+"#,
         "Section _ 2-5",
     );
     check(
         Language::YAML,
-        r##"name: x
+        "name: x
 jobs:
   a:
     b: 1
-"##,
+",
         "Section _ 1-4",
     );
     check(
         Language::TOML,
-        r##"x = 1
+        "x = 1
 [a]
 y = 2
 [[b]]
 z = 3
-"##,
+",
         "Section b 1-5",
     );
     check(
         Language::HTML,
-        r##"<html>
+        "<html>
 <body>
 <div>x</div>
 </body>
 </html>
-"##,
+",
         "Section html 1-5",
     );
     check(
         Language::CSS,
-        r##"@import 'a';
+        "@import 'a';
 .a { color: red; }
 @media x { .b { color: blue; } }
-"##,
+",
         "Declaration _ 1-1
          Section _ 2-3",
     );
     check(
         Language::SQL,
-        r##"CREATE TABLE users (
+        "CREATE TABLE users (
   id INT
 );
 CREATE VIEW v AS SELECT 1;
 SELECT 2;
-"##,
+",
         "Section _ 1-5",
     );
     check(
         Language::MARKDOWN,
-        r##"intro
+        "intro
 
 # A
 
@@ -582,7 +583,7 @@ text
 ## B
 
 more
-"##,
+",
         "Section _ 1-1
          Section A 3-5
          Section A > B 7-9",
