@@ -47,7 +47,9 @@ class ActiveEditor(Wire, kw_only=True):
 class BudgetParam(Wire, kw_only=True):
     """How long a context may get, tags and separators included: give one of the two."""
 
-    tokens: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many tokens of the model's tokenizer.")] = None
+    tokens: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many tokens of the model's tokenizer.")] = (
+        None
+    )
     chars: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many characters.")] = None
 
 
@@ -72,7 +74,9 @@ class HistoryTurn(Wire, kw_only=True):
 class FolderParams(Wire, kw_only=True):
     """A request about one workspace folder."""
 
-    workspace_folder: Annotated[str | None, Meta(description="URI or path of the folder; the only or first one by default.")] = None
+    workspace_folder: Annotated[str | None, Meta(description="URI or path of the folder; the only or first one by default.")] = (
+        None
+    )
 
 
 class StatusParams(FolderParams, kw_only=True):
@@ -116,7 +120,9 @@ class ContextParams(FolderParams, kw_only=True):
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     trigger: Annotated[
         Literal["chat", "explicit"],
-        Meta(description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may start and await a first index.'),
+        Meta(
+            description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may start and await a first index.'
+        ),
     ] = "chat"
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long an explicit request waits for a first index.")] = 10_000
     deadline_ms: Annotated[
@@ -178,7 +184,8 @@ class StatusResult(Wire, kw_only=True):
     workspace_folder: str
     state: State
     role: Annotated[
-        Literal["writer", "follower", "closed"], Meta(description="Whether this server writes the index, follows another, or hasn't opened it.")
+        Literal["writer", "follower", "closed"],
+        Meta(description="Whether this server writes the index, follows another, or hasn't opened it."),
     ]
     files: int
     chunks: int

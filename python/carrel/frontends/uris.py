@@ -86,7 +86,9 @@ def relative_to(root: str, path: str, *, windows: bool = WINDOWS, ignore_case: b
     return None
 
 
-def longest_match(roots: Iterable[str], path: str, *, windows: bool = WINDOWS, ignore_case: bool = False) -> tuple[str, str] | None:
+def longest_match(
+    roots: Iterable[str], path: str, *, windows: bool = WINDOWS, ignore_case: bool = False
+) -> tuple[str, str] | None:
     """Find the innermost root that holds `path`: (root, relative path)."""
     found = [
         (root, relative)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -103,8 +103,8 @@ class Job(Generic[TokenT, R]):
 class IndexQueue(Generic[TokenT, R]):
     """At most one running and one pending job of a workspace; requests merge into the pending one."""
 
-    def __init__(self, new_token: Callable[[], TokenT], run: Callable[[Job[TokenT, R]], asyncio.Future[R]], delay: float) -> None:
-        """`run` starts a job and gives the future of its result; `delay` seconds of requests are gathered in one job."""
+    def __init__(self, new_token: Callable[[], TokenT], run: Callable[[Job[TokenT, R]], Awaitable[R]], delay: float) -> None:
+        """`run` does a job; `delay` seconds of requests are gathered in one job."""
         self._new_token = new_token
         self._run = run
         self.delay = delay
@@ -117,6 +117,10 @@ class IndexQueue(Generic[TokenT, R]):
     def pending_paths(self) -> int:
         """How many paths wait or are being worked on."""
         return sum(len(job.work.paths) for job in (self.running, self._pending) if job)
+
+    def concerns(self, path: str) -> bool:
+        """True while a job that names `path` waits or runs."""
+        return any(path in job.work.paths for job in (self.running, self._pending) if job)
 
     @property
     def busy(self) -> bool:

@@ -8,7 +8,25 @@ import sys
 from pathlib import Path
 
 _NETWORK = frozenset(
-    {"9p", "afpfs", "afs", "beegfs", "ceph", "cifs", "davfs", "drvfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb2", "smb3", "smbfs", "webdav"}
+    {
+        "9p",
+        "afpfs",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "davfs",
+        "drvfs",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "webdav",
+    }
 )
 _REMOTE = 4  # DRIVE_REMOTE of the Windows API
 

@@ -32,11 +32,13 @@ class Settings:
     """Everything that can be set, with its default. Types carry the limits."""
 
     rag_enabled: bool = _setting(
-        False, "Put context before chat turns. Explicit questions (a command, a tool call, the CLI) work without it.", workspace="off"
+        False,
+        "Put context before chat turns. Explicit questions (a command, a tool call, the CLI) work without it.",
+        workspace="off",
     )
     rag_top_k: Annotated[int, Meta(ge=1, le=20)] = _setting(5, "How many hits a chat context holds at most.", workspace="lower")
     rag_auto_index: bool = _setting(False, "Index a workspace when it opens.", workspace="off")
-    budget: Budget = _setting(Budget(), "How long a chat context may get: `{\"chars\": 4000}` or `{\"tokens\": 1000}`.")
+    budget: Budget = _setting(Budget(), 'How long a chat context may get: `{"chars": 4000}` or `{"tokens": 1000}`.')
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
     excluded_folders: tuple[str, ...] = _setting(
         (), "Names of folders to leave out, beside the usual ones (node_modules, target, .git …).", workspace="union"
