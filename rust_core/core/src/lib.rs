@@ -6,4 +6,5 @@
 
 pub mod cancel;
 pub mod error;
+pub mod tokens;
 pub mod types;
