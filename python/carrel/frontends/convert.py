@@ -98,6 +98,7 @@ def from_pack(
     *,
     state: wire.State,
     pending: int,
+    error: str | None,
     elapsed_ms: float,
     stages: Mapping[str, float],
 ) -> wire.ContextResult:
@@ -119,6 +120,7 @@ def from_pack(
         query=pack.query,
         state=state,
         pending=pending,
+        error=error or UNSET,
         elapsed_ms=elapsed_ms,
         stages=dict(stages),
     )

@@ -57,7 +57,8 @@ class Session:
         self.on_open: Callable[[Workspace], None] = lambda _: None
         self.on_problems: Callable[[tuple[Problem, ...]], None] = lambda _: None
         self._locate = locate
-        self._options: Options = {}
+        self.watched = False  # the editor tells of changes on disk
+        self.options: Options = {}
         self._user: Layer | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -89,6 +90,7 @@ class Session:
         settings, problems = self._resolve(root)
         workspace = Workspace(root, uri, settings=settings, wiring=self.wiring, jobs=self.jobs)
         workspace.problems = tuple(str(problem) for problem in problems)
+        workspace.watched = self.watched
         self.folders[path] = workspace
         self.on_open(workspace)
         if problems:
@@ -108,7 +110,7 @@ class Session:
 
     def configure(self, options: Options) -> None:
         """Take the editor's settings; they replace what it sent before."""
-        self._options = options
+        self.options = options
         self._user = None
         self.settings, problems = self._resolve(None)
         if problems:
@@ -134,7 +136,7 @@ class Session:
         if self._user is None:
             self._user, found = read_user()
             problems += found
-        layers = [self._user, Layer("editor", self._options)]
+        layers = [self._user, Layer("editor", self.options)]
         if root:
             layer, found = read_workspace(root)
             layers.append(layer)

@@ -10,20 +10,6 @@ Role = Literal["writer", "follower", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What one index run did, in files; `chunks` counts those that were embedded."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    skipped: int = 0
-    failed: int = 0
-    chunks: int = 0
-    elapsed_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a run is: files done, files in all, and the phase or path it is at."""
 

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
 from carrel.server.jobs import Work
-from carrel.server.status import IndexReport
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken, Store
     from carrel.core.ports import Embedder, Tokenizer
+    from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -84,9 +84,9 @@ class Wiring:
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
         """Open or create the index of `root`; in memory where its folder can't be written. Raises `StoreError`."""
         from carrel.core.native import CutOptions, Store, WalkOptions
-        from carrel.providers.local import HashedEmbedder
+        from carrel.providers.local import LocalEmbedder
 
-        embedder = HashedEmbedder()
+        embedder = LocalEmbedder.hashed()
         location = locate(root, settings)
         problems = list(location.problems)
         in_memory = False
@@ -114,7 +114,13 @@ class Wiring:
         self, index: OpenIndex, work: Work, token: CancelToken, progress: Callable[[int, int, str], None]
     ) -> IndexReport:
         """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept."""
-        raise NotImplementedError
+        from carrel.engine.indexer import run_index
+
+        scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
+        report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+        if work.full:
+            index.note_run()
+        return report
 
     def head_sha(self, root: Path) -> str | None:
         """The commit that is checked out, if `root` is in a git repository."""
@@ -124,7 +130,9 @@ class Wiring:
 
     def tokenizer(self, settings: Settings, model: str | None) -> Tokenizer:
         """The tokenizer of a chat model, or the one that is set."""
-        raise NotImplementedError
+        from carrel.providers.tokenizers import ExactTokenizer, tokenizer_for
+
+        return tokenizer_for(model) if model else ExactTokenizer(settings.tokenizer)
 
     def _clean_up(self, location: IndexLocation) -> None:
         if not location.in_workspace:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, TypeVar
 from carrel.core.errors import Cancelled, CarrelError, NotReady, StoreError
 from carrel.server.buffers import Buffers
 from carrel.server.jobs import IndexQueue, Job, Jobs
-from carrel.server.status import IndexReport, Progress, Role, State, Status
+from carrel.server.status import Progress, Role, State, Status
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer
+    from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
     from carrel.server.wiring import OpenIndex, Wiring
 
@@ -37,6 +39,7 @@ class Workspace:
 
     def __init__(self, root: Path, uri: str, *, settings: Settings, wiring: Wiring, jobs: Jobs) -> None:
         self.root = root
+        self.root_key = str(root)
         self.uri = uri
         self.settings = settings
         self.problems: tuple[str, ...] = ()
@@ -65,6 +68,10 @@ class Workspace:
     async def ask(self, work: Callable[[CancelToken], T]) -> T:
         """Run native work for a question on the interactive pool, cancelled with this coroutine."""
         return await self._jobs.ask(work, self._wiring.new_token())
+
+    def tokenizer(self, model: str | None) -> Tokenizer:
+        """How tokens are counted for a chat model."""
+        return self._wiring.tokenizer(self.settings, model)
 
     async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
         """Give the index with every buffer in it. Only an explicit question starts a first index, and waits for it."""
@@ -142,6 +149,12 @@ class Workspace:
         index = self.index
         if index and index.store.role == "writer" and (index.store.generation > 0 or self.queue.busy):
             self.queue.request(paths=paths)
+
+    def rescan(self) -> None:
+        """So much changed, or the rules of what counts did, that everything must be looked at."""
+        index = self.index
+        if index and index.store.role == "writer" and (index.store.generation > 0 or self.queue.busy):
+            self.queue.request(full=True)
 
     def _unsettled(self, path: str) -> bool:
         return self.queue.concerns(path)
