@@ -57,6 +57,7 @@ class LspServer:
         self.protocol.on_exit = self._exit
         self.session = Session(Wiring(), _locate)
         self.session.on_open = self._opened
+        self.session.on_settings = lambda settings: logs.set_level(settings.log_level)
         self.session.on_problems = self._tell_problems
         self.bars = ProgressBars(self.protocol)
         self.statuses = StatusNotifier(self._send_status)
@@ -114,7 +115,6 @@ class LspServer:
             self.session.configure(section if isinstance(section, dict) else {})
         else:
             self.session.configure({})
-        logs.set_level(self.session.settings.log_level)
         self.documents.add_first_folders(params)
 
     async def _initialized(self, _: Any) -> None:

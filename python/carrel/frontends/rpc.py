@@ -15,7 +15,7 @@ from typing import Any
 import cattrs
 import msgspec
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
 
@@ -207,4 +207,6 @@ class CarrelServer(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log a fault in handling a notification; requests have their own way to tell."""
+        if source is FeatureRequestError:
+            return
         log.error("%s in handling a message (%s)", type(error).__name__, getattr(source, "__name__", source))

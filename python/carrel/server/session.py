@@ -55,6 +55,7 @@ class Session:
         self.folders: dict[str, Workspace] = {}
         self.recent: Recent[object] = Recent()
         self.on_open: Callable[[Workspace], None] = lambda _: None
+        self.on_settings: Callable[[Settings], None] = lambda _: None
         self.on_problems: Callable[[tuple[Problem, ...]], None] = lambda _: None
         self._locate = locate
         self.watched = False  # the editor tells of changes on disk
@@ -77,6 +78,7 @@ class Session:
 
     def locate(self, path: str) -> tuple[Workspace, str] | None:
         """The innermost open folder that holds an absolute path, and the path in it ("" for the folder itself)."""
+        path = str(Path(path))
         if path in self.folders:
             return self.folders[path], ""
         found = self._locate(list(self.folders), path)
@@ -84,9 +86,10 @@ class Session:
 
     def add_folder(self, path: str, uri: str) -> Workspace:
         """Take a folder in; what it does by itself starts when `start` is called."""
+        root = Path(path)
+        path = str(root)
         if path in self.folders:
             return self.folders[path]
-        root = Path(path)
         settings, problems = self._resolve(root)
         workspace = Workspace(root, uri, settings=settings, wiring=self.wiring, jobs=self.jobs)
         workspace.problems = tuple(str(problem) for problem in problems)
@@ -103,7 +106,7 @@ class Session:
 
     def remove_folder(self, path: str) -> None:
         """Let a folder go."""
-        if workspace := self.folders.pop(path, None):
+        if workspace := self.folders.pop(str(Path(path)), None):
             self._spawn(workspace.close())
 
     # --- settings
@@ -113,6 +116,7 @@ class Session:
         self.options = options
         self._user = None
         self.settings, problems = self._resolve(None)
+        self.on_settings(self.settings)
         if problems:
             self.on_problems(problems)
         for workspace in self.folders.values():
