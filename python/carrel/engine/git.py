@@ -119,6 +119,12 @@ def hooks_folder(folder: Path) -> Path | None:
     return (folder / output.removesuffix("\n")).absolute() if output else None
 
 
+def common_folder(folder: Path) -> Path | None:
+    """Give the repository's own folder (`.git`), which all its worktrees share."""
+    output = _git(folder, "rev-parse", "--git-common-dir")
+    return (folder / output.removesuffix("\n")).resolve() if output else None
+
+
 def git_program(folder: Path) -> str | None:
     """Find git, but never one that lies in the workspace (a PATH may hold ".")."""
     found = shutil.which("git")
