@@ -25,7 +25,7 @@ _SHELLS = {b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash"}
 
 @dataclass(frozen=True, slots=True)
 class HookResult:
-    """What happened to one hook: `installed`, `updated`, `unchanged`, `removed`, `absent` or `skipped` (then `reason` says why)."""
+    """What happened to one hook: `installed`, `updated`, `unchanged`, `removed`, `absent`, or `skipped` for a `reason`."""
 
     hook: str
     path: Path
