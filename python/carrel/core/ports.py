@@ -22,6 +22,7 @@ class Embedder(Protocol):
     @property
     def floor(self) -> float:
         """Cosine below which a dense hit is noise for this model."""
+
     def embed_query(self, text: str) -> bytes: ...
     def embed_batch(self, batch: Batch, cancel: CancelToken) -> None:
         """Give every added chunk of the batch its vector; failed files are marked with `batch.fail`."""
