@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Dropped, Filters, Query
+from carrel.engine import query_words
 from carrel.engine.ranking import Ranked, relevance
 from carrel.engine.retriever import Retrieval, native_filter, retrieve
 
@@ -73,7 +74,7 @@ def _explain(
     for candidate in view.dense(embedder.embed_query(query.text), 1_000, -1.0, only, cancel):
         if candidate.doc == info.doc:
             alone.dense = candidate.score
-    for candidate in view.lexical(query.text, 1_000, only, cancel):
+    for candidate in view.lexical(query_words.read(query.text).search_text, 1_000, only, cancel):
         if candidate.doc == info.doc:
             alone.lexical, alone.matched = candidate.score, tuple(candidate.matched)
     pool = len(result.ranked)

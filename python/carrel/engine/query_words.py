@@ -22,6 +22,7 @@ _SYMBOL_QUERY = re.compile(
     re.VERBOSE,
 )
 _NAMED = re.compile(r"`([^`\s]+)`|\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)|\b((?=\w*[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w+_\w)\w+)\b")
+_TOKEN = re.compile(r"[^\s\w]*\w[\w.:/\\#-]*")
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 
@@ -30,6 +31,7 @@ class Question:
     """A query, taken apart once for all rules."""
 
     text: str
+    search_text: str  # what the lexical arm is asked: the text without words of speech
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
@@ -42,7 +44,8 @@ def read(text: str) -> Question:
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
     words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)
-    return Question(text, tuple(dict.fromkeys(stem(word) for word in words)), tuple(dict.fromkeys(filter(None, names))), is_symbol)
+    telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
+    return Question(text, " ".join(telling) or text, tuple(dict.fromkeys(stem(word) for word in words)), tuple(dict.fromkeys(filter(None, names))), is_symbol)
 
 
 def split(text: str) -> list[str]:

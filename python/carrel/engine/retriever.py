@@ -79,13 +79,16 @@ def search(
     watch.lap("embed")
     dense = view.dense(vector, pool, embedder.floor, chosen, cancel)
     watch.lap("dense")
-    lexical = view.lexical(query.text, pool, chosen, cancel)
+    lexical = view.lexical(question.search_text, pool, chosen, cancel)
     watch.lap("lexical")
     names = question.names or (question.words if len(question.words) == 1 else ())
     defining = view.definitions(names, pool, chosen) if names else []
     watch.lap("definitions")
     ranked = _join(view, dense, lexical, defining)
     watch.lap("describe")
+    for candidate, share in zip(ranked, view.file_shares(question.search_text, [r.info.doc for r in ranked]), strict=True):
+        candidate.file_share = share
+    watch.lap("files")
     return ranked
 
 
