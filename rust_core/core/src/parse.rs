@@ -80,11 +80,14 @@ pub fn registrable_grammars() -> impl Iterator<Item = &'static str> {
 pub fn register_grammar(name: &str, grammar: tree_sitter::Language) -> Result<Language> {
     let known = REGISTRABLE.iter().find(|(pack, _)| *pack == name).and_then(|(_, own)| Language::from_name(own));
     let Some(language) = known else {
-        return Err(Error::Invalid(format!("the grammar `{name}` is not on the list of grammars known to work")));
+        return Err(Error::invalid("grammar", format!("the grammar `{name}` is not on the list of grammars known to work")));
     };
     let abi = grammar.abi_version();
     if !(tree_sitter::MIN_COMPATIBLE_LANGUAGE_VERSION..=tree_sitter::LANGUAGE_VERSION).contains(&abi) {
-        return Err(Error::Invalid(format!("the grammar `{name}` has ABI version {abi}, which this build can't read")));
+        return Err(Error::invalid(
+            "grammar",
+            format!("the grammar `{name}` has ABI version {abi}, which this build can't read"),
+        ));
     }
     let mut registered = REGISTERED.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !registered.iter().any(|(known, _)| *known == language) {

@@ -24,6 +24,23 @@ pub enum ChunkKind {
     Lines = 8,
 }
 
+impl ChunkKind {
+    /// As the protocol shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Class => "class",
+            Self::ClassHeader => "class header",
+            Self::Declaration => "declaration",
+            Self::Section => "section",
+            Self::Text => "text",
+            Self::Cell => "cell",
+            Self::Lines => "lines",
+        }
+    }
+}
+
 /// A half-open byte range of the decoded text with the 1-based inclusive lines that it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -103,6 +120,28 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Every reason, in the order of the discriminants.
+    pub const ALL: [Self; 13] = [
+        Self::Ignored,
+        Self::ExcludedFolder,
+        Self::TooLarge,
+        Self::Binary,
+        Self::Minified,
+        Self::UnknownType,
+        Self::Secret,
+        Self::LinkOutside,
+        Self::Outside,
+        Self::Unreadable,
+        Self::Empty,
+        Self::Gone,
+        Self::Link,
+    ];
+
+    /// The reason of a stored [`SkipReason::code`].
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.code() == code)
+    }
+
     /// A stable word for the protocol and for logs.
     pub fn code(self) -> &'static str {
         match self {

@@ -1,1 +1,39 @@
-//! carrel._core
+//! `carrel._core`: frozen classes over `carrel-core`. [`gil`] is the one place that releases the GIL, [`errors`] the one that
+//! maps errors; what each class means is written in `python/carrel/_core.pyi`.
+
+mod answers;
+mod errors;
+mod functions;
+mod gil;
+mod options;
+mod snapshot;
+mod store;
+
+use pyo3::prelude::*;
+
+/// The module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FORMAT_VERSION", carrel_core::db::FORMAT_VERSION)?;
+    module.add_class::<options::PyCancelToken>()?;
+    module.add_class::<options::PyWalkOptions>()?;
+    module.add_class::<options::PyCutOptions>()?;
+    module.add_class::<options::PyEmbedder>()?;
+    module.add_class::<options::PyFilter>()?;
+    module.add_class::<answers::PyCandidate>()?;
+    module.add_class::<answers::PyChunkInfo>()?;
+    module.add_class::<answers::PyFreshChunk>()?;
+    module.add_class::<answers::PyCommit>()?;
+    module.add_class::<snapshot::PySnapshot>()?;
+    module.add_class::<store::PyPlan>()?;
+    module.add_class::<store::PyBatch>()?;
+    module.add_class::<store::PyStore>()?;
+    module.add_function(wrap_pyfunction!(functions::cut_text, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::count_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::trim_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::detect_language, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::languages, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
+    Ok(())
+}

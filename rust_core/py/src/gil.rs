@@ -1,0 +1,12 @@
+//! The one gate between Python and work in the core: the GIL is released, errors are mapped.
+
+use carrel_core::error::Result;
+use pyo3::marker::Ungil;
+use pyo3::prelude::*;
+
+use crate::errors::to_python;
+
+/// Run `work` without the GIL.
+pub fn detached<T: Ungil + Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Ungil + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| to_python(&error))
+}

@@ -1,0 +1,109 @@
+//! The read side: an immutable view of one generation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use carrel_core::snapshot::{Candidate, Snapshot};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::answers::{PyCandidate, PyChunkInfo, PyFreshChunk};
+use crate::gil::detached;
+use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
+
+/// See `_core.pyi`.
+#[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
+pub struct PySnapshot(pub Arc<Snapshot>);
+
+fn candidates(found: Vec<Candidate>) -> Vec<PyCandidate> {
+    found.into_iter().map(PyCandidate).collect()
+}
+
+#[pymethods]
+impl PySnapshot {
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    #[getter]
+    fn files(&self) -> usize {
+        self.0.files()
+    }
+
+    #[getter]
+    fn chunks(&self) -> usize {
+        self.0.chunks()
+    }
+
+    fn languages(&self, py: Python<'_>) -> BTreeMap<&'static str, usize> {
+        py.detach(|| self.0.languages())
+    }
+
+    #[pyo3(signature = (vector, k, floor, filter, cancel))]
+    fn dense(
+        &self,
+        py: Python<'_>,
+        vector: &[u8],
+        k: usize,
+        floor: f32,
+        filter: Option<&PyFilter>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<PyCandidate>> {
+        let vector = to_floats(vector);
+        detached(py, || self.0.dense(&vector, k, floor, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+    }
+
+    #[pyo3(signature = (query, k, filter, cancel))]
+    fn lexical(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        k: usize,
+        filter: Option<&PyFilter>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<PyCandidate>> {
+        detached(py, || self.0.lexical(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+    }
+
+    #[pyo3(signature = (names, k, filter))]
+    fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&PyFilter>) -> PyResult<Vec<PyCandidate>> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
+    }
+
+    fn file_shares(&self, py: Python<'_>, query: &str, docs: Vec<u64>) -> Vec<f32> {
+        py.detach(|| self.0.file_shares(query, &docs))
+    }
+
+    fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
+        py.detach(|| self.0.describe(&docs)).into_iter().map(PyChunkInfo).collect()
+    }
+
+    fn file_chunks(&self, py: Python<'_>, path: &str) -> Vec<PyChunkInfo> {
+        py.detach(|| self.0.file_chunks(path)).into_iter().map(PyChunkInfo).collect()
+    }
+
+    fn paths(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.paths())
+    }
+
+    fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32) -> Option<String> {
+        py.detach(|| self.0.lines(path, start_line, end_line))
+    }
+
+    fn vector<'py>(&self, py: Python<'py>, doc: u64) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &to_bytes(&self.0.vector(doc)))
+    }
+
+    fn fresh<'py>(&self, py: Python<'py>, docs: Vec<u64>, cancel: &PyCancelToken) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let checked = detached(py, || self.0.fresh(&docs, &cancel.0))?;
+        checked
+            .into_iter()
+            .map(|one| match one {
+                Ok(fresh) => Ok(Bound::new(py, PyFreshChunk::new(py, fresh)?)?.into_any()),
+                Err(reason) => Ok(reason.into_pyobject(py)?.into_any()),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,227 @@
+//! The write side: the index of one workspace, its plans and batches.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use carrel_core::store::{Batch, Plan, Store, StoreConfig};
+use pyo3::prelude::*;
+
+use crate::answers::PyCommit;
+use crate::errors::to_python;
+use crate::gil::detached;
+use crate::options::{PyCancelToken, PyCutOptions, PyEmbedder, PyWalkOptions, to_floats};
+use crate::snapshot::PySnapshot;
+
+/// See `_core.pyi`.
+#[pyclass(name = "Plan", frozen, module = "carrel._core")]
+pub struct PyPlan(Plan);
+
+#[pymethods]
+impl PyPlan {
+    #[getter]
+    fn added(&self) -> usize {
+        self.0.added
+    }
+
+    #[getter]
+    fn changed(&self) -> usize {
+        self.0.changed
+    }
+
+    #[getter]
+    fn removed(&self) -> usize {
+        self.0.removed
+    }
+
+    #[getter]
+    fn unchanged(&self) -> usize {
+        self.0.unchanged
+    }
+
+    #[getter]
+    fn skipped(&self) -> usize {
+        self.0.skipped
+    }
+
+    #[getter]
+    fn pending(&self) -> usize {
+        self.0.pending()
+    }
+
+    #[getter]
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// See `_core.pyi`.
+#[pyclass(name = "Batch", frozen, module = "carrel._core")]
+pub struct PyBatch(Batch);
+
+#[pymethods]
+impl PyBatch {
+    #[getter]
+    fn files(&self) -> usize {
+        self.0.files()
+    }
+
+    #[getter]
+    fn added_chunks(&self) -> usize {
+        self.0.added_chunks()
+    }
+
+    #[getter]
+    fn kept_chunks(&self) -> usize {
+        self.0.kept_chunks()
+    }
+
+    fn embed(&self, py: Python<'_>, embedder: &PyEmbedder, cancel: &PyCancelToken) -> PyResult<()> {
+        let model = Arc::clone(&embedder.0);
+        detached(py, || self.0.embed(model.as_ref(), &cancel.0))
+    }
+
+    fn texts(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.texts())
+    }
+
+    fn set_vectors(&self, py: Python<'_>, vectors: &[u8]) -> PyResult<()> {
+        let floats = to_floats(vectors);
+        detached(py, || self.0.set_vectors(&floats))
+    }
+
+    fn fail(&self, py: Python<'_>, paths: Vec<String>, reason: &str) -> PyResult<()> {
+        detached(py, || self.0.fail(&paths, reason))
+    }
+
+    fn paths(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.paths())
+    }
+}
+
+/// See `_core.pyi`.
+#[pyclass(name = "Store", frozen, module = "carrel._core")]
+pub struct PyStore(Store);
+
+#[pymethods]
+impl PyStore {
+    #[staticmethod]
+    #[pyo3(signature = (directory, root, *, embedder_id, dim, walk, cut, in_memory = false))]
+    #[allow(clippy::too_many_arguments)] // keywords, all but two
+    fn open(
+        py: Python<'_>,
+        directory: PathBuf,
+        root: PathBuf,
+        embedder_id: String,
+        dim: usize,
+        walk: &PyWalkOptions,
+        cut: &PyCutOptions,
+        in_memory: bool,
+    ) -> PyResult<Self> {
+        let config = StoreConfig { directory, root, embedder_id, dim, walk: walk.0.clone(), cut: cut.0, in_memory };
+        detached(py, || Store::open(config)).map(Self)
+    }
+
+    #[getter]
+    fn role(&self) -> &'static str {
+        if self.0.is_writer() { "writer" } else { "follower" }
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    #[getter]
+    fn bytes_on_disk(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.bytes_on_disk())
+    }
+
+    #[getter]
+    fn directory(&self) -> String {
+        self.0.directory().to_string_lossy().into_owned()
+    }
+
+    #[getter]
+    fn problems(&self) -> Vec<String> {
+        self.0.problems()
+    }
+
+    fn try_lead(&self, py: Python<'_>) -> PyResult<bool> {
+        detached(py, || self.0.try_lead())
+    }
+
+    fn follow(&self, py: Python<'_>) -> PyResult<bool> {
+        detached(py, || self.0.follow())
+    }
+
+    fn scan(&self, py: Python<'_>, cancel: &PyCancelToken) -> PyResult<PyPlan> {
+        detached(py, || self.0.scan(&cancel.0)).map(PyPlan)
+    }
+
+    fn check(&self, py: Python<'_>, paths: Vec<String>, cancel: &PyCancelToken) -> PyResult<PyPlan> {
+        detached(py, || self.0.check(&paths, &cancel.0)).map(PyPlan)
+    }
+
+    fn force(&self, py: Python<'_>, cancel: &PyCancelToken) -> PyResult<PyPlan> {
+        detached(py, || self.0.force(&cancel.0)).map(PyPlan)
+    }
+
+    #[pyo3(signature = (plan, cancel, max_bytes = 8_000_000))]
+    fn cut(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken, max_bytes: u64) -> PyResult<Option<PyBatch>> {
+        detached(py, || self.0.cut(&plan.0, &cancel.0, max_bytes)).map(|batch| batch.map(PyBatch))
+    }
+
+    fn commit(&self, py: Python<'_>, batch: &PyBatch, cancel: &PyCancelToken) -> PyResult<PyCommit> {
+        detached(py, || self.0.commit(&batch.0, &cancel.0)).map(PyCommit)
+    }
+
+    fn compact(&self, py: Python<'_>, cancel: &PyCancelToken) -> PyResult<bool> {
+        detached(py, || self.0.compact(&cancel.0))
+    }
+
+    fn cut_buffer(&self, py: Python<'_>, path: &str, text: &str, cancel: &PyCancelToken) -> PyResult<PyBatch> {
+        detached(py, || self.0.cut_buffer(path, text, &cancel.0)).map(PyBatch)
+    }
+
+    fn commit_buffer(&self, py: Python<'_>, batch: &PyBatch) -> PyResult<()> {
+        detached(py, || self.0.commit_buffer(&batch.0))
+    }
+
+    fn close_buffer(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        detached(py, || self.0.close_buffer(path))
+    }
+
+    fn snapshot(&self) -> PyResult<PySnapshot> {
+        self.0.snapshot().map(PySnapshot).map_err(|error| to_python(&error))
+    }
+
+    fn gate(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
+        py.detach(|| self.0.gate(path)).map(carrel_core::types::SkipReason::code)
+    }
+
+    #[pyo3(signature = (limit = 1000))]
+    fn skipped(&self, py: Python<'_>, limit: usize) -> Vec<(String, &'static str)> {
+        py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()
+    }
+
+    fn get_meta(&self, py: Python<'_>, key: &str) -> PyResult<Option<String>> {
+        detached(py, || self.0.get_meta(key))
+    }
+
+    fn set_meta(&self, py: Python<'_>, key: &str, value: &str) -> PyResult<()> {
+        detached(py, || self.0.set_meta(key, value))
+    }
+
+    fn index_state(&self, py: Python<'_>) -> Vec<(String, i64, Vec<String>)> {
+        let state = py.detach(|| self.0.index_state());
+        state.into_iter().map(|(path, mtime, ids)| (path, mtime, ids.iter().map(|id| format!("{id:032x}")).collect())).collect()
+    }
+
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || self.0.clear())
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+}
