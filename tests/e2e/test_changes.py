@@ -13,7 +13,7 @@ from typing import Any
 from carrel.frontends.lsp_client import LspClient
 from carrel.frontends.uris import path_to_uri
 
-from .conftest import Start, paths
+from .conftest import Start
 
 WATCHING = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}, "window": {"workDoneProgress": True}}
 
@@ -37,7 +37,9 @@ async def test_typing_is_searchable_before_it_is_saved(start: Start, project: Pa
         await client.request("carrel/index", {})
         path = project / "src/auth.py"
         client.open(path, path.read_text())
-        client.change(path, "def giraffe_feeder(amount):\n    # an unsaved thought about giraffes and hay\n    return amount * 2\n")
+        client.change(
+            path, "def giraffe_feeder(amount):\n    # an unsaved thought about giraffes and hay\n    return amount * 2\n"
+        )
         assert await found(client, "giraffe_feeder") == ["src/auth.py"]
         assert await found(client, "load_account") == []
         client.close(path)
@@ -104,7 +106,9 @@ async def test_the_editor_reports_changes_on_disk(start: Start, project: Path) -
 async def test_changes_on_disk_are_found_when_the_editor_tells_nothing(start: Start, project: Path) -> None:
     async with start(project, capabilities={}) as client:
         await client.request("carrel/index", {})
-        (project / "src/tapir.py").write_text("def tapir_swim(river):\n    # tapirs swim well in rivers\n    return river.cross()\n")
+        (project / "src/tapir.py").write_text(
+            "def tapir_swim(river):\n    # tapirs swim well in rivers\n    return river.cross()\n"
+        )
         (project / "src/pool.py").unlink()
         await eventually(client, "tapir_swim", ["src/tapir.py"])
         await eventually(client, "configure_pool", [])
@@ -130,8 +134,12 @@ async def test_a_branch_switch(start: Start, project: Path, env: dict[str, str])
     git("add", "-A")
     git("commit", "-q", "-m", "shop")
     git("switch", "-q", "-c", "zoo")
-    (project / "src/zoo.py").write_text("def open_zoo(day):\n    # the zoo opens on every day but monday\n    return day != 'monday'\n")
-    (project / "src/auth.py").write_text("def zoo_ticket(name):\n    # everybody may enter the zoo with a ticket\n    return name + ' may enter'\n")
+    (project / "src/zoo.py").write_text(
+        "def open_zoo(day):\n    # the zoo opens on every day but monday\n    return day != 'monday'\n"
+    )
+    (project / "src/auth.py").write_text(
+        "def zoo_ticket(name):\n    # everybody may enter the zoo with a ticket\n    return name + ' may enter'\n"
+    )
     git("add", "-A")
     git("commit", "-q", "-m", "zoo")
     async with start(project, capabilities={}) as client:
@@ -160,7 +168,9 @@ async def test_settings_change_without_a_restart(start: Start, project: Path, op
         assert "ragTopK" in message["message"]
 
 
-async def test_settings_are_pulled_where_the_client_wants_that(env: dict[str, str], options: dict[str, Any], project: Path) -> None:
+async def test_settings_are_pulled_where_the_client_wants_that(
+    env: dict[str, str], options: dict[str, Any], project: Path
+) -> None:
     client = await LspClient.spawn(env=env)
     sent: dict[str, Any] = {"ragEnabled": True}
     client.answers["workspace/configuration"] = lambda params: [dict(sent) for _ in params["items"]]

@@ -27,9 +27,21 @@ from .conftest import Start, write_many
         {"processId": None, "rootUri": None, "capabilities": {}},
         {"rootPath": "{root}", "capabilities": {}},
         {"rootUri": "{uri}", "workspaceFolders": None, "capabilities": {"general": {"positionEncodings": ["utf-8", "utf-16"]}}},
-        {"workspaceFolders": [{"uri": "vscode-remote://host/x", "name": "x"}, {"uri": "{uri}", "name": "shop"}], "capabilities": {}},
-        {"workspaceFolders": [{"uri": "{uri}", "name": "shop"}], "capabilities": {}, "initializationOptions": [1], "trace": "off"},
-        {"workspaceFolders": [{"uri": "{uri}", "name": "shop"}], "capabilities": {}, "initializationOptions": {"carrel": {"ragTopK": 3}}},
+        {
+            "workspaceFolders": [{"uri": "vscode-remote://host/x", "name": "x"}, {"uri": "{uri}", "name": "shop"}],
+            "capabilities": {},
+        },
+        {
+            "workspaceFolders": [{"uri": "{uri}", "name": "shop"}],
+            "capabilities": {},
+            "initializationOptions": [1],
+            "trace": "off",
+        },
+        {
+            "workspaceFolders": [{"uri": "{uri}", "name": "shop"}],
+            "capabilities": {},
+            "initializationOptions": {"carrel": {"ragTopK": 3}},
+        },
     ],
 )
 async def test_initialize_is_answered_however_it_is_written(project: Path, env: dict[str, str], variant: dict[str, Any]) -> None:
@@ -103,9 +115,20 @@ async def test_every_bad_request_gets_an_error(start: Start, project: Path, meth
 
 async def test_rubbish_between_messages_does_no_harm(start: Start, project: Path) -> None:
     async with start(project) as client:
-        for rubbish in (b"{", b"[]", b'"x"', b"{}", b'{"jsonrpc":"2.0","method":5,"id":1}', b'{"jsonrpc":"2.0","id":77,"result":1}', b"\xff\xfe"):
+        for rubbish in (
+            b"{",
+            b"[]",
+            b'"x"',
+            b"{}",
+            b'{"jsonrpc":"2.0","method":5,"id":1}',
+            b'{"jsonrpc":"2.0","id":77,"result":1}',
+            b"\xff\xfe",
+        ):
             client.write(rubbish)
-        client.notify("textDocument/didChange", {"textDocument": {"uri": "file:///never/opened", "version": 1}, "contentChanges": [{"text": "x"}]})
+        client.notify(
+            "textDocument/didChange",
+            {"textDocument": {"uri": "file:///never/opened", "version": 1}, "contentChanges": [{"text": "x"}]},
+        )
         client.notify("textDocument/didOpen", {"wrong": True})
         client.notify("$/cancelRequest", {"id": 4711})
         client.notify("window/workDoneProgress/cancel", {"token": "never seen"})
@@ -116,7 +139,8 @@ async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str,
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
         "import os, sys\nfrom carrel.frontends import serve, transport\nclaim = transport.claim_stdio\n"
-        "def loud():\n    streams = claim()\n    print('python prints'); os.write(1, b'C prints\\n'); os.system('echo a child prints')\n    return streams\n"
+        "def loud():\n    streams = claim()\n    print('python prints'); os.write(1, b'C prints\\n'); os.system('echo a child prints')\n"
+        "    return streams\n"
         "serve.claim_stdio = loud\nserve.main()\n"
     )
     client = await LspClient.spawn((sys.executable, str(noisy)), env=env, stderr=asyncio.subprocess.PIPE)
@@ -129,7 +153,9 @@ async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str,
     await client.kill()
 
 
-async def test_end_of_input_ends_the_server_within_a_second_also_while_indexing(start: Start, env: dict[str, str], options: dict[str, Any], tmp_path: Path) -> None:
+async def test_end_of_input_ends_the_server_within_a_second_also_while_indexing(
+    env: dict[str, str], options: dict[str, Any], tmp_path: Path
+) -> None:
     root = tmp_path / "big"
     write_many(root, 400, 200)
     client = await LspClient.spawn(env=env)

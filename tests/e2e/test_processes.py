@@ -22,7 +22,9 @@ async def roles(*clients: LspClient) -> list[str]:
     return [(await client.request("carrel/status", {}))["role"] for client in clients]
 
 
-async def test_one_writes_the_other_follows_and_takes_over(start: Start, env: dict[str, str], options: dict[str, Any], project: Path) -> None:
+async def test_one_writes_the_other_follows_and_takes_over(
+    start: Start, env: dict[str, str], options: dict[str, Any], project: Path
+) -> None:
     first = await LspClient.spawn(env=env)
     await first.initialize(project, options=options)
     await first.request("carrel/index", {})
@@ -60,17 +62,19 @@ async def test_a_follower_shows_its_own_unsaved_buffers(start: Start, project: P
 async def test_fifty_kills_in_mid_index_lose_nothing(env: dict[str, str], options: dict[str, Any], tmp_path: Path) -> None:
     root = tmp_path / "big"
     write_many(root, 600, 100)
-    random.seed(7)
+    dice = random.Random(7)  # noqa: S311 - moments of death, the same in every run
     counts: list[int] = []
     for _ in range(50):
         client = await LspClient.spawn(env=env)
         await client.initialize(root, options=options)
         client.send("carrel/index", {"workDoneToken": "t"})
         await client.wait_for("$/progress")
-        await asyncio.sleep(random.random() * 0.3)
+        await asyncio.sleep(dice.random() * 0.3)
         os.kill(client.process.pid, signal.SIGKILL)
         await client.kill()
-        (root / f"package0/extra{len(counts)}.py").write_text(f"def extra_{len(counts)}(value):\n    # written between two kills\n    return value\n")
+        (root / f"package0/extra{len(counts)}.py").write_text(
+            f"def extra_{len(counts)}(value):\n    # written between two kills\n    return value\n"
+        )
         counts.append(0)
     client = await LspClient.spawn(env=env)
     await client.initialize(root, options=options)
@@ -94,7 +98,7 @@ async def test_a_cache_that_cannot_be_written_means_an_index_in_memory(start: St
 async def test_a_folder_that_disappears_keeps_its_index(start: Start, project: Path, tmp_path: Path) -> None:
     async with start(project) as client:
         await client.request("carrel/index", {})
-        project.rename(tmp_path / "elsewhere")
+        project.rename(tmp_path / "elsewhere")  # noqa: ASYNC240
         with pytest.raises(LspError) as caught:
             await client.request("carrel/index", {})
         assert "is gone" in caught.value.message
@@ -109,7 +113,9 @@ async def test_an_index_deleted_under_the_server_is_made_again(start: Start, pro
     async with start(project) as client:
         await client.request("carrel/index", {})
         shutil.rmtree(tmp_path / "cache")
-        (project / "src/extra.py").write_text("def heron_stand(leg):\n    # herons stand on one leg for hours\n    return leg == 1\n")
+        (project / "src/extra.py").write_text(
+            "def heron_stand(leg):\n    # herons stand on one leg for hours\n    return leg == 1\n"
+        )
         for _ in range(3):
             try:
                 await client.request("carrel/index", {})

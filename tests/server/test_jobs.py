@@ -101,7 +101,7 @@ async def test_saved_files_survive_the_cancel_of_the_run_they_joined() -> None:
     q.request(full=True)
     q.cancel(pending)
     runner.gate.set()
-    while q.busy:
+    while q.busy:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     assert runner.ran[1:] == [(False, False, {"saved.py"})]
 

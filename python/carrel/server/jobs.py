@@ -24,9 +24,13 @@ R = TypeVar("R")
 class Token(Protocol):
     """What `carrel.core.native.CancelToken` offers."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """Ask the work to stop."""
+
     @property
-    def cancelled(self) -> bool: ...
+    def cancelled(self) -> bool:
+        """True once it was asked to."""
+        ...
 
 
 TokenT = TypeVar("TokenT", bound=Token)
@@ -188,7 +192,7 @@ class IndexQueue(Generic[TokenT, R]):
             self.running = job
             try:
                 result = await self._run(job)
-            except Exception as error:  # noqa: BLE001 - whoever awaits the job gets it
+            except Exception as error:
                 self._settle(job, error)
             else:
                 with contextlib.suppress(asyncio.InvalidStateError):

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,12 +57,8 @@ class Workspace:
         self._scanned = 0.0
         self._scan_seconds = 0.0
         self._closed = False
-        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(
-            wiring.new_token, self._run, settings.save_delay_ms / 1000
-        )
-        self.buffers = Buffers(
-            root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled
-        )
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(wiring.new_token, self._run, settings.save_delay_ms / 1000)
+        self.buffers = Buffers(root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled)
 
     # --- questions
 
@@ -228,9 +225,9 @@ class Workspace:
             if index is None:
                 return
             try:
-                if await self.ask(lambda _, index=index: index.follow()):
+                if await self.ask(partial(_follow_once, index)):
                     self.on_change(self)
-                elif await self.ask(lambda _, store=index.store: store.try_lead()):
+                elif await self.ask(partial(_lead, index)):
                     log.info("Took over writing the index of a workspace")
                     if index.store.generation > 0 or self.settings.rag_auto_index:
                         self.queue.request(full=True)
@@ -349,3 +346,11 @@ class Workspace:
         if index:
             with contextlib.suppress(CarrelError, RuntimeError):
                 await asyncio.get_running_loop().run_in_executor(None, index.store.close)
+
+
+def _follow_once(index: OpenIndex, _: CancelToken) -> bool:
+    return index.follow()
+
+
+def _lead(index: OpenIndex, _: CancelToken) -> bool:
+    return index.store.try_lead()
