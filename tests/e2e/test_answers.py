@@ -96,7 +96,7 @@ async def test_augment_puts_the_context_first_and_keeps_commands_in_front(start:
     async with start(project) as client:
         await client.request("carrel/index", {})
         text = "/explain how is a user authenticated?"
-        result = await client.request("carrel/augment", {"query": "", "text": text})
+        result = await client.request("carrel/augment", {"text": text})
         assert result["text"].startswith("/explain <rag_context>")
         assert result["text"].endswith("\n\nhow is a user authenticated?")
         assert result["original"] == text

@@ -139,7 +139,8 @@ async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str,
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
         "import os, sys\nfrom carrel.frontends import serve, transport\nclaim = transport.claim_stdio\n"
-        "def loud():\n    streams = claim()\n    print('python prints'); os.write(1, b'C prints\\n'); os.system('echo a child prints')\n"
+        "def loud():\n    streams = claim()\n    print('python prints')\n"
+        "    os.write(1, b'C prints\\n'); os.system('echo a child prints')\n"
         "    return streams\n"
         "serve.claim_stdio = loud\nserve.main()\n"
     )
@@ -211,3 +212,27 @@ async def test_logs_hold_no_content(project: Path, env: dict[str, str], options:
     assert "xylophone" not in logged
     assert "load_account" not in logged
     await client.kill()
+
+
+async def test_a_parent_on_another_machine_is_no_reason_to_end(project: Path, env: dict[str, str]) -> None:
+    gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await gone.wait()
+    client = await LspClient.spawn(env=env)
+    await client.request("initialize", {"processId": gone.pid, "capabilities": {}, "rootUri": path_to_uri(str(project))})
+    client.notify("initialized", {})
+    await asyncio.sleep(1)
+    assert (await client.request("carrel/status", {}))["state"] == "empty"
+    assert await client.stop() == 0
+    await client.kill()
+
+
+async def test_an_idle_server_uses_no_processor(start: Start, project: Path) -> None:
+    import psutil  # noqa: PLC0415
+
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        await asyncio.sleep(0.5)
+        process = psutil.Process(client.process.pid)
+        before = sum(process.cpu_times()[:2])
+        await asyncio.sleep(3)
+        assert sum(process.cpu_times()[:2]) - before <= 0.02

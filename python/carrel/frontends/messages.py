@@ -120,9 +120,7 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     trigger: Annotated[
         Literal["chat", "explicit"],
-        Meta(
-            description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index.'
-        ),
+        Meta(description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index.'),
     ] = "chat"
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long an explicit request waits for a first index.")] = 10_000
     deadline_ms: Annotated[
@@ -135,6 +133,7 @@ class AugmentParams(ContextParams, kw_only=True, frozen=True):
     """`carrel/augment`: as `carrel/context`, with the text to put the context in front of."""
 
     text: Annotated[str, Meta(description="The user's text as it stands.")]
+    query: Annotated[str, Meta(description="What to look for; the text without a leading command by default.")] = ""
 
 
 class ExplainParams(FolderParams, kw_only=True, frozen=True):

@@ -193,7 +193,7 @@ class CarrelProtocol(LanguageServerProtocol):
         return await self.requests[method](argument)
 
     @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:  # type: ignore[override]
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         """Stop what reports under this token."""
         self.on_progress_cancel(params.token)
 
