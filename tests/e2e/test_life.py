@@ -227,7 +227,7 @@ async def test_a_parent_on_another_machine_is_no_reason_to_end(project: Path, en
 
 
 async def test_an_idle_server_uses_no_processor(start: Start, project: Path) -> None:
-    import psutil  # noqa: PLC0415
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - only here
 
     async with start(project) as client:
         await client.request("carrel/index", {})
@@ -236,3 +236,17 @@ async def test_an_idle_server_uses_no_processor(start: Start, project: Path) -> 
         before = sum(process.cpu_times()[:2])
         await asyncio.sleep(3)
         assert sum(process.cpu_times()[:2]) - before <= 0.02
+
+
+async def test_a_terminate_signal_ends_the_server_cleanly(
+    start: Start, project: Path, env: dict[str, str], options: dict[str, Any]
+) -> None:
+    client = await LspClient.spawn(env=env)
+    await client.initialize(project, options=options)
+    await client.request("carrel/index", {})
+    client.process.terminate()
+    assert await asyncio.wait_for(client.process.wait(), 1.5) in (143, -15)
+    await client.kill()
+    async with start(project) as second:
+        await second.request("carrel/search", {"query": "order"})
+        assert (await second.request("carrel/status", {}))["role"] == "writer"

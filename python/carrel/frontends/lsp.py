@@ -10,6 +10,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -85,6 +86,9 @@ class LspServer:
         logs.to_editor(
             lambda kind, text: _on_loop(loop, self.protocol.send, "window/logMessage", {"type": kind, "message": text})
         )
+        if not WINDOWS:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self._exit, 128 + number)
         self.protocol.feed(first)
         start_reader(self._stdin, lambda body: _on_loop(loop, self._take, body))
         gc.freeze()  # what was imported stays: a collection needn't look at it

@@ -302,7 +302,7 @@ class Workspace:
         self.queue.delay = settings.save_delay_ms / 1000
         self.buffers.delay = settings.buffer_delay_ms / 1000
         if self.index and self._wiring.needs_reopening(old, settings):
-            await self._stop_running()
+            await self.queue.drop()
             await self._reopen()
             if self.index and self.index.store.role == "writer" and self.index.store.generation > 0:
                 self.queue.request(full=True)
@@ -313,18 +313,13 @@ class Workspace:
         if self.index is None and not self._wiring.index_exists(self.root, self.settings):
             return 0
         index = await self.open()
-        await self._stop_running()
+        await self.queue.drop()
         freed = index.store.bytes_on_disk
         await self.ask(lambda _: index.clear())
         self.error = None
         self.buffers.attach(index)
         self.on_change(self)
         return max(freed - index.store.bytes_on_disk, 0)
-
-    async def _stop_running(self) -> None:
-        if job := self.queue.running:
-            self.queue.cancel(job)
-            await asyncio.wait({job.done})
 
     async def _reopen(self) -> None:
         index, self.index = self.index, None
