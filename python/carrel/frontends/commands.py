@@ -120,7 +120,9 @@ class Commands:
         job = workspace.request_index(force=params.force)
         bar = None
         if params.work_done_token is not None:
-            bar = self._bars.open(job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job))
+            bar = self._bars.open(
+                job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job)
+            )
         message = "cancelled"
         try:
             report = await workspace.queue.wait(job)
