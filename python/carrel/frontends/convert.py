@@ -91,7 +91,7 @@ def from_signals(signals: Signals) -> wire.SignalsResult:
     )
 
 
-def from_pack(  # noqa: PLR0913 - a pack, and what the server adds to it
+def from_pack(
     pack: ContextPack,
     uri_of: UriOf,
     *,

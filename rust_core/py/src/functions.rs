@@ -70,3 +70,9 @@ pub fn languages() -> Vec<&'static str> {
 pub fn hash_bytes(data: &[u8]) -> String {
     format!("{:032x}", xxh3_128(data))
 }
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn simd_kernel() -> &'static str {
+    carrel_core::simd::Kernel::best().name
+}

@@ -35,5 +35,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::detect_language, module)?)?;
     module.add_function(wrap_pyfunction!(functions::languages, module)?)?;
     module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::simd_kernel, module)?)?;
     Ok(())
 }
