@@ -5,5 +5,13 @@
 //! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer.
 
 pub mod cancel;
+pub mod embed;
 pub mod error;
+pub mod hash;
+pub mod language;
+pub mod lexical;
+pub mod segment;
+mod simd;
 pub mod types;
+pub mod vectors;
+pub mod words;

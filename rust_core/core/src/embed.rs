@@ -1,0 +1,135 @@
+//! Text to vectors without a model: identifier words hashed into a small space (spec A2's bag of words, projected).
+//!
+//! Each word owns a few signed dimensions, drawn from its hash; a text is the sum of its words, repeated ones damped, scaled to
+//! length 1. Two texts that share words point the same way. It needs no download, runs at disk speed, and stays as the fallback
+//! behind the same trait that real models implement.
+
+use crate::types::EmbedInput;
+use crate::words::{Splitter, WordKind};
+
+/// Turns chunks and questions into unit vectors of one space.
+pub trait LocalEmbedder: Send + Sync {
+    /// Name and version of the space: vectors of different ids can't be compared.
+    fn id(&self) -> &str;
+    /// Dimensions.
+    fn dim(&self) -> usize;
+    /// The cosine below which a chunk has nothing to do with the question.
+    fn floor(&self) -> f32;
+    /// Embed a chunk into `out`, which has [`LocalEmbedder::dim`] places. All zero if there is no word.
+    fn embed_chunk(&self, input: &EmbedInput<'_>, out: &mut [f32]);
+    /// Embed a question into `out`, likewise.
+    fn embed_query(&self, text: &str, out: &mut [f32]);
+}
+
+/// Dimensions of the hashed space.
+const DIM: usize = 256;
+/// Signed dimensions a word owns. With one, two words that meet are one word; with three, they share a third of it at the most
+/// in nearly all cases.
+const DIMS_PER_WORD: u32 = 3;
+/// A chunk's own name says best what it is.
+const SYMBOL_WEIGHT: f32 = 3.0;
+/// Parameters and types: part of what it is.
+const SIGNATURE_WEIGHT: f32 = 1.5;
+/// Folders and file names are chosen words, and few: the subject of all chunks in them.
+const PATH_WEIGHT: f32 = 1.5;
+/// Every occurrence in the text.
+const BODY_WEIGHT: f32 = 1.0;
+
+/// The bag-of-words embedder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HashedEmbedder;
+
+/// A word's hash, how much this occurrence counts, and how much the word itself does.
+type Occurrence = (u64, f32, f32);
+
+/// Buffers of one thread.
+#[derive(Default)]
+struct Scratch {
+    splitter: Splitter,
+    words: Vec<Occurrence>,
+}
+
+thread_local! {
+    static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::default();
+}
+
+impl LocalEmbedder for HashedEmbedder {
+    fn id(&self) -> &'static str {
+        "hashed-256-v1"
+    }
+
+    fn dim(&self) -> usize {
+        DIM
+    }
+
+    fn floor(&self) -> f32 {
+        0.12
+    }
+
+    fn embed_chunk(&self, input: &EmbedInput<'_>, out: &mut [f32]) {
+        embed(
+            &[
+                (input.path, PATH_WEIGHT),
+                (input.container, SIGNATURE_WEIGHT),
+                (input.symbol, SYMBOL_WEIGHT),
+                (input.signature, SIGNATURE_WEIGHT),
+                (input.body, BODY_WEIGHT),
+            ],
+            out,
+        );
+    }
+
+    fn embed_query(&self, text: &str, out: &mut [f32]) {
+        embed(&[(text, 1.0)], out);
+    }
+}
+
+fn embed(fields: &[(&str, f32)], out: &mut [f32]) {
+    out.fill(0.0);
+    SCRATCH.with_borrow_mut(|Scratch { splitter, words }| {
+        words.clear();
+        for &(text, weight) in fields {
+            splitter.split(text, &mut |word, kind| {
+                words.push((xxhash_rust::xxh3::xxh3_64(word.as_bytes()), weight, word_weight(word, kind)));
+            });
+        }
+        words.sort_unstable_by_key(|w| w.0);
+        for group in words.chunk_by(|a, b| a.0 == b.0) {
+            let count: f32 = group.iter().map(|w| w.1).sum();
+            // Below one occurrence the logarithm would turn negative.
+            let damped = if count > 1.0 { 1.0 + count.ln() } else { count };
+            project(group[0].0, damped * group[0].2, out);
+        }
+    });
+    normalise(out);
+}
+
+/// How much a word tells, from its looks: there is no corpus to count in.
+fn word_weight(word: &str, kind: WordKind) -> f32 {
+    let length = match word.len() {
+        0..=1 => 0.2,
+        2 => 0.5,
+        3 => 0.8,
+        4..=7 => 1.0,
+        _ => 1.2,
+    };
+    if kind == WordKind::Whole { length * 1.2 } else { length }
+}
+
+/// Add `weight` to the signed dimensions of the word.
+fn project(hash: u64, weight: f32, out: &mut [f32]) {
+    for i in 0..DIMS_PER_WORD {
+        let bits = hash >> (i * 16);
+        let sign = if bits & 0x100 == 0 { weight } else { -weight };
+        if let Some(place) = out.get_mut(bits as usize % DIM) {
+            *place += sign;
+        }
+    }
+}
+
+fn normalise(out: &mut [f32]) {
+    let length = out.iter().map(|v| v * v).sum::<f32>().sqrt();
+    if length > 0.0 {
+        out.iter_mut().for_each(|v| *v /= length);
+    }
+}

@@ -1,0 +1,14 @@
+//! The lexical index inside a segment: which terms stand in which chunks, in which field, how often; and who defines a name.
+//!
+//! A chunk has three fields: its name (symbol, definitions, signature), its path and its body. [`bm25f`] ranks chunks for a
+//! question, [`definitions`] finds the chunks that define a name. Both answer from posting lists, never by a scan.
+
+mod definitions;
+pub(crate) mod dictionary;
+pub(crate) mod fields;
+pub(crate) mod postings;
+mod query;
+pub(crate) mod terms;
+
+pub use definitions::definitions;
+pub use query::{FieldWeights, LexicalHit, LexicalHits, bm25f};

@@ -1,0 +1,155 @@
+//! Posting lists: ascending chunk ordinals with field frequencies.
+//!
+//! A posting is `varint(gap << 2 | code)`: code 0 is "once in the body", 1 "twice in the body", 2 "once in the path", 3 means
+//! that a byte of [`Frequencies`] follows. Most postings are one byte long. A list of more than [`BLOCK`] postings begins with a
+//! table, `last chunk u32, end offset u32` for each block of [`BLOCK`]; gaps begin anew in each block, so that a reader can
+//! jump to the block of a chunk.
+
+use super::fields::Frequencies;
+use crate::segment::format::{Cursor, put_varint, read_u32};
+
+/// Postings that share one entry of the jump table.
+pub const BLOCK: usize = 128;
+
+fn put_posting(out: &mut Vec<u8>, gap: u32, frequencies: Frequencies) {
+    let code = match frequencies.counts() {
+        [0, 0, 1] => 0,
+        [0, 0, 2] => 1,
+        [0, 1, 0] => 2,
+        _ => 3,
+    };
+    put_varint(out, (gap as u64) << 2 | code);
+    if code == 3 {
+        out.push(frequencies.byte());
+    }
+}
+
+#[inline]
+fn take_posting(cursor: &mut Cursor<'_>) -> (u32, Frequencies) {
+    const ONCE: [u8; 3] = [1 << 4, 2 << 4, 1 << 2];
+    let word = cursor.varint();
+    let code = (word & 3) as usize;
+    let byte = if code == 3 { cursor.byte() } else { ONCE[code] };
+    ((word >> 2) as u32, Frequencies::from_byte(byte))
+}
+
+/// Append a list. `postings` must ascend by chunk.
+pub fn put_list(out: &mut Vec<u8>, postings: &[(u32, Frequencies)]) {
+    let blocks = if postings.len() > BLOCK { postings.len().div_ceil(BLOCK) } else { 0 };
+    let table = out.len();
+    out.resize(table + blocks * 8, 0);
+    let base = out.len();
+    for (i, block) in postings.chunks(BLOCK).enumerate() {
+        let mut before = 0;
+        for &(chunk, frequencies) in block {
+            put_posting(out, chunk - before, frequencies);
+            before = chunk;
+        }
+        if blocks > 0 {
+            let end = (out.len() - base) as u32;
+            out[table + i * 8..][..4].copy_from_slice(&before.to_le_bytes());
+            out[table + i * 8 + 4..][..4].copy_from_slice(&end.to_le_bytes());
+        }
+    }
+}
+
+/// A list to read. Forged bytes give wrong postings, never a panic; callers must expect chunks beyond the segment.
+#[derive(Clone, Copy, Debug)]
+pub struct PostingList<'a> {
+    /// How many postings.
+    pub count: u32,
+    bytes: &'a [u8],
+}
+
+impl<'a> PostingList<'a> {
+    /// The list of `count` postings in `bytes`.
+    pub fn new(count: u32, bytes: &'a [u8]) -> Self {
+        // A posting takes at least a byte: a forged count can't make a reader loop for long.
+        Self { count: count.min(bytes.len() as u32), bytes }
+    }
+
+    fn blocks(&self) -> usize {
+        if self.count as usize > BLOCK { (self.count as usize).div_ceil(BLOCK) } else { 0 }
+    }
+
+    fn block(&self, index: usize) -> Cursor<'a> {
+        let base = self.blocks() * 8;
+        let start = if index == 0 { 0 } else { read_u32(self.bytes, index * 8 - 4) as usize };
+        Cursor::new(self.bytes, base.saturating_add(start))
+    }
+
+    fn block_len(&self, index: usize) -> usize {
+        (self.count as usize).saturating_sub(index * BLOCK).min(BLOCK)
+    }
+
+    /// Hand every posting to `look`.
+    #[inline]
+    pub fn each(&self, mut look: impl FnMut(u32, Frequencies)) {
+        for index in 0..self.blocks().max(1) {
+            let mut cursor = self.block(index);
+            let mut chunk = 0_u32;
+            for _ in 0..self.block_len(index) {
+                let (gap, frequencies) = take_posting(&mut cursor);
+                chunk = chunk.wrapping_add(gap);
+                look(chunk, frequencies);
+            }
+        }
+    }
+
+    /// A reader that jumps.
+    pub fn seeker(&self) -> Seeker<'a> {
+        Seeker { list: *self, block: usize::MAX, decoded: Vec::new() }
+    }
+}
+
+/// Answers "what of this chunk?" for ascending chunks without reading the blocks between them.
+#[derive(Debug)]
+pub struct Seeker<'a> {
+    list: PostingList<'a>,
+    block: usize,
+    decoded: Vec<(u32, Frequencies)>,
+}
+
+impl Seeker<'_> {
+    /// The frequencies of the term in `chunk`, if it occurs there.
+    pub fn get(&mut self, chunk: u32) -> Option<Frequencies> {
+        let blocks = self.list.blocks();
+        // Last chunks ascend, so the block is found by halving.
+        let (mut low, mut high) = (if self.block < blocks { self.block } else { 0 }, blocks);
+        if low < blocks && low > 0 && read_u32(self.list.bytes, (low - 1) * 8) >= chunk {
+            low = 0;
+        }
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if read_u32(self.list.bytes, middle * 8) < chunk { low = middle + 1 } else { high = middle }
+        }
+        if blocks > 0 && low >= blocks {
+            return None;
+        }
+        if self.block != low {
+            self.block = low;
+            self.decoded.clear();
+            let mut cursor = self.list.block(low);
+            let mut at = 0_u32;
+            for _ in 0..self.list.block_len(low) {
+                let (gap, frequencies) = take_posting(&mut cursor);
+                at = at.wrapping_add(gap);
+                self.decoded.push((at, frequencies));
+            }
+        }
+        self.decoded.binary_search_by_key(&chunk, |p| p.0).ok().map(|i| self.decoded[i].1)
+    }
+}
+
+/// Append a list of one posting, which the dictionary keeps itself.
+pub fn put_single(out: &mut Vec<u8>, chunk: u32, frequencies: Frequencies) {
+    put_posting(out, chunk, frequencies);
+}
+
+/// Skip a list of one posting, and give its bytes.
+pub fn take_single<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
+    let bytes = cursor.rest();
+    let before = bytes.len();
+    take_posting(cursor);
+    &bytes[..before - cursor.rest().len()]
+}

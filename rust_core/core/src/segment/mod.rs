@@ -1,0 +1,47 @@
+//! Immutable segment files: everything the index knows of a batch of files, in one memory-mapped file.
+//!
+//! A commit writes one with a [`SegmentBuilder`], [`merge`] makes one of several, and [`Segment`] reads them in place: opening
+//! costs a checksum, not a copy, and several processes share the pages. No source text is kept. `format.rs` draws the bytes.
+
+mod builder;
+pub(crate) mod format;
+mod mask;
+mod merge;
+mod reader;
+mod record;
+mod signature;
+mod view;
+
+pub use builder::{FileDraft, SegmentBuilder};
+pub use mask::FileMask;
+pub use merge::merge;
+pub use reader::{FileRef, Segment};
+pub(crate) use view::TopK;
+pub use view::{Scored, View, ranking_order};
+
+use crate::language::Language;
+
+/// Version of the segment layout: the store rebuilds segments of another one.
+pub const SEGMENT_VERSION: u32 = format::VERSION;
+
+/// What is recorded of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileEntry<'a> {
+    /// Relative to the workspace root, `/`-separated.
+    pub path: &'a str,
+    /// Its language.
+    pub language: Language,
+    /// `xxh3_128` of the raw bytes.
+    pub hash: u128,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// When it was indexed, seconds since 1970.
+    pub updated_at: i64,
+    /// What it imports, as written.
+    pub imports: &'a [String],
+}
+
+#[cfg(test)]
+mod tests;

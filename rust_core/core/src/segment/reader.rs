@@ -1,0 +1,296 @@
+//! Reading a segment in place.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use super::format::{self, CHUNKS_PER_BLOCK, Cursor, Header, Section, read_u32};
+use super::record::{self, Record, RecordState};
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::lexical::dictionary::Dictionary;
+use crate::types::{Chunk, ChunkKind, Span};
+use crate::vectors::VectorRow;
+
+enum Bytes {
+    Owned(Vec<u8>),
+    Mapped(Mmap),
+}
+
+/// An open segment. Ordinals beyond its files or chunks give empty answers.
+pub struct Segment {
+    bytes: Bytes,
+    header: Header,
+}
+
+impl std::fmt::Debug for Segment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Segment {{ files: {}, chunks: {} }}", self.header.files, self.header.chunks)
+    }
+}
+
+/// A file of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRef<'a> {
+    /// Relative to the workspace root, `/`-separated.
+    pub path: &'a str,
+    /// Its language.
+    pub language: Language,
+    /// `xxh3_128` of the raw bytes.
+    pub hash: u128,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// When it was indexed, seconds since 1970.
+    pub updated_at: i64,
+    imports: &'a [u8],
+}
+
+impl FileRef<'_> {
+    /// What it imports, as written, in order.
+    pub fn imports(&self) -> Vec<String> {
+        let mut cursor = Cursor::new(self.imports, 0);
+        let mut imports: Vec<String> = Vec::new();
+        for _ in 0..cursor.varint() {
+            if cursor.is_empty() {
+                break;
+            }
+            let shared = usize::try_from(cursor.varint()).unwrap_or(usize::MAX);
+            let mut import = imports.last().and_then(|before| before.get(..shared)).unwrap_or_default().to_owned();
+            import.push_str(cursor.text());
+            imports.push(import);
+        }
+        imports
+    }
+}
+
+impl Segment {
+    /// Open a segment that is in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::open(Bytes::Owned(bytes), Path::new("(memory)"))
+    }
+
+    /// Map a segment file. Magic, version, length and checksum are checked before anything else is read. The file must not be
+    /// changed or shortened while it is mapped: the store writes each one once, under a name that is never used again.
+    pub fn map(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
+            return Err(Error::Damaged { path: path.to_owned(), reason: "empty".to_owned() });
+        }
+        // SAFETY: segment files are immutable once renamed into place, and only deleted, never truncated, afterwards.
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
+        Self::open(Bytes::Mapped(map), path)
+    }
+
+    fn open(bytes: Bytes, path: &Path) -> Result<Self> {
+        let header = format::open(bytes.as_slice(), path)?;
+        let segment = Self { bytes, header };
+        segment.check_file_starts(path)?;
+        Ok(segment)
+    }
+
+    /// Every chunk must belong to one file: ranges of chunks are trusted afterwards.
+    fn check_file_starts(&self, path: &Path) -> Result<()> {
+        let starts = self.section(Section::FileStarts);
+        let mut before = 0;
+        for i in 0..=self.header.files {
+            let start = read_u32(starts, i as usize * 4);
+            if start < before || (i == 0 && start != 0) || (i == self.header.files && start != self.header.chunks) {
+                return Err(Error::Damaged { path: PathBuf::from(path), reason: "chunks without a file".to_owned() });
+            }
+            before = start;
+        }
+        Ok(())
+    }
+
+    fn section(&self, section: Section) -> &[u8] {
+        let (offset, length) = self.header.sections[section as usize];
+        &self.bytes.as_slice()[offset as usize..(offset + length) as usize]
+    }
+
+    /// Dimensions of its vectors.
+    pub fn dim(&self) -> usize {
+        self.header.dim as usize
+    }
+
+    /// How many files it has, live or not.
+    pub fn file_count(&self) -> u32 {
+        self.header.files
+    }
+
+    /// How many chunks it has, live or not.
+    pub fn chunk_count(&self) -> u32 {
+        self.header.chunks
+    }
+
+    /// Bytes of the whole segment.
+    pub fn size(&self) -> usize {
+        self.bytes.as_slice().len()
+    }
+
+    /// Bytes of each section, by name, for `status` and benchmarks.
+    pub fn section_sizes(&self) -> Vec<(&'static str, u64)> {
+        use Section as S;
+        [
+            ("files", vec![S::FileStarts, S::FileOffsets, S::FileData]),
+            ("chunks", vec![S::ChunkOffsets, S::ChunkData]),
+            ("ids", vec![S::ChunkIds]),
+            ("lengths", vec![S::Lengths]),
+            ("terms", vec![S::TermBlocks, S::TermData]),
+            ("postings", vec![S::Postings]),
+            ("vectors", vec![S::Scales, S::Vectors]),
+        ]
+        .into_iter()
+        .map(|(name, sections)| (name, sections.into_iter().map(|s| self.header.sections[s as usize].1).sum()))
+        .collect()
+    }
+
+    /// A file.
+    pub fn file(&self, file: u32) -> FileRef<'_> {
+        let mut cursor = if file < self.header.files {
+            Cursor::new(self.section(Section::FileData), read_u32(self.section(Section::FileOffsets), file as usize * 4) as usize)
+        } else {
+            Cursor::new(&[], 0)
+        };
+        let hash = cursor.take(16).first_chunk().map_or(0, |b| u128::from_le_bytes(*b));
+        let language = Language::from_id(cursor.byte()).unwrap_or(Language::TEXT);
+        let (size, mtime_ns, updated_at) = (cursor.varint(), cursor.zigzag(), cursor.zigzag());
+        FileRef { path: cursor.text(), language, hash, size, mtime_ns, updated_at, imports: cursor.rest() }
+    }
+
+    /// The record of a file as it is stored, for copying.
+    pub(super) fn file_record(&self, file: u32) -> &[u8] {
+        let (data, offsets) = (self.section(Section::FileData), self.section(Section::FileOffsets));
+        let start = (read_u32(offsets, file as usize * 4) as usize).min(data.len());
+        let end = if file + 1 < self.header.files { read_u32(offsets, file as usize * 4 + 4) as usize } else { data.len() };
+        data.get(start..end).unwrap_or_default()
+    }
+
+    /// The chunks of a file.
+    pub fn file_chunks(&self, file: u32) -> Range<u32> {
+        if file >= self.header.files {
+            return 0..0;
+        }
+        let starts = self.section(Section::FileStarts);
+        read_u32(starts, file as usize * 4)..read_u32(starts, file as usize * 4 + 4)
+    }
+
+    /// The file of a chunk.
+    pub fn file_of(&self, chunk: u32) -> u32 {
+        let starts = self.section(Section::FileStarts);
+        let (mut low, mut high) = (0, self.header.files);
+        while low < high {
+            let middle = u32::midpoint(low, high);
+            if read_u32(starts, middle as usize * 4 + 4) <= chunk { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// A chunk with everything that is recorded of it.
+    pub fn chunk(&self, chunk: u32) -> Chunk {
+        let (record, state) = self.record(chunk);
+        record.to_chunk(self.chunk_id(chunk), &state)
+    }
+
+    /// A chunk's place, cheaper than the whole chunk.
+    pub fn span(&self, chunk: u32) -> Span {
+        self.record(chunk).0.span
+    }
+
+    /// A chunk's kind, cheaper than the whole chunk.
+    pub fn kind(&self, chunk: u32) -> ChunkKind {
+        self.record(chunk).0.kind
+    }
+
+    /// Look at the names that a chunk defines.
+    pub fn each_definition(&self, chunk: u32, look: impl FnMut(&str)) {
+        if chunk < self.header.chunks {
+            self.record(chunk).0.each_definition(look);
+        }
+    }
+
+    fn record(&self, chunk: u32) -> (Record<'_>, RecordState) {
+        let block = chunk as usize / CHUNKS_PER_BLOCK;
+        let start = read_u32(self.section(Section::ChunkOffsets), block * 4) as usize;
+        let mut cursor = Cursor::new(self.section(Section::ChunkData), start);
+        let mut state = RecordState::default();
+        let mut record = record::take(&mut cursor, &mut state);
+        for _ in 0..chunk as usize % CHUNKS_PER_BLOCK {
+            record = record::take(&mut cursor, &mut state);
+        }
+        (record, state)
+    }
+
+    /// Look at every chunk in order, as [`Segment::chunk`] gives it but without walking to each.
+    pub(super) fn each_chunk(&self, range: Range<u32>, mut look: impl FnMut(u32, Chunk)) {
+        let mut state = RecordState::default();
+        let first_in_block = range.start - range.start % CHUNKS_PER_BLOCK as u32;
+        let start = read_u32(self.section(Section::ChunkOffsets), range.start as usize / CHUNKS_PER_BLOCK * 4) as usize;
+        let mut cursor = Cursor::new(self.section(Section::ChunkData), start);
+        for chunk in first_in_block..range.end {
+            let record = record::take(&mut cursor, &mut state);
+            if chunk >= range.start {
+                look(chunk, record.to_chunk(self.chunk_id(chunk), &state));
+            }
+        }
+    }
+
+    /// A chunk's id.
+    pub fn chunk_id(&self, chunk: u32) -> u128 {
+        let bytes = self.section(Section::ChunkIds).get(chunk as usize * 16..).and_then(|b| b.first_chunk());
+        bytes.map_or(0, |b| u128::from_le_bytes(*b))
+    }
+
+    /// A chunk's vector.
+    pub fn vector(&self, chunk: u32) -> VectorRow<'_> {
+        let dim = self.dim();
+        VectorRow {
+            values: self.vectors().get(chunk as usize * dim..(chunk as usize + 1) * dim).unwrap_or_default(),
+            scale: f32::from_bits(read_u32(self.section(Section::Scales), chunk as usize * 4)),
+        }
+    }
+
+    /// All vectors, one after another.
+    pub(crate) fn vectors(&self) -> &[i8] {
+        let bytes = self.section(Section::Vectors);
+        // SAFETY: i8 and u8 have the same size and alignment, and every bit pattern is valid for both.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<i8>(), bytes.len()) }
+    }
+
+    /// The scales of all vectors, little-endian `f32`.
+    pub(crate) fn scales(&self) -> &[u8] {
+        self.section(Section::Scales)
+    }
+
+    /// Field length codes, three a chunk.
+    pub(crate) fn lengths(&self) -> &[u8] {
+        self.section(Section::Lengths)
+    }
+
+    /// Sum of field lengths over all chunks.
+    pub(crate) fn length_sums(&self) -> [u64; 3] {
+        self.header.length_sums
+    }
+
+    /// The terms.
+    pub(crate) fn dictionary(&self) -> Dictionary<'_> {
+        Dictionary {
+            index: self.section(Section::TermBlocks),
+            data: self.section(Section::TermData),
+            postings: self.section(Section::Postings),
+            terms: self.header.terms,
+        }
+    }
+}
+
+impl Bytes {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+}
