@@ -12,7 +12,7 @@ pub enum Error {
     #[error("cancelled")]
     Cancelled,
     /// The file system refused; the path says where.
-    #[error("{path}: {source}")]
+    #[error("{path}: {source}{}", io_remedy(source))]
     Io {
         /// The file or folder at fault.
         path: PathBuf,
@@ -20,8 +20,13 @@ pub enum Error {
         source: std::io::Error,
     },
     /// `SQLite` refused.
-    #[error("index database: {0}")]
-    Database(#[from] rusqlite::Error),
+    #[error("{path}: {source}{}", database_remedy(source))]
+    Database {
+        /// The database file.
+        path: PathBuf,
+        /// What `SQLite` said.
+        source: rusqlite::Error,
+    },
     /// The index was written by a newer Carrel.
     #[error("the index in {path} has format {found}, this Carrel reads up to {known}: update Carrel, or run `carrel clear`")]
     NewerFormat {
@@ -44,8 +49,16 @@ pub enum Error {
         reason: String,
     },
     /// The caller passed a value that can't be used.
+    #[error("{field}: {message}")]
+    Invalid {
+        /// The parameter at fault.
+        field: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The store was closed, or its folder was deleted under it.
     #[error("{0}")]
-    Invalid(String),
+    Closed(String),
 }
 
 impl Error {
@@ -53,4 +66,32 @@ impl Error {
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }
     }
+
+    /// An [`Error::Invalid`] for a parameter.
+    pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid { field, message: message.into() }
+    }
 }
+
+/// What a person can do about it, as the end of a message.
+fn io_remedy(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded => FULL,
+        Kind::ReadOnlyFilesystem | Kind::PermissionDenied => READ_ONLY,
+        _ => "",
+    }
+}
+
+fn database_remedy(error: &rusqlite::Error) -> &'static str {
+    use rusqlite::ErrorCode as Code;
+    match error.sqlite_error_code() {
+        Some(Code::DiskFull) => FULL,
+        Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied) => READ_ONLY,
+        Some(Code::DatabaseCorrupt | Code::NotADatabase) => ": restart to rebuild the index, or run `carrel clear`",
+        _ => "",
+    }
+}
+
+const FULL: &str = ": free some disk space and index again; what was indexed before is kept";
+const READ_ONLY: &str = ": make the folder writable, or choose another folder for the index";

@@ -101,6 +101,27 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Every reason, in the order of the discriminants.
+    pub const ALL: [Self; 12] = [
+        Self::Ignored,
+        Self::ExcludedFolder,
+        Self::TooLarge,
+        Self::Binary,
+        Self::Minified,
+        Self::UnknownType,
+        Self::Secret,
+        Self::LinkOutside,
+        Self::Outside,
+        Self::Unreadable,
+        Self::Empty,
+        Self::Gone,
+    ];
+
+    /// The reason of a stored [`SkipReason::code`].
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.code() == code)
+    }
+
     /// A stable word for the protocol and for logs.
     pub fn code(self) -> &'static str {
         match self {

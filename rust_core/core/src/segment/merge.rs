@@ -17,7 +17,7 @@ const TERMS_PER_CHECK: usize = 1024;
 pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(Vec<u8>, Vec<Vec<Option<u32>>>)> {
     let dim = parts.first().map_or(0, |(segment, _)| segment.dim());
     if parts.iter().any(|(segment, _)| segment.dim() != dim) {
-        return Err(Error::Invalid("segments of different vector dimensions can't be merged".to_owned()));
+        return Err(Error::invalid("parts", "segments of different vector dimensions can't be merged"));
     }
     let mut sections = Sections::new(dim);
     let mut new_files = Vec::with_capacity(parts.len());
