@@ -5,13 +5,24 @@
 //! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer.
 
 pub mod cancel;
+pub mod cut;
+pub mod db;
+pub mod diff;
 pub mod embed;
 pub mod error;
+pub mod freshness;
 pub mod hash;
 pub mod language;
 pub mod lexical;
+pub mod lines;
+pub mod lock;
+pub mod parse;
+pub mod read;
 pub mod segment;
 mod simd;
+pub mod snapshot;
+pub mod store;
 pub mod types;
 pub mod vectors;
+pub mod walk;
 pub mod words;

@@ -88,7 +88,7 @@ pub enum SkipReason {
     UnknownType = 5,
     /// Looks like it holds keys or passwords (`.env`, `id_rsa`, `*.pem`, …): never read.
     Secret = 6,
-    /// A symbolic link that leaves the workspace or forms a loop.
+    /// A symbolic link that leaves the workspace.
     LinkOutside = 7,
     /// Not inside the workspace at all.
     Outside = 8,
@@ -98,6 +98,8 @@ pub enum SkipReason {
     Empty = 10,
     /// Gone while it was being read.
     Gone = 11,
+    /// A symbolic link to something inside the workspace, which is found by its own path.
+    Link = 12,
 }
 
 impl SkipReason {
@@ -137,6 +139,7 @@ impl SkipReason {
             Self::Unreadable => "unreadable",
             Self::Empty => "empty",
             Self::Gone => "gone",
+            Self::Link => "link",
         }
     }
 }

@@ -1,0 +1,99 @@
+//! The decision of the walk, for one path.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::rules::{FolderRules, IGNORE_FILES, WorkspaceRules};
+use super::{FoundFile, WalkOptions};
+use crate::read::modified_ns;
+use crate::types::SkipReason;
+
+/// Size and time of the ignore files of a folder: when they differ, its rules are loaded again.
+type Stamp = [Option<(u64, i64)>; IGNORE_FILES.len() + 1];
+
+/// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
+/// of the folders on the way are kept, and loaded again when an ignore file was edited.
+pub struct Gate {
+    workspace: WorkspaceRules,
+    folders: Mutex<HashMap<PathBuf, (Stamp, Arc<FolderRules>)>>,
+}
+
+impl Gate {
+    /// A gate before the workspace `root`.
+    pub fn new(root: &Path, options: &WalkOptions) -> Self {
+        Self { workspace: WorkspaceRules::new(root, options), folders: Mutex::default() }
+    }
+
+    /// Whether the file at `relative_path` (`/`-separated) counts, and its size and time if it does.
+    pub fn check(&self, relative_path: &str) -> Result<FoundFile, SkipReason> {
+        let names = components(relative_path)?;
+        let (Some(file_name), folders) = (names.last(), &names[..names.len().saturating_sub(1)]) else {
+            return Err(SkipReason::Outside);
+        };
+        let mut folder = self.workspace.root.clone();
+        let mut rules = self.rules(&folder, None);
+        for name in folders {
+            folder.push(name);
+            let kind = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?.file_type();
+            self.workspace.entry(&rules, &folder, name, kind)?;
+            if !kind.is_dir() {
+                return Err(SkipReason::Gone);
+            }
+            rules = self.rules(&folder, Some(&rules));
+        }
+        let path = folder.join(file_name);
+        let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
+        if metadata.is_dir() {
+            return Err(SkipReason::Unreadable);
+        }
+        self.workspace.entry(&rules, &path, file_name, metadata.file_type())?;
+        self.workspace.size(metadata.len())?;
+        Ok(FoundFile { path: names.join("/"), size: metadata.len(), mtime_ns: modified_ns(&metadata) })
+    }
+
+    /// The rules of a folder, from memory while its ignore files and the rules above it are the same.
+    fn rules(&self, folder: &Path, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
+        let stamp = stamp(folder);
+        let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((known, rules)) = folders.get(folder)
+            && *known == stamp
+            && rules.is_below(above)
+        {
+            return Arc::clone(rules);
+        }
+        let rules = Arc::new(match above {
+            Some(above) => FolderRules::below(above, folder),
+            None => FolderRules::of_root(&self.workspace),
+        });
+        folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
+        rules
+    }
+}
+
+fn stamp(folder: &Path) -> Stamp {
+    let of = |path: PathBuf| fs::metadata(path).ok().map(|m| (m.len(), modified_ns(&m)));
+    let [a, b, c] = IGNORE_FILES.map(|name| of(folder.join(name)));
+    [a, b, c, of(folder.join(".git").join("info").join("exclude"))]
+}
+
+/// The names of a relative path. Anything that could lead out of the workspace, on any system, is refused.
+fn components(path: &str) -> Result<Vec<&str>, SkipReason> {
+    let looks_absolute = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':') || path.contains('\0');
+    if path.is_empty() || looks_absolute {
+        return Err(SkipReason::Outside);
+    }
+    // On Windows `\` separates, elsewhere it may be part of a name.
+    if cfg!(not(windows)) && path.split('\\').any(|part| part == "..") {
+        return Err(SkipReason::Outside);
+    }
+    Path::new(path)
+        .components()
+        .filter(|component| !matches!(component, Component::CurDir))
+        .map(|component| match component {
+            Component::Normal(name) => name.to_str().ok_or(SkipReason::Unreadable),
+            _ => Err(SkipReason::Outside),
+        })
+        .collect()
+}

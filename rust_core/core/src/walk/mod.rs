@@ -1,0 +1,251 @@
+//! Which files of a workspace count, and why the others don't. One set of rules serves the walk over the whole workspace and
+//! the [`Gate`] that every single path passes, so both always agree.
+
+mod gate;
+mod rules;
+mod secrets;
+
+use std::fs::{self, FileType};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use crate::cancel::CancelToken;
+use crate::error::{Error, Result};
+use crate::language::Language;
+use crate::read::modified_ns;
+use crate::types::{SkipReason, Skipped};
+
+pub use gate::Gate;
+use rules::{FolderRules, WorkspaceRules};
+
+/// Folders that hold no code of the user's own, left out unless the setting says otherwise (spec B4).
+pub const EXCLUDED_FOLDERS: &[&str] = &[
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    ".idea",
+    ".vs",
+    ".gradle",
+    ".cache",
+    ".carrel",
+    ".venv",
+    "venv",
+    ".env",
+    ".tox",
+    ".nox",
+    ".eggs",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".ipynb_checkpoints",
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+    ".turbo",
+    ".parcel-cache",
+    ".terraform",
+    ".dart_tool",
+    ".bundle",
+    ".stack-work",
+    ".cabal-sandbox",
+    ".zig-cache",
+    "zig-cache",
+    "zig-out",
+    "__pycache__",
+    "node_modules",
+    "bower_components",
+    "jspm_packages",
+    "site-packages",
+    "vendor",
+    "third_party",
+    "target",
+    "build",
+    "out",
+    "dist",
+    "obj",
+    "DerivedData",
+    "Pods",
+    "Carthage",
+    "_build",
+    "deps",
+    "elm-stuff",
+    "cmake-build-debug",
+    "cmake-build-release",
+];
+
+/// What a walk leaves out beyond the ignore files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalkOptions {
+    /// Larger files are skipped.
+    pub max_file_bytes: u64,
+    /// Globs in the form of a `.gitignore` line, relative to the workspace.
+    pub exclude: Vec<String>,
+    /// Names of folders that are left out wherever they stand.
+    pub excluded_folders: Vec<String>,
+}
+
+impl Default for WalkOptions {
+    fn default() -> Self {
+        Self {
+            max_file_bytes: 500_000,
+            exclude: Vec::new(),
+            excluded_folders: EXCLUDED_FOLDERS.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// A file that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Relative to the workspace root, `/`-separated.
+    pub path: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970.
+    pub mtime_ns: i64,
+}
+
+/// What a walk found, both lists sorted by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// Files to index.
+    pub files: Vec<FoundFile>,
+    /// What was left out. A folder is one entry that ends in `/`.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Find the files of the workspace `root`. Fails only if `root` itself can't be read, or on cancel.
+pub fn walk(root: &Path, options: &WalkOptions, cancel: &CancelToken) -> Result<Walk> {
+    let metadata = fs::metadata(root).map_err(|e| Error::io(root, e))?;
+    if !metadata.is_dir() {
+        return Err(Error::io(root, std::io::Error::from(std::io::ErrorKind::NotADirectory)));
+    }
+    fs::read_dir(root).map_err(|e| Error::io(root, e))?;
+    let workspace = WorkspaceRules::new(root, options);
+    let found = Mutex::new(Walk::default());
+    let job = Job { workspace: &workspace, cancel, found: &found };
+    rayon::scope(|scope| job.folder(scope, &workspace.root, "", &Arc::new(FolderRules::of_root(&workspace))));
+    cancel.check()?;
+    let mut walk = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    walk.skipped.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(walk)
+}
+
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    workspace: &'a WorkspaceRules,
+    cancel: &'a CancelToken,
+    found: &'a Mutex<Walk>,
+}
+
+impl<'a> Job<'a> {
+    fn folder<'scope>(self, scope: &rayon::Scope<'scope>, folder: &Path, relative: &str, rules: &Arc<FolderRules>)
+    where
+        'a: 'scope,
+    {
+        let mut here = Walk::default();
+        let Ok(entries) = fs::read_dir(folder) else {
+            here.skipped.push(Skipped { path: format!("{relative}/"), reason: SkipReason::Unreadable });
+            self.add(here);
+            return;
+        };
+        for entry in entries.flatten() {
+            if self.cancel.is_cancelled() {
+                return;
+            }
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                // Such a name can't cross the protocol, whose paths are text.
+                let path = join(relative, &name.to_string_lossy());
+                here.skipped.push(Skipped { path, reason: SkipReason::Unreadable });
+                continue;
+            };
+            let path = join(relative, name);
+            let Ok(kind) = entry.file_type() else { continue };
+            match self.workspace.entry(rules, &entry.path(), name, kind) {
+                Err(reason) => {
+                    let path = if kind.is_dir() { path + "/" } else { path };
+                    here.skipped.push(Skipped { path, reason });
+                }
+                Ok(()) if kind.is_dir() => {
+                    let below = Arc::new(FolderRules::below(rules, &entry.path()));
+                    scope.spawn(move |scope| self.folder(scope, &entry.path(), &path, &below));
+                }
+                Ok(()) => match entry.metadata() {
+                    Err(_) => here.skipped.push(Skipped { path, reason: SkipReason::Gone }),
+                    Ok(metadata) => match self.workspace.size(metadata.len()) {
+                        Err(reason) => here.skipped.push(Skipped { path, reason }),
+                        Ok(()) => here.files.push(FoundFile { path, size: metadata.len(), mtime_ns: modified_ns(&metadata) }),
+                    },
+                },
+            }
+        }
+        self.add(here);
+    }
+
+    fn add(&self, mut here: Walk) {
+        let mut found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        found.files.append(&mut here.files);
+        found.skipped.append(&mut here.skipped);
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+impl WorkspaceRules {
+    /// Whether an entry of a folder counts, by everything but its size. `rules` are those of the folder that holds it.
+    fn entry(&self, rules: &FolderRules, path: &Path, name: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
+        if kind.is_symlink() {
+            return Err(self.link(path));
+        }
+        if kind.is_dir() {
+            if self.is_excluded_folder(name) || rules::is_linked_worktree(path) {
+                return Err(SkipReason::ExcludedFolder);
+            }
+            return if rules.ignores(path, true, self) { Err(SkipReason::Ignored) } else { Ok(()) };
+        }
+        if !kind.is_file() {
+            return Err(SkipReason::Unreadable);
+        }
+        // Secrets come first: that they are ignored as well is no reason to say less.
+        if secrets::is_secret(name) {
+            return Err(SkipReason::Secret);
+        }
+        if rules.ignores(path, false, self) {
+            return Err(SkipReason::Ignored);
+        }
+        if Language::detect(name).is_none() && !self.is_script(path, name) {
+            return Err(SkipReason::UnknownType);
+        }
+        Ok(())
+    }
+
+    /// A file without an extension that begins with `#!` is a script (`bin/rails`). The two bytes are all that is read here.
+    #[allow(clippy::unused_self)]
+    fn is_script(&self, path: &Path, name: &str) -> bool {
+        use std::io::Read;
+        if name.contains('.') {
+            return false;
+        }
+        let mut start = [0; 2];
+        fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+    }
+
+    fn size(&self, bytes: u64) -> std::result::Result<(), SkipReason> {
+        if bytes == 0 {
+            Err(SkipReason::Empty)
+        } else if bytes > self.max_file_bytes {
+            Err(SkipReason::TooLarge)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

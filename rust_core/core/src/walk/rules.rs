@@ -1,0 +1,168 @@
+//! Ignore files, folder by folder, with git's precedence.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::WalkOptions;
+use crate::types::SkipReason;
+
+/// Ignore files from the strongest to the weakest. Within one kind, the deepest folder wins.
+pub(super) const IGNORE_FILES: [&str; 3] = [".carrelignore", ".ignore", ".gitignore"];
+
+/// What is the same for the whole workspace.
+pub(super) struct WorkspaceRules {
+    /// As the user wrote it.
+    pub root: PathBuf,
+    /// With links resolved; where links must stay.
+    canonical_root: PathBuf,
+    pub max_file_bytes: u64,
+    excluded_folders: HashSet<String>,
+    /// The `exclude` setting: stronger than any file.
+    exclude: Gitignore,
+    /// The user's own git ignore file: weaker than any other.
+    global: Gitignore,
+}
+
+impl WorkspaceRules {
+    pub fn new(root: &Path, options: &WalkOptions) -> Self {
+        let mut exclude = GitignoreBuilder::new(root);
+        for glob in &options.exclude {
+            // A glob that can't be parsed is reported by the settings; here it excludes nothing.
+            let _ = exclude.add_line(None, glob);
+        }
+        Self {
+            root: root.to_owned(),
+            canonical_root: fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
+            max_file_bytes: options.max_file_bytes,
+            excluded_folders: options.excluded_folders.iter().cloned().collect(),
+            exclude: exclude.build().unwrap_or_else(|_| Gitignore::empty()),
+            global: Gitignore::global().0,
+        }
+    }
+
+    pub fn is_excluded_folder(&self, name: &str) -> bool {
+        self.excluded_folders.contains(name)
+    }
+
+    /// Why a link is not followed: what it points to inside the workspace is found by its own path, what is outside is not the
+    /// workspace's, and what leads nowhere is gone.
+    pub fn link(&self, path: &Path) -> SkipReason {
+        match fs::canonicalize(path) {
+            Ok(target) if target.starts_with(&self.canonical_root) => SkipReason::Link,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => SkipReason::Gone,
+            Ok(_) | Err(_) => SkipReason::LinkOutside,
+        }
+    }
+}
+
+/// The ignore files of one folder, and those above it.
+pub(super) struct FolderRules {
+    above: Option<Arc<FolderRules>>,
+    /// One matcher for each of [`IGNORE_FILES`].
+    files: [Gitignore; 3],
+    /// `.git/info/exclude`, where the folder is the root of a repository.
+    repository_exclude: Option<Gitignore>,
+    /// The root of a repository: `.gitignore` files above it belong to another one.
+    is_repository: bool,
+}
+
+impl FolderRules {
+    /// The rules of the workspace root. Where the root lies inside a git repository, the ignore files between the repository's
+    /// root and the workspace count too; nothing above it does.
+    pub fn of_root(workspace: &WorkspaceRules) -> Self {
+        let mut between = Vec::new();
+        let mut folder = Some(workspace.root.as_path());
+        let repository = loop {
+            match folder {
+                None => break None,
+                Some(path) if path.join(".git").exists() => break Some(path.to_owned()),
+                Some(path) => between.push(path.to_owned()),
+            }
+            folder = folder.and_then(Path::parent);
+        };
+        let Some(repository) = repository else { return Self::load(None, &workspace.root) };
+        if repository == workspace.root {
+            return Self::load(None, &repository);
+        }
+        let mut rules = Self::load(None, &repository);
+        for folder in between.into_iter().rev() {
+            rules = Self::load(Some(Arc::new(rules)), &folder);
+        }
+        rules
+    }
+
+    /// The rules of a folder inside one whose rules are known.
+    pub fn below(above: &Arc<Self>, folder: &Path) -> Self {
+        Self::load(Some(Arc::clone(above)), folder)
+    }
+
+    /// Whether these rules were loaded on top of exactly `above` (`None`: of the workspace root).
+    pub fn is_below(&self, above: Option<&Arc<Self>>) -> bool {
+        match (above, &self.above) {
+            (None, _) => true,
+            (Some(above), Some(mine)) => Arc::ptr_eq(above, mine),
+            (Some(_), None) => false,
+        }
+    }
+
+    fn load(above: Option<Arc<Self>>, folder: &Path) -> Self {
+        let git = folder.join(".git");
+        let is_repository = git.exists();
+        let repository_exclude = is_repository.then(|| matcher(folder, &git.join("info").join("exclude")));
+        Self { above, files: IGNORE_FILES.map(|name| matcher(folder, &folder.join(name))), repository_exclude, is_repository }
+    }
+
+    /// Whether a rule leaves out `path`, an entry of this folder.
+    pub fn ignores(&self, path: &Path, is_folder: bool, workspace: &WorkspaceRules) -> bool {
+        match workspace.exclude.matched(path, is_folder) {
+            Match::Ignore(_) => return true,
+            Match::Whitelist(_) => return false,
+            Match::None => {}
+        }
+        for (kind, name) in IGNORE_FILES.iter().enumerate() {
+            let is_git = *name == ".gitignore";
+            let mut folder = Some(self);
+            while let Some(rules) = folder {
+                match rules.files[kind].matched(path, is_folder) {
+                    Match::Ignore(_) => return true,
+                    Match::Whitelist(_) => return false,
+                    Match::None => {}
+                }
+                folder = if is_git && rules.is_repository { None } else { rules.above.as_deref() };
+            }
+        }
+        let mut folder = Some(self);
+        while let Some(rules) = folder {
+            if let Some(exclude) = &rules.repository_exclude {
+                match exclude.matched(path, is_folder) {
+                    Match::Ignore(_) => return true,
+                    Match::Whitelist(_) => return false,
+                    Match::None => break,
+                }
+            }
+            folder = rules.above.as_deref();
+        }
+        workspace.global.matched(path, is_folder).is_ignore()
+    }
+}
+
+/// The rules of one ignore file; none if it isn't there. A line that can't be parsed is passed over, as git does.
+fn matcher(folder: &Path, file: &Path) -> Gitignore {
+    if !file.is_file() {
+        return Gitignore::empty();
+    }
+    let mut builder = GitignoreBuilder::new(folder);
+    let _ = builder.add(file);
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// A linked worktree of git inside the workspace is another copy of the same code: indexing it would show everything twice.
+pub(super) fn is_linked_worktree(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    git.is_file() && fs::read_to_string(git).is_ok_and(|text| text.replace('\\', "/").contains("/worktrees/"))
+}

@@ -1,0 +1,247 @@
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Write `files` (path, content) below a new folder.
+fn workspace(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), files);
+    folder
+}
+
+fn write(root: &Path, files: &[(&str, &str)]) {
+    for (path, content) in files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+fn found(root: &Path) -> Walk {
+    walk(root, &WalkOptions::default(), &CancelToken::new()).unwrap()
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], expected: &[&str], skipped: &[(&str, SkipReason)]) {
+    let folder = workspace(files);
+    let walk = found(folder.path());
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), expected);
+    for (path, reason) in skipped {
+        let entry = walk.skipped.iter().find(|s| s.path == *path).unwrap_or_else(|| panic!("{path} not in {:?}", walk.skipped));
+        assert_eq!(entry.reason, *reason, "{path}");
+    }
+    agree(folder.path(), &walk);
+}
+
+/// The gate says of every path what the walk said.
+#[track_caller]
+fn agree(root: &Path, walk: &Walk) {
+    let gate = Gate::new(root, &WalkOptions::default());
+    for file in &walk.files {
+        assert_eq!(gate.check(&file.path).as_ref(), Ok(file));
+    }
+    for skipped in walk.skipped.iter().filter(|s| !s.path.ends_with('/')) {
+        assert_eq!(gate.check(&skipped.path), Err(skipped.reason), "{}", skipped.path);
+    }
+}
+
+#[test]
+fn hidden_folders_inside_count_and_excluded_ones_are_one_entry() {
+    check(
+        &[
+            ("a.py", "x"),
+            (".github/run.yml", "x"),
+            ("node_modules/m/i.js", "x"),
+            ("sub/target/x.rs", "x"),
+            (".git/config.py", "x"),
+        ],
+        &[".github/run.yml", "a.py"],
+        &[("node_modules/", SkipReason::ExcludedFolder), ("sub/target/", SkipReason::ExcludedFolder)],
+    );
+}
+
+#[test]
+fn a_hidden_parent_of_the_workspace_does_not_matter() {
+    let folder = workspace(&[(".hidden/build/project/a.py", "x")]);
+    assert_eq!(found(&folder.path().join(".hidden/build/project")).files.len(), 1);
+}
+
+#[test]
+fn ignore_files_have_gits_precedence() {
+    check(
+        &[
+            (".gitignore", "*.log.py\n/gen/\n!keep.log.py\n"),
+            (".carrelignore", "private.py\n"),
+            ("a.log.py", "x"),
+            ("keep.log.py", "x"),
+            ("gen/a.py", "x"),
+            ("sub/gen/a.py", "x"),
+            ("sub/.gitignore", "!a.log.py\n"),
+            ("sub/a.log.py", "x"),
+            ("sub/private.py", "x"),
+        ],
+        &["keep.log.py", "sub/a.log.py", "sub/gen/a.py"],
+        &[("a.log.py", SkipReason::Ignored), ("gen/", SkipReason::Ignored), ("sub/private.py", SkipReason::Ignored)],
+    );
+}
+
+#[test]
+fn a_parent_repository_counts_up_to_its_root_only() {
+    let folder = workspace(&[
+        (".gitignore", "*.py\n"),
+        ("repo/.git/HEAD", "ref"),
+        ("repo/.git/info/exclude", "local.py\n"),
+        ("repo/.gitignore", "skip.py\n"),
+        ("repo/app/a.py", "x"),
+        ("repo/app/skip.py", "x"),
+        ("repo/app/local.py", "x"),
+    ]);
+    let root = folder.path().join("repo/app");
+    let walk = found(&root);
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
+    agree(&root, &walk);
+}
+
+#[test]
+fn secrets_types_and_sizes_have_their_reason() {
+    let large = "x\n".repeat(300_000);
+    check(
+        &[
+            (".env", "k"),
+            ("id_rsa", "k"),
+            ("photo.png", "x"),
+            ("big.py", &large),
+            ("empty.py", ""),
+            ("run", "#!/bin/sh\n"),
+            ("data", "x"),
+        ],
+        &["run"],
+        &[
+            (".env", SkipReason::Secret),
+            ("id_rsa", SkipReason::Secret),
+            ("photo.png", SkipReason::UnknownType),
+            ("big.py", SkipReason::TooLarge),
+            ("empty.py", SkipReason::Empty),
+            ("data", SkipReason::UnknownType),
+        ],
+    );
+}
+
+#[test]
+fn a_linked_worktree_inside_is_left_out_and_a_submodule_is_not() {
+    check(
+        &[
+            ("wt/.git", "gitdir: /r/.git/worktrees/wt"),
+            ("wt/a.py", "x"),
+            ("sub/.git", "gitdir: ../.git/modules/sub"),
+            ("sub/a.py", "x"),
+        ],
+        &["sub/a.py"],
+        &[("wt/", SkipReason::ExcludedFolder)],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_never_followed() {
+    let folder = workspace(&[("ws/a.py", "x"), ("ws/sub/b.py", "x"), ("outside/c.py", "x")]);
+    let root = folder.path().join("ws");
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+    link("../outside", "out");
+    link("../outside/c.py", "c.py");
+    link("sub", "again");
+    link("..", "sub/loop");
+    link("nowhere", "dead.py");
+    let walk = found(&root);
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py", "sub/b.py"]);
+    agree(&root, &walk);
+    let gate = Gate::new(&root, &WalkOptions::default());
+    assert_eq!(gate.check("out/c.py"), Err(SkipReason::LinkOutside));
+    assert!(gate.check("sub/loop/a.py").is_err());
+    assert_eq!(gate.check("again/b.py"), Err(SkipReason::Link));
+    assert_eq!(gate.check("dead.py"), Err(SkipReason::Gone));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_no_text_is_skipped() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = workspace(&[("a.py", "x")]);
+    fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"\xff.py")), "x").unwrap();
+    let walk = found(folder.path());
+    assert_eq!(walk.files.len(), 1);
+    assert_eq!(walk.skipped[0].reason, SkipReason::Unreadable);
+}
+
+#[test]
+fn the_gate_lets_nothing_out() {
+    let folder = workspace(&[("ws/a.py", "x"), ("b.py", "x")]);
+    let gate = Gate::new(&folder.path().join("ws"), &WalkOptions::default());
+    for path in [
+        "../b.py",
+        "/etc/passwd",
+        "C:/x.py",
+        "C:\\x.py",
+        "\\\\server\\share\\x.py",
+        "//server/x.py",
+        "sub/../../b.py",
+        "..\\b.py",
+        "",
+        "a\0.py",
+    ] {
+        assert_eq!(gate.check(path), Err(SkipReason::Outside), "{path:?}");
+    }
+    assert!(gate.check("./a.py").is_ok());
+    assert_eq!(gate.check("a.py/x.py"), Err(SkipReason::Gone));
+}
+
+#[test]
+fn the_gate_notices_an_edited_ignore_file() {
+    let folder = workspace(&[("sub/a.py", "x"), ("sub/deep/b.py", "x")]);
+    let gate = Gate::new(folder.path(), &WalkOptions::default());
+    assert!(gate.check("sub/deep/b.py").is_ok());
+    write(folder.path(), &[("sub/.gitignore", "deep/\n")]);
+    assert_eq!(gate.check("sub/deep/b.py"), Err(SkipReason::Ignored));
+    assert!(gate.check("sub/a.py").is_ok());
+    fs::remove_file(folder.path().join("sub/.gitignore")).unwrap();
+    assert!(gate.check("sub/deep/b.py").is_ok());
+}
+
+#[test]
+fn settings_exclude_and_a_missing_root_is_an_error() {
+    let folder = workspace(&[("a.py", "x"), ("gen/b.py", "x"), ("build/c.py", "x")]);
+    let options = WalkOptions { exclude: vec!["gen/**".into()], excluded_folders: vec![], ..WalkOptions::default() };
+    let walk = walk(folder.path(), &options, &CancelToken::new()).unwrap();
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py", "build/c.py"]);
+    assert!(matches!(super::walk(&folder.path().join("no"), &options, &CancelToken::new()), Err(Error::Io { .. })));
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    assert!(matches!(super::walk(folder.path(), &options, &cancel), Err(Error::Cancelled)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn walk_and_gate_agree(
+        names in proptest::collection::vec("(a|b|build)/(c|d|\\.h)/[ef]\\.(py|log|env)", 1..8),
+        rules in proptest::collection::vec(("(|a/|a/c/|b/)", "(!?/?[a-f](/|\\.py|\\*)?|\\*\\.log|!\\*\\.py|\\.h/)"), 0..5),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        for name in &names {
+            write(folder.path(), &[(name, "x")]);
+        }
+        for (place, rule) in &rules {
+            write(folder.path(), &[(&format!("{place}.gitignore"), rule)]);
+        }
+        let walk = found(folder.path());
+        agree(folder.path(), &walk);
+        // And what the walk never reached, the gate refuses.
+        let gate = Gate::new(folder.path(), &WalkOptions::default());
+        for name in &names {
+            prop_assert_eq!(gate.check(name).is_ok(), walk.files.iter().any(|f| &f.path == name), "{}", name);
+        }
+    }
+}
