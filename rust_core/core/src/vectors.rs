@@ -84,15 +84,25 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
                 || TopK::new(views, k, floor),
                 |mut best, (view, range)| scan(views, view, range, query, &mut best, cancel).map(|()| best),
             )
-            .try_reduce(|| TopK::new(views, k, floor), |mut best, other| {
-                best.absorb(other);
-                Ok(best)
-            })?
+            .try_reduce(
+                || TopK::new(views, k, floor),
+                |mut best, other| {
+                    best.absorb(other);
+                    Ok(best)
+                },
+            )?
     };
     Ok(best.into_sorted())
 }
 
-fn scan(views: &[View<'_>], view: u32, range: Range<u32>, query: VectorRow<'_>, best: &mut TopK<'_>, cancel: &CancelToken) -> Result<()> {
+fn scan(
+    views: &[View<'_>],
+    view: u32,
+    range: Range<u32>,
+    query: VectorRow<'_>,
+    best: &mut TopK<'_>,
+    cancel: &CancelToken,
+) -> Result<()> {
     let kernel = Kernel::best();
     let segment = views[view as usize].segment;
     let (vectors, scales, dim) = (segment.vectors(), segment.scales(), segment.dim());

@@ -111,9 +111,9 @@ impl Splitter {
             }
             let next = chars.peek().map_or(Class::Other, |&n| class_of(n));
             let boundary = match (before, class) {
-                (Class::Lower | Class::Digit, Class::Upper) | (Class::Lower | Class::Upper, Class::Digit) | (Class::Digit, Class::Lower) => {
-                    true
-                }
+                (Class::Lower | Class::Digit, Class::Upper)
+                | (Class::Lower | Class::Upper, Class::Digit)
+                | (Class::Digit, Class::Lower) => true,
                 (Class::Upper, Class::Upper) => next == Class::Lower,
                 _ => false,
             };
@@ -223,7 +223,7 @@ fn error_code_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     while bytes.get(at) == Some(&b'-') {
         let digits = bytes[at + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
         let next = at + 1 + digits;
-        if digits < 2 || digits > 20 || bytes.get(next).copied().is_some_and(is_word_byte) {
+        if !(2..=20).contains(&digits) || bytes.get(next).copied().is_some_and(is_word_byte) {
             break;
         }
         at = next;

@@ -37,7 +37,7 @@ pub fn length_code(length: u32) -> u8 {
     if length < 16 {
         return length as u8;
     }
-    let exponent = 31 - length.leading_zeros();
+    let exponent = length.ilog2();
     let step = length >> (exponent - 4) & 15;
     ((exponent - 3) * 16 + step).min(255) as u8
 }

@@ -8,7 +8,13 @@ pub(crate) mod dictionary;
 pub(crate) mod fields;
 pub(crate) mod postings;
 mod query;
+mod score;
+mod search;
 pub(crate) mod terms;
 
 pub use definitions::definitions;
 pub use query::{FieldWeights, LexicalHit, LexicalHits, bm25f};
+pub(crate) use terms::stem;
+
+#[cfg(test)]
+mod tests;

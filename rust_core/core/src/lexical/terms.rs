@@ -100,7 +100,9 @@ mod tests {
 
     #[test]
     fn endings_go_and_short_names_stay() {
-        for group in [&["user", "users"][..], &["parse", "parsed", "parses", "parsing"], &["query", "queries"], &["index", "indexes"]] {
+        for group in
+            [&["user", "users"][..], &["parse", "parsed", "parses", "parsing"], &["query", "queries"], &["index", "indexes"]]
+        {
             let stems: Vec<_> = group.iter().map(|w| stem(w)).collect();
             assert!(stems.iter().all(|s| *s == stems[0]), "{stems:?}");
         }

@@ -23,8 +23,8 @@ pub struct FileDraft {
 }
 
 impl FileDraft {
-    /// Draft `file` with its chunks, the text that their spans point into, and a vector for each chunk. A vector that is missing
-    /// or has the wrong length counts as zero, and a span outside the text as empty.
+    /// Draft `file` with its chunks, the text that their spans point into, and a vector for each chunk. Unless each chunk has one
+    /// of the segment's dimensions, all count as zero; a span outside the text counts as empty.
     pub fn new(file: &FileEntry<'_>, chunks: Vec<Chunk>, text: &str, vectors: &[VectorRow<'_>]) -> Self {
         let mut draft = Self { record: file_record(file), ..Self::default() };
         let mut terms = ChunkTerms::default();
@@ -180,26 +180,27 @@ impl SegmentBuilder {
 
     /// Add a file. Files keep the order in which they are pushed.
     pub fn push(&mut self, draft: FileDraft) {
-        let first = self.sections.chunks;
-        let dim = self.sections.dim;
-        self.sections.begin_file(&draft.record);
-        for (i, chunk) in draft.chunks.iter().enumerate() {
-            self.sections.push_chunk(chunk);
-            self.sections.lengths.extend_from_slice(&draft.lengths[i]);
+        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, scales } = draft;
+        let Self { sections, occurrences: all } = self;
+        let first = sections.chunks;
+        sections.begin_file(&record);
+        for (chunk, codes) in chunks.iter().zip(lengths) {
+            sections.push_chunk(chunk);
+            sections.lengths.extend_from_slice(&codes);
         }
-        let fits = draft.vectors.len() == draft.chunks.len() * dim;
-        for scale in &draft.scales {
-            self.sections.scales.extend_from_slice(&if fits { *scale } else { 0.0 }.to_le_bytes());
+        let fits = vectors.len() == chunks.len() * sections.dim;
+        for scale in scales {
+            sections.scales.extend_from_slice(&if fits { scale } else { 0.0 }.to_le_bytes());
         }
         if fits {
-            self.sections.vectors.extend(draft.vectors.iter().map(|&v| v as u8));
+            sections.vectors.extend(vectors.iter().map(|&v| v as u8));
         } else {
-            self.sections.vectors.resize(self.sections.chunks as usize * dim, 0);
+            sections.vectors.resize(sections.chunks as usize * sections.dim, 0);
         }
-        for (sum, more) in self.sections.length_sums.iter_mut().zip(draft.length_sums) {
+        for (sum, more) in sections.length_sums.iter_mut().zip(length_sums) {
             *sum += more;
         }
-        self.occurrences.extend(draft.occurrences.iter().map(|o| Occurrence { chunk: o.chunk + first, ..*o }));
+        all.extend(occurrences.into_iter().map(|o| Occurrence { chunk: o.chunk + first, ..o }));
     }
 
     /// Chunks so far.

@@ -11,7 +11,7 @@ impl FileMask {
     /// All of `len` files.
     pub fn new_all(len: u32) -> Self {
         let mut mask = Self { words: vec![u64::MAX; (len as usize).div_ceil(64)], len };
-        if len % 64 != 0
+        if !len.is_multiple_of(64)
             && let Some(last) = mask.words.last_mut()
         {
             *last = (1 << (len % 64)) - 1;

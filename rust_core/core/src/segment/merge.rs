@@ -12,9 +12,12 @@ const GONE: u32 = u32::MAX;
 /// Terms between two looks at the token: some tenths of a millisecond.
 const TERMS_PER_CHECK: usize = 1024;
 
-/// Make one segment of the masked files of `parts`, in order. Gives the file, and for each part the new ordinal of each old file.
+/// For each merged segment, the new ordinal of each of its files; `None` for those that were left out.
+pub type NewOrdinals = Vec<Vec<Option<u32>>>;
+
+/// Make one segment of the masked files of `parts`, in order. Gives the file and the new ordinals.
 /// All parts must have the same vector dimensions.
-pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(Vec<u8>, Vec<Vec<Option<u32>>>)> {
+pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(Vec<u8>, NewOrdinals)> {
     let dim = parts.first().map_or(0, |(segment, _)| segment.dim());
     if parts.iter().any(|(segment, _)| segment.dim() != dim) {
         return Err(Error::invalid("parts", "segments of different vector dimensions can't be merged"));

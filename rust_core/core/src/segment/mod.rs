@@ -14,7 +14,7 @@ mod view;
 
 pub use builder::{FileDraft, SegmentBuilder};
 pub use mask::FileMask;
-pub use merge::merge;
+pub use merge::{NewOrdinals, merge};
 pub use reader::{FileRef, Segment};
 pub(crate) use view::TopK;
 pub use view::{Scored, View, ranking_order};

@@ -7,9 +7,35 @@
 const NAME: u8 = 1;
 /// Stand for themselves plus [`FIRST_FRAGMENT`]. Longer ones first where one begins another. Stored on disk: never reorder.
 const FRAGMENTS: [&str; 29] = [
-    "public static ", "protected ", "private ", "public ", "static ", "function ", "override ", "const ", "export ", "async ",
-    "class ", "final ", "return", "string", "String", "void ", "self, ", "self", "def ", "func ", "pub fn ", "fn ", "int ",
-    " -> ", "None", ": str", "= ", ", ", "()",
+    "public static ",
+    "protected ",
+    "private ",
+    "public ",
+    "static ",
+    "function ",
+    "override ",
+    "const ",
+    "export ",
+    "async ",
+    "class ",
+    "final ",
+    "return",
+    "string",
+    "String",
+    "void ",
+    "self, ",
+    "self",
+    "def ",
+    "func ",
+    "pub fn ",
+    "fn ",
+    "int ",
+    " -> ",
+    "None",
+    ": str",
+    "= ",
+    ", ",
+    "()",
 ];
 const FIRST_FRAGMENT: u8 = 2;
 
@@ -27,7 +53,9 @@ pub fn pack(signature: &str, name: &str, out: &mut Vec<u8>) {
         {
             out.push(NAME);
             rest = after;
-        } else if let Some((i, after)) = FRAGMENTS.iter().enumerate().find_map(|(i, f)| rest.strip_prefix(f).map(|after| (i, after))) {
+        } else if let Some((i, after)) =
+            FRAGMENTS.iter().enumerate().find_map(|(i, f)| rest.strip_prefix(f).map(|after| (i, after)))
+        {
             out.push(FIRST_FRAGMENT + i as u8);
             rest = after;
         } else {

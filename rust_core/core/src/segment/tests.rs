@@ -24,7 +24,17 @@ struct TestFile {
 
 fn kind_strategy() -> impl Strategy<Value = ChunkKind> {
     use ChunkKind as K;
-    prop::sample::select(vec![K::Function, K::Method, K::Class, K::ClassHeader, K::Declaration, K::Section, K::Text, K::Cell, K::Lines])
+    prop::sample::select(vec![
+        K::Function,
+        K::Method,
+        K::Class,
+        K::ClassHeader,
+        K::Declaration,
+        K::Section,
+        K::Text,
+        K::Cell,
+        K::Lines,
+    ])
 }
 
 prop_compose! {
@@ -108,7 +118,10 @@ fn assert_holds(segment: &Segment, files: &[TestFile]) {
         let stored = segment.file(i as u32);
         let expected = entry(file, i);
         assert_eq!((stored.path, stored.hash, stored.size), (expected.path, expected.hash, expected.size));
-        assert_eq!((stored.mtime_ns, stored.updated_at, stored.language), (expected.mtime_ns, expected.updated_at, Language::PYTHON));
+        assert_eq!(
+            (stored.mtime_ns, stored.updated_at, stored.language),
+            (expected.mtime_ns, expected.updated_at, Language::PYTHON)
+        );
         assert_eq!(stored.imports(), file.imports);
         let range = segment.file_chunks(i as u32);
         assert_eq!(range.len(), file.chunks.len());
@@ -140,7 +153,9 @@ fn answers(views: &[View<'_>], k: usize) -> Vec<String> {
         out.extend(definitions(views, names, k).iter().map(|s| format!("{names:?}: {} {}", name(s.view, s.chunk), s.score)));
     }
     let query = [0.5, -0.5, 0.5, 0.1, 0.0, 0.4, 0.2, -0.1];
-    out.extend(dense_top_k(views, &query, k, 0.01, &token).unwrap().iter().map(|s| format!("{} {}", name(s.view, s.chunk), s.score)));
+    out.extend(
+        dense_top_k(views, &query, k, 0.01, &token).unwrap().iter().map(|s| format!("{} {}", name(s.view, s.chunk), s.score)),
+    );
     out
 }
 
@@ -202,11 +217,11 @@ proptest! {
     fn damage_is_noticed(files in files_strategy(), at in any::<prop::sample::Index>(), bit in 0..8) {
         let mut bytes = build(&files);
         let at = at.index(bytes.len());
-        bytes[at] ^= 1 << bit;
-        prop_assert!(matches!(Segment::from_bytes(bytes.clone()), Err(Error::Damaged { .. })));
-        bytes[at] ^= 1 << bit;
+        bytes[at] ^= 1_u8 << bit;
+        assert!(matches!(Segment::from_bytes(bytes.clone()), Err(Error::Damaged { .. })));
+        bytes[at] ^= 1_u8 << bit;
         bytes.truncate(at);
-        prop_assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
+        assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
     }
 
     #[test]

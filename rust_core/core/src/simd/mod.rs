@@ -2,6 +2,12 @@
 //!
 //! Every kernel is exact: the same integers as [`scalar`], which tests compare. [`Kernel::best`] chooses once.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512vnni;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 use std::sync::OnceLock;
@@ -26,7 +32,23 @@ impl Kernel {
 
     /// Every kernel that runs on this processor, fastest first; the last is the scalar one.
     pub fn all() -> Vec<Self> {
-        vec![Self { name: "scalar", dots: scalar::dots }]
+        let mut kernels = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vnni")
+            {
+                kernels.push(Self { name: "avx512vnni", dots: avx512vnni::dots });
+            }
+            if is_x86_feature_detected!("avx2") {
+                kernels.push(Self { name: "avx2", dots: avx2::dots });
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        kernels.push(Self { name: "neon", dots: neon::dots });
+        kernels.push(Self { name: "scalar", dots: scalar::dots });
+        kernels
     }
 
     /// `out[i]` = dot product of `query` and the `i`-th row.
@@ -37,5 +59,41 @@ impl Kernel {
     pub fn dots(self, query: &[i8], rows: &[i8], out: &mut [i32]) {
         assert_eq!(rows.len(), query.len() * out.len(), "rows of another length");
         (self.dots)(query, rows, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Kernel, scalar};
+
+    proptest! {
+        #[test]
+        fn every_kernel_computes_what_the_scalar_one_does(
+            dim in prop::sample::select(vec![0_usize, 1, 16, 48, 64, 100, 256, 320]),
+            rows in 0_usize..11,
+            seed in prop::collection::vec(any::<i8>(), 320 * 12),
+        ) {
+            let (query, data) = seed.split_at(dim);
+            let mut expected = vec![0; rows];
+            scalar::dots(query, &data[..rows * dim], &mut expected);
+            for kernel in Kernel::all() {
+                let mut out = vec![1; rows];
+                kernel.dots(query, &data[..rows * dim], &mut out);
+                prop_assert_eq!(&out, &expected, "{}", kernel.name);
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        for (q, v) in [(-128_i8, -128_i8), (127, -128), (-128, 127), (127, 127)] {
+            for kernel in Kernel::all() {
+                let mut out = [0; 5];
+                kernel.dots(&[q; 1024], &[v; 1024 * 5], &mut out);
+                assert_eq!(out, [q as i32 * v as i32 * 1024; 5], "{}", kernel.name);
+            }
+        }
     }
 }

@@ -1,0 +1,108 @@
+//! The int8 scan at 100k and 1M rows of 256, beside reading the same bytes with nothing to compute, and plain 32-bit floats.
+//!
+//! The scan may use all cores, so the read does too; their ratio is what the kernel costs over memory.
+
+use std::hint::black_box;
+
+use carrel_core::cancel::CancelToken;
+use carrel_core::language::Language;
+use carrel_core::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
+use carrel_core::simd::Kernel;
+use carrel_core::types::{Chunk, ChunkKind, Span};
+use carrel_core::vectors::{VectorRow, dense_top_k, quantise};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rayon::prelude::*;
+
+const DIM: usize = 256;
+const CHUNKS_PER_FILE: usize = 10;
+
+/// A cheap repeatable source of numbers from -0.5 to 0.5.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1 << 24) as f32 - 0.5
+    }
+
+    fn unit(&mut self) -> Vec<f32> {
+        let raw: Vec<f32> = (0..DIM).map(|_| self.next()).collect();
+        let length = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
+        raw.iter().map(|v| v / length).collect()
+    }
+}
+
+fn segment(rows: usize) -> Segment {
+    let mut noise = Noise(1);
+    let mut builder = SegmentBuilder::new(DIM);
+    let span = Span { start_byte: 0, end_byte: 0, start_line: 1, end_line: 1 };
+    let chunk = Chunk {
+        id: 0,
+        span,
+        kind: ChunkKind::Lines,
+        symbol: String::new(),
+        container: String::new(),
+        signature: String::new(),
+        definitions: Vec::new(),
+    };
+    for _ in 0..rows / CHUNKS_PER_FILE {
+        let vectors: Vec<_> = (0..CHUNKS_PER_FILE)
+            .map(|_| {
+                let mut values = vec![0; DIM];
+                let scale = quantise(&noise.unit(), &mut values);
+                (values, scale)
+            })
+            .collect();
+        let vectors: Vec<_> = vectors.iter().map(|(values, scale)| VectorRow { values, scale: *scale }).collect();
+        let file = FileEntry { path: "f", language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
+        builder.add_file(&file, &vec![chunk.clone(); CHUNKS_PER_FILE], "", &vectors);
+    }
+    Segment::from_bytes(builder.finish()).expect("a segment that was just built")
+}
+
+/// Sum all bytes as 64-bit words, on all cores, the way the scan divides them.
+fn read(bytes: &[u64]) -> u64 {
+    bytes.par_chunks(1 << 19).map(|part| part.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word))).sum()
+}
+
+fn scans(c: &mut Criterion) {
+    for rows in [100_000, 1_000_000] {
+        let segment = segment(rows);
+        let files = FileMask::new_all(segment.file_count());
+        let views = [View { segment: &segment, files: &files }];
+        let query = Noise(2).unit();
+        let mut group = c.benchmark_group(format!("{rows} x {DIM}"));
+        group.throughput(Throughput::Bytes((rows * DIM) as u64));
+        group.bench_function("dense_top_k", |b| {
+            b.iter(|| dense_top_k(&views, black_box(&query), 50, 0.0, &CancelToken::new()));
+        });
+        let words: Vec<u64> = (0..rows * DIM / 8).map(|i| i as u64).collect();
+        group.bench_function("read", |b| b.iter(|| read(black_box(&words))));
+        let bytes: Vec<i8> = words.iter().flat_map(|w| w.to_le_bytes()).map(|b| b as i8).collect();
+        drop(words);
+        let mut quantised = vec![0; DIM];
+        quantise(&query, &mut quantised);
+        let mut out = vec![0; rows];
+        for kernel in Kernel::all() {
+            group.bench_function(BenchmarkId::new("one core", kernel.name), |b| {
+                b.iter(|| kernel.dots(black_box(&quantised), &bytes, &mut out));
+            });
+        }
+        drop(bytes);
+        let floats: Vec<f32> = (0..rows * DIM).map(|i| i as f32).collect();
+        group.sample_size(10).bench_function("one core/naive f32", |b| {
+            b.iter(|| {
+                let best = floats.chunks_exact(DIM).map(|row| row.iter().zip(black_box(&query)).map(|(a, b)| a * b).sum::<f32>());
+                best.fold(0.0, f32::max)
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2)).warm_up_time(std::time::Duration::from_millis(300));
+    targets = scans
+}
+criterion_main!(benches);

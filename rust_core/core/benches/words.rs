@@ -1,0 +1,62 @@
+//! Throughput of splitting, drafting and embedding, one core.
+
+#[path = "corpus/mod.rs"]
+mod corpus;
+
+use std::hint::black_box;
+
+use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::types::EmbedInput;
+use carrel_core::words::Splitter;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+fn words(c: &mut Criterion) {
+    let mut files = corpus::files(300);
+    files.truncate(300);
+    let bytes: u64 = files.iter().map(|f| f.1.len() as u64).sum();
+    let cut: Vec<_> = files.iter().map(|(path, text)| (path, text, corpus::cut(path, text))).collect();
+    let chunks: u64 = cut.iter().map(|c| c.2.len() as u64).sum();
+
+    let mut group = c.benchmark_group("bytes");
+    group.throughput(Throughput::Bytes(bytes));
+    group.bench_function("split", |b| {
+        let mut splitter = Splitter::new();
+        b.iter(|| {
+            let mut length = 0;
+            for (_, text) in &files {
+                splitter.split(text, &mut |word, _| length += black_box(word).len());
+            }
+            length
+        });
+    });
+    group.bench_function("draft", |b| {
+        b.iter(|| files.iter().map(|(path, text)| corpus::draft(path, text, 256).chunk_count()).sum::<u32>());
+    });
+    group.finish();
+
+    let mut group = c.benchmark_group("chunks");
+    group.throughput(Throughput::Elements(chunks));
+    group.bench_function("embed", |b| {
+        let mut out = vec![0.0; HashedEmbedder.dim()];
+        b.iter(|| {
+            for (path, text, chunks) in &cut {
+                for chunk in chunks {
+                    let body = &text[chunk.span.start_byte as usize..chunk.span.end_byte as usize];
+                    let Chunk { kind, symbol, container, signature, .. } = chunk;
+                    HashedEmbedder.embed_chunk(&EmbedInput { path, kind: *kind, symbol, container, signature, body }, &mut out);
+                    black_box(&mut out);
+                }
+            }
+        });
+    });
+    group.finish();
+}
+
+use carrel_core::types::Chunk;
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2)).warm_up_time(std::time::Duration::from_millis(300));
+    targets = words
+}
+criterion_main!(benches);
