@@ -143,11 +143,8 @@ impl Database {
         let connection = Connection::open(path).map_err(fail)?;
         configure(&connection).map_err(fail)?;
         let mut database = Self::new(connection, path)?;
+        database.check_version()?;
         let found = database.version()?;
-        if found > FORMAT_VERSION {
-            let directory = path.parent().unwrap_or(path).to_owned();
-            return Err(Error::NewerFormat { path: directory, found, known: FORMAT_VERSION });
-        }
         let tables: u32 = database.ask("SELECT count(*) FROM sqlite_master WHERE type = 'table'")?;
         if found < FORMAT_VERSION {
             if tables > 0 {
@@ -171,11 +168,9 @@ impl Database {
         let connection = Connection::open_with_flags(&path, flags).map_err(fail)?;
         connection.busy_timeout(BUSY).map_err(fail)?;
         let database = Self::new(connection, &path)?;
-        match database.version()? {
-            0 => Ok(None),
-            found if found > FORMAT_VERSION => Err(Error::NewerFormat { path: directory.to_owned(), found, known: FORMAT_VERSION }),
-            _ => Ok(Some(database)),
-        }
+        database.check_version()?;
+        // An older one is about to be built again by its writer.
+        Ok((database.version()? == FORMAT_VERSION).then_some(database))
     }
 
     fn new(connection: Connection, path: &Path) -> Result<Self> {
@@ -185,6 +180,16 @@ impl Database {
             #[cfg(unix)]
             inode: inode(path).map_err(|e| Error::io(path, e))?,
         })
+    }
+
+    /// An error if a newer Carrel has taken the database over.
+    pub fn check_version(&self) -> Result<()> {
+        let found = self.version()?;
+        if found > FORMAT_VERSION {
+            let directory = self.path.parent().unwrap_or(&self.path).to_owned();
+            return Err(Error::NewerFormat { path: directory, found, known: FORMAT_VERSION });
+        }
+        Ok(())
     }
 
     fn version(&self) -> Result<u32> {
@@ -220,7 +225,7 @@ impl Database {
 
     fn transaction(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<()> {
         let path = &self.path;
-        let mut run = || {
+        let run = || {
             let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             work(&transaction)?;
             transaction.commit()
@@ -346,6 +351,9 @@ impl Database {
 
     /// Forget the files of segments that can't be read, so that the next scan finds them missing.
     pub fn drop_segments(&mut self, ids: &[u64]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
         self.transaction(|t| {
             for id in ids {
                 t.execute("DELETE FROM files WHERE segment = ?1", [*id as i64])?;

@@ -16,7 +16,6 @@ pub mod language;
 pub mod lexical;
 pub mod lines;
 pub mod lock;
-pub mod parse;
 pub mod read;
 pub mod segment;
 mod simd;

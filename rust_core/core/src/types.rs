@@ -104,7 +104,7 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// Every reason, in the order of the discriminants.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Ignored,
         Self::ExcludedFolder,
         Self::TooLarge,
@@ -117,6 +117,7 @@ impl SkipReason {
         Self::Unreadable,
         Self::Empty,
         Self::Gone,
+        Self::Link,
     ];
 
     /// The reason of a stored [`SkipReason::code`].

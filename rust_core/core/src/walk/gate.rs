@@ -53,6 +53,33 @@ impl Gate {
         Ok(FoundFile { path: names.join("/"), size: metadata.len(), mtime_ns: modified_ns(&metadata) })
     }
 
+    /// Whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
+    pub fn check_unsaved(&self, relative_path: &str) -> Result<(), SkipReason> {
+        let names = components(relative_path)?;
+        let mut path = self.workspace.root.clone();
+        let mut rules = self.rules(&path, None);
+        for (i, name) in names.iter().enumerate() {
+            path.push(name);
+            let is_folder = i + 1 < names.len();
+            if fs::symlink_metadata(&path).is_ok_and(|m| m.file_type().is_symlink()) {
+                return Err(self.workspace.link(&path));
+            }
+            if is_folder && self.workspace.is_excluded_folder(name) {
+                return Err(SkipReason::ExcludedFolder);
+            }
+            if !is_folder && super::secrets::is_secret(name) {
+                return Err(SkipReason::Secret);
+            }
+            if rules.ignores(&path, is_folder, &self.workspace) {
+                return Err(SkipReason::Ignored);
+            }
+            if is_folder {
+                rules = self.rules(&path, Some(&rules));
+            }
+        }
+        Ok(())
+    }
+
     /// The rules of a folder, from memory while its ignore files and the rules above it are the same.
     fn rules(&self, folder: &Path, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
         let stamp = stamp(folder);

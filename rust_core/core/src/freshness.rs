@@ -1,0 +1,135 @@
+//! From a chunk of the index to text that is true at this moment.
+//!
+//! No text is stored. Before anything is shown, its file is asked for again: may it still be read, and is it what was indexed? If
+//! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not given.
+
+use std::collections::HashMap;
+
+use crate::cancel::CancelToken;
+use crate::cut::cut;
+use crate::error::Result;
+use crate::lines::LineTable;
+use crate::read::read_source;
+use crate::snapshot::{ChunkInfo, Doc, Snapshot};
+use crate::store::language_of;
+use crate::types::{Chunk, SkipReason, Span};
+
+/// A chunk whose text was checked against the buffer or the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreshChunk {
+    /// The chunk as it is now.
+    pub info: ChunkInfo,
+    /// Its text now.
+    pub text: String,
+    /// Where it begins in its first line, in UTF-16 units.
+    pub start_character: u32,
+    /// Where it ends in its last line, in UTF-16 units.
+    pub end_character: u32,
+    /// It is not where, or not what, the index says.
+    pub moved: bool,
+}
+
+/// A file as it is now.
+struct Present {
+    text: String,
+    hash: u128,
+    /// Its chunks, once something asked for them.
+    chunks: Option<(Vec<Chunk>, Vec<String>)>,
+}
+
+impl Snapshot {
+    /// The chunks as they stand now, in order; or why one can't be given.
+    pub fn fresh(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<std::result::Result<FreshChunk, String>>> {
+        let mut files: HashMap<String, std::result::Result<Present, String>> = HashMap::new();
+        let mut out = Vec::with_capacity(docs.len());
+        for &doc in docs {
+            cancel.check()?;
+            let Some(info) = self.info(doc) else {
+                out.push(Err("not in this snapshot".to_owned()));
+                continue;
+            };
+            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(doc, &info));
+            out.push(match present {
+                Ok(present) => self.refresh(info, present, cancel)?,
+                Err(reason) => Err(reason.clone()),
+            });
+        }
+        Ok(out)
+    }
+
+    fn present(&self, doc: Doc, info: &ChunkInfo) -> std::result::Result<Present, String> {
+        let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
+        if info.overlay {
+            if !self.site.admits_buffer(&info.path) {
+                return Err(why(SkipReason::Ignored));
+            }
+            let text = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
+            return Ok(Present { hash: info.file_hash, text, chunks: None });
+        }
+        if let Some(gate) = &self.site.gate {
+            gate.check(&info.path).map_err(why)?;
+        }
+        let config = &self.site.config;
+        let source = read_source(&config.root.join(&info.path), config.walk.max_file_bytes).map_err(why)?;
+        Ok(Present { text: source.text, hash: source.hash, chunks: None })
+    }
+
+    fn buffer_text(&self, doc: Doc) -> Option<String> {
+        let (layer, chunk) = self.layer_of(doc)?;
+        let text = layer.texts.as_ref()?.get(layer.segment.file_of(chunk) as usize)?;
+        Some(text.to_string())
+    }
+
+    fn refresh(&self, mut info: ChunkInfo, present: &mut Present, cancel: &CancelToken) -> Result<std::result::Result<FreshChunk, String>> {
+        let before = info.chunk.span;
+        if present.hash != info.file_hash {
+            if present.chunks.is_none() {
+                let language = language_of(&info.path, &present.text).unwrap_or(info.language);
+                let file = cut(&info.path, language, &present.text, &self.site.config.cut, cancel)?;
+                present.chunks = Some((file.chunks, file.imports));
+            }
+            let (chunks, imports) = present.chunks.as_ref().map_or((&[][..], &[][..]), |(c, i)| (c, i));
+            let Some(now) = find(&info.chunk, chunks) else {
+                return Ok(Err(format!("{}:{}-{}: changed beyond recognition", info.path, before.start_line, before.end_line)));
+            };
+            info.chunk = now.clone();
+            info.imports = imports.to_vec();
+            info.file_hash = present.hash;
+        }
+        let span = info.chunk.span;
+        let Some(text) = present.text.get(span.start_byte as usize..span.end_byte as usize) else {
+            return Ok(Err(format!("{}: the index does not fit the file: index it again", info.path)));
+        };
+        let (start_character, end_character) = characters(&present.text, span);
+        let moved = (span.start_line, span.end_line) != (before.start_line, before.end_line);
+        Ok(Ok(FreshChunk { text: text.to_owned(), start_character, end_character, moved, info }))
+    }
+}
+
+/// The chunk that `old` has become.
+fn find<'a>(old: &Chunk, now: &'a [Chunk]) -> Option<&'a Chunk> {
+    if let Some(same) = now.iter().find(|c| c.id == old.id) {
+        return Some(same);
+    }
+    let distance = |c: &&Chunk| c.span.start_line.abs_diff(old.span.start_line);
+    if !old.symbol.is_empty() {
+        let named = now.iter().filter(|c| c.symbol == old.symbol && c.container == old.container);
+        // Overloads share a symbol; the signature tells them apart while it lasts.
+        return named.clone().filter(|c| c.signature == old.signature).min_by_key(distance).or_else(|| named.min_by_key(distance));
+    }
+    // Nameless code: the place with most of its lines, if that is still the same kind of thing.
+    let shared = |c: &Chunk| {
+        (c.span.end_line.min(old.span.end_line) + 1).saturating_sub(c.span.start_line.max(old.span.start_line))
+    };
+    now.iter().filter(|c| c.kind == old.kind && shared(c) > 0).max_by_key(|c| shared(c))
+}
+
+/// UTF-16 columns of a span's ends.
+fn characters(text: &str, span: Span) -> (u32, u32) {
+    let lines = LineTable::new(text);
+    let column = |line: u32, byte: u32| {
+        let start = lines.start_of(line).min(byte);
+        text.get(start as usize..byte as usize).map_or(0, |part| part.encode_utf16().count() as u32)
+    };
+    (column(span.start_line, span.start_byte), column(span.end_line, span.end_byte))
+}

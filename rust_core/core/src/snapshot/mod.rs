@@ -1,0 +1,242 @@
+//! What a reader sees: one generation of the index with the unsaved buffers over it. Immutable, and never waiting for a writer.
+
+mod filter;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+pub use filter::{Filter, FilterOptions};
+
+use crate::cancel::CancelToken;
+use crate::error::Result;
+use crate::language::Language;
+use crate::lexical::{FieldWeights, bm25f, definitions};
+use crate::segment::{FileMask, Scored, Segment, View};
+use crate::store::{SegmentSet, Site, locked};
+use crate::types::Chunk;
+use crate::vectors::dense_top_k;
+
+/// Names a chunk within one snapshot: its view in the upper half, its ordinal in the lower.
+pub type Doc = u64;
+
+/// A chunk that a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Which.
+    pub doc: Doc,
+    /// What this search says of it; higher is better.
+    pub score: f32,
+    /// The words of the question that it holds; lexical search only.
+    pub matched: Vec<String>,
+}
+
+/// Everything that is recorded of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkInfo {
+    /// Which.
+    pub doc: Doc,
+    /// The chunk.
+    pub chunk: Chunk,
+    /// Its file.
+    pub path: String,
+    /// The file's language.
+    pub language: Language,
+    /// `xxh3_128` of the file's bytes.
+    pub file_hash: u128,
+    /// When the file was indexed, seconds since 1970.
+    pub updated_at: i64,
+    /// What the file imports.
+    pub imports: Vec<String>,
+    /// From an unsaved buffer.
+    pub overlay: bool,
+}
+
+/// A segment as this snapshot sees it.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub segment: Arc<Segment>,
+    pub live: FileMask,
+    /// Texts of the files, if they are buffers.
+    pub texts: Option<Arc<Vec<Arc<str>>>>,
+}
+
+/// An immutable view of the index.
+pub struct Snapshot {
+    pub(crate) site: Arc<Site>,
+    generation: u64,
+    layers: Vec<Layer>,
+    files: usize,
+    chunks: usize,
+    /// The masks of the last filter: a question asks several searches with one filter.
+    filtered: Mutex<Option<(FilterOptions, Arc<Vec<FileMask>>)>>,
+}
+
+/// How many times more than wanted are looked at when a filter by symbol drops candidates afterwards.
+const WIDEN: usize = 8;
+
+impl Snapshot {
+    pub(crate) fn new(site: Arc<Site>, disk: Arc<SegmentSet>, overlay: Arc<SegmentSet>) -> Self {
+        let mut below = SegmentSet::clone(&disk);
+        if !below.parts.is_empty() {
+            for (_, file) in overlay.iter() {
+                below.remove(file.path);
+            }
+        }
+        let generation = if site.config.in_memory { overlay.generation } else { disk.generation };
+        let parts = || below.parts.iter().chain(&overlay.parts);
+        let files = parts().map(|p| p.live.count() as usize).sum();
+        let chunks = parts().map(|p| p.live_chunks as usize).sum();
+        let layers = parts().map(|p| Layer { segment: Arc::clone(&p.segment), live: p.live.clone(), texts: p.texts.clone() }).collect();
+        Self { site, generation, layers, files, chunks, filtered: Mutex::default() }
+    }
+
+    /// Counts commits.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Number of files.
+    pub fn files(&self) -> usize {
+        self.files
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Files by language.
+    pub fn languages(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for layer in &self.layers {
+            for file in layer.live.iter() {
+                *counts.entry(layer.segment.file(file).language.name()).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// The paths of all files, sorted.
+    pub fn paths(&self) -> Vec<String> {
+        let of = |layer: &Layer| layer.live.iter().map(|file| layer.segment.file(file).path.to_owned()).collect::<Vec<_>>();
+        let mut paths: Vec<String> = self.layers.iter().flat_map(of).collect();
+        paths.sort_unstable();
+        paths
+    }
+
+    /// The `k` chunks most like a unit vector, best first, none below `floor`.
+    pub fn dense(&self, vector: &[f32], k: usize, floor: f32, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| {
+            let found = dense_top_k(&views, vector, k, floor, cancel)?;
+            Ok(found.into_iter().map(|s| candidate(s, Vec::new())).collect())
+        })
+    }
+
+    /// The `k` chunks that match the words of `query` best.
+    pub fn lexical(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| {
+            let found = bm25f(&views, query, k, &FieldWeights::default(), cancel)?;
+            let words = |matched: &[u16]| matched.iter().filter_map(|&m| found.terms.get(m as usize).cloned()).collect();
+            Ok(found.hits.iter().map(|hit| candidate(hit.scored, words(&hit.matched))).collect())
+        })
+    }
+
+    /// The chunks that define one of `names`: exact ones first, then those that differ in case, then those of the same stem.
+    pub fn definitions(&self, names: &[&str], k: usize, filter: Option<&Filter>) -> Result<Vec<Candidate>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(|s| candidate(s, Vec::new())).collect()))
+    }
+
+    /// What is recorded of these chunks. Unknown ones are left out.
+    pub fn describe(&self, docs: &[Doc]) -> Vec<ChunkInfo> {
+        docs.iter().filter_map(|&doc| self.info(doc)).collect()
+    }
+
+    /// The chunks of a file, in order; none if it is not in the index.
+    pub fn file_chunks(&self, path: &str) -> Vec<ChunkInfo> {
+        let found = self.layers.iter().enumerate().find_map(|(view, layer)| {
+            let file = layer.live.iter().find(|&file| layer.segment.file(file).path == path)?;
+            Some((view, layer.segment.file_chunks(file)))
+        });
+        found.map(|(view, chunks)| chunks.filter_map(|chunk| self.info(doc(view as u32, chunk))).collect()).unwrap_or_default()
+    }
+
+    /// A chunk's vector, not quantised any more; empty for an unknown one.
+    pub fn vector(&self, doc: Doc) -> Vec<f32> {
+        let Some((layer, chunk)) = self.layer_of(doc) else { return Vec::new() };
+        let row = layer.segment.vector(chunk);
+        row.values.iter().map(|&v| v as f32 * row.scale).collect()
+    }
+
+    pub(crate) fn layer_of(&self, doc: Doc) -> Option<(&Layer, u32)> {
+        let layer = self.layers.get((doc >> 32) as usize)?;
+        let chunk = doc as u32;
+        (chunk < layer.segment.chunk_count()).then_some((layer, chunk))
+    }
+
+    pub(crate) fn info(&self, doc: Doc) -> Option<ChunkInfo> {
+        let (layer, chunk) = self.layer_of(doc)?;
+        let file = layer.segment.file(layer.segment.file_of(chunk));
+        Some(ChunkInfo {
+            doc,
+            chunk: layer.segment.chunk(chunk),
+            path: file.path.to_owned(),
+            language: file.language,
+            file_hash: file.hash,
+            updated_at: file.updated_at,
+            imports: file.imports(),
+            overlay: layer.texts.is_some(),
+        })
+    }
+
+    fn masks(&self, filter: Option<&Filter>) -> Option<Arc<Vec<FileMask>>> {
+        let filter = filter.filter(|f| f.restricts_files())?;
+        if let Some((options, masks)) = &*locked(&self.filtered)
+            && options == filter.options()
+        {
+            return Some(Arc::clone(masks));
+        }
+        let masks = Arc::new(self.layers.iter().map(|layer| filter.mask(&layer.segment, &layer.live)).collect::<Vec<_>>());
+        *locked(&self.filtered) = Some((filter.options().clone(), Arc::clone(&masks)));
+        Some(masks)
+    }
+
+    fn views<'a>(&'a self, masks: Option<&'a Vec<FileMask>>) -> Vec<View<'a>> {
+        let mask = |i: usize, layer: &'a Layer| masks.and_then(|m| m.get(i)).unwrap_or(&layer.live);
+        self.layers.iter().enumerate().map(|(i, layer)| View { segment: &layer.segment, files: mask(i, layer) }).collect()
+    }
+
+    /// Search, drop what the filter's symbol excludes, and search wider while too few are left.
+    fn widening(
+        &self,
+        k: usize,
+        filter: Option<&Filter>,
+        search: impl Fn(usize) -> Result<Vec<Candidate>>,
+    ) -> Result<Vec<Candidate>> {
+        let Some(filter) = filter.filter(|f| f.options().symbol.is_some()) else { return search(k) };
+        let mut wide = k.saturating_mul(WIDEN);
+        loop {
+            let mut found = search(wide)?;
+            let all = found.len() < wide;
+            found.retain(|c| self.layer_of(c.doc).is_some_and(|(layer, chunk)| filter.allows_symbol(&layer.segment.chunk(chunk))));
+            if all || found.len() >= k || wide >= self.chunks {
+                found.truncate(k);
+                return Ok(found);
+            }
+            wide = wide.saturating_mul(WIDEN);
+        }
+    }
+}
+
+fn doc(view: u32, chunk: u32) -> Doc {
+    u64::from(view) << 32 | u64::from(chunk)
+}
+
+fn candidate(scored: Scored, matched: Vec<String>) -> Candidate {
+    Candidate { doc: doc(scored.view, scored.chunk), score: scored.score, matched }
+}

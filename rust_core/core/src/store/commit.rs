@@ -1,0 +1,246 @@
+//! A batch into the index: one segment file, one transaction, one swap.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::batch::{Batch, Body, CutEntry, Origin, Vectors};
+use super::load::{Ledger, segment_path};
+use super::set::Part;
+use super::{Disk, SegmentSet, Store, indexing_pool, locked, now_ns};
+use crate::cancel::CancelToken;
+use crate::db::{Change, FileRow};
+use crate::error::{Error, Result};
+use crate::segment::{FileDraft, FileEntry, Segment, SegmentBuilder};
+use crate::vectors::VectorRow;
+
+/// What a commit did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// Files that are new in the index.
+    pub added: usize,
+    /// Files whose content is new.
+    pub changed: usize,
+    /// Files that left the index.
+    pub removed: usize,
+    /// Files that were touched, with the content that they had.
+    pub unchanged: usize,
+    /// Files that turned out to be unusable on reading.
+    pub skipped: usize,
+    /// Files that failed and are tried again by the next run.
+    pub failed: usize,
+    /// Chunks that got a new vector.
+    pub chunks: usize,
+    /// The generation that holds all this.
+    pub generation: u64,
+}
+
+impl Store {
+    /// Make a batch part of the index. After it the files answer searches; after an error or a crash nothing has changed, and the
+    /// batch may be committed again.
+    pub fn commit(&self, batch: &Batch, cancel: &CancelToken) -> Result<Commit> {
+        self.check_writer()?;
+        if batch.buffer {
+            return Err(Error::invalid("batch", "holds a buffer: give it to commit_buffer"));
+        }
+        let body = batch.take()?;
+        let done = self.commit_body(&body, cancel);
+        match done {
+            Ok(commit) => Ok(commit),
+            Err(error) => {
+                batch.put_back(body);
+                Err(error)
+            }
+        }
+    }
+
+    fn commit_body(&self, body: &Body, cancel: &CancelToken) -> Result<Commit> {
+        let files: Vec<&CutEntry> = body.files.iter().filter(|f| !body.failed.iter().any(|(path, _)| *path == f.path)).collect();
+        let bytes = build(&files, body.vectors.as_ref(), self.site.config.dim, cancel)?;
+
+        let mut guard = locked(&self.disk);
+        let disk = guard.as_mut().filter(|d| d.lock.is_some()).ok_or(Error::NotWriter)?;
+        let (old, ledger) = {
+            let current = locked(&self.current);
+            (Arc::clone(&current.disk), Arc::clone(&current.ledger))
+        };
+        let mut commit = count(body, &files, &old);
+        let mut change = Change { generation: old.generation + 1, ..Change::default() };
+        change.remove = body.removed.iter().chain(&body.forgotten).map(String::as_str).collect();
+        change.unusable.clone_from(&body.unusable);
+        change.failed = body.failed.iter().map(|(path, reason)| (path.as_str(), reason.as_str())).collect();
+
+        let mut set = SegmentSet::clone(&old);
+        set.generation = change.generation;
+        let unusable = body.unusable.iter().map(|row| row.path.as_str());
+        for path in body.removed.iter().map(String::as_str).chain(unusable) {
+            set.remove(path);
+        }
+        for (path, stamp) in &body.touched {
+            if let Some(place) = set.find(path) {
+                let part = &mut set.parts[place.part];
+                part.stamp(place.file, *stamp);
+                change.files.push(FileRow { path: path.clone(), segment: part.id, file: place.file, stamp: *stamp });
+            }
+        }
+        let written = bytes.map(|bytes| self.write_segment(disk, &bytes)).transpose()?;
+        if let Some((id, segment)) = &written {
+            for (i, file) in files.iter().enumerate() {
+                change.files.push(FileRow { path: file.path.clone(), segment: *id, file: i as u32, stamp: file.stamp });
+            }
+            change.add_segments.push(*id);
+            set.push(Part::new(*id, Arc::clone(segment), files.iter().map(|f| f.stamp).collect(), None));
+        }
+        change.drop_segments = set.drop_dead();
+        let stored = disk.database.as_mut().ok_or(Error::NotWriter)?.commit(&change);
+        if let Err(error) = stored {
+            if let Some((id, segment)) = written {
+                drop((set, segment));
+                disk.discard([id], self.directory());
+            }
+            return Err(error);
+        }
+        commit.generation = set.generation;
+        let ledger = settle(&ledger, body, &files);
+        self.publish(|current| {
+            current.disk = Arc::new(set);
+            current.ledger = ledger;
+        });
+        drop(old);
+        disk.discard(change.drop_segments, self.directory());
+        self.merge_small(disk);
+        Ok(commit)
+    }
+
+    /// Write a segment under a name of its own and open it. Nothing refers to it yet: a crash leaves a file that is swept away.
+    pub(super) fn write_segment(&self, disk: &Disk, bytes: &[u8]) -> Result<(u64, Arc<Segment>)> {
+        let database = disk.database.as_ref().ok_or(Error::NotWriter)?;
+        database.check_present()?;
+        let id = database.next_segment()?;
+        let path = segment_path(self.directory(), id);
+        let temporary = path.with_extension("tmp");
+        let write = || {
+            std::fs::write(&temporary, bytes).map_err(|e| Error::io(&temporary, e))?;
+            std::fs::rename(&temporary, &path).map_err(|e| Error::io(&path, e))?;
+            self.map_segment(id)
+        };
+        write().map(|segment| (id, segment)).inspect_err(|_| {
+            // Half a segment on a full disk is in the way of the next try.
+            let _ = std::fs::remove_file(&temporary);
+            let _ = std::fs::remove_file(&path);
+        })
+    }
+
+    /// Forget everything; the store is empty and usable afterwards. The numbering goes on, so that followers notice.
+    pub fn clear(&self) -> Result<()> {
+        self.check_open()?;
+        if self.site.config.in_memory {
+            self.publish(|current| {
+                let generation = current.overlay.generation + 1;
+                current.overlay = Arc::new(SegmentSet { generation, parts: Vec::new() });
+            });
+            return Ok(());
+        }
+        self.check_writer()?;
+        let mut guard = locked(&self.disk);
+        let disk = guard.as_mut().ok_or(Error::NotWriter)?;
+        let old = Arc::clone(&locked(&self.current).disk);
+        let generation = old.generation + 1;
+        disk.database.as_mut().ok_or(Error::NotWriter)?.clear(generation)?;
+        self.publish(|current| {
+            current.disk = Arc::new(SegmentSet { generation, parts: Vec::new() });
+            current.ledger = Arc::default();
+        });
+        let ids: Vec<u64> = old.parts.iter().map(|part| part.id).collect();
+        drop(old);
+        disk.discard(ids, self.directory());
+        Ok(())
+    }
+}
+
+impl Disk {
+    /// Delete segment files, and those that could not be deleted before. A reader that has one mapped keeps its pages; where the
+    /// system forbids deleting such a file, the next commit tries again.
+    pub(super) fn discard(&mut self, ids: impl IntoIterator<Item = u64>, directory: &std::path::Path) {
+        self.garbage.extend(ids.into_iter().map(|id| segment_path(directory, id)));
+        self.garbage.retain(|path| std::fs::remove_file(path).is_err_and(|e| e.kind() != std::io::ErrorKind::NotFound));
+    }
+}
+
+/// The segment file of some files; `None` if there are none.
+pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, cancel: &CancelToken) -> Result<Option<Vec<u8>>> {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let updated_at = now_ns() / 1_000_000_000;
+    let none = Vectors::default();
+    let vectors = vectors.unwrap_or(&none);
+    let draft = |file: &&CutEntry| -> Result<FileDraft> {
+        cancel.check()?;
+        let rows: Vec<VectorRow<'_>> = file
+            .origins
+            .iter()
+            .map(|origin| match (origin, &file.old) {
+                (Origin::Added(i), _) => vectors.row(*i as usize, dim),
+                (Origin::Kept(chunk), Some(segment)) => segment.vector(*chunk),
+                (Origin::Kept(_), None) => VectorRow::default(),
+            })
+            .collect();
+        let entry = FileEntry {
+            path: &file.path,
+            language: file.language,
+            hash: file.hash,
+            size: file.stamp.size,
+            mtime_ns: file.stamp.mtime_ns,
+            updated_at,
+            imports: &file.imports,
+        };
+        Ok(FileDraft::new(&entry, file.chunks.clone(), &file.text, &rows))
+    };
+    let drafts: Vec<FileDraft> = if files.len() == 1 {
+        files.iter().map(draft).collect::<Result<_>>()?
+    } else {
+        indexing_pool().install(|| files.par_iter().map(draft).collect::<Result<_>>())?
+    };
+    let mut builder = SegmentBuilder::new(dim);
+    drafts.into_iter().for_each(|draft| builder.push(draft));
+    cancel.check()?;
+    let bytes = builder.finish();
+    cancel.check()?;
+    Ok(Some(bytes))
+}
+
+fn count(body: &Body, files: &[&CutEntry], old: &SegmentSet) -> Commit {
+    let unusable_known = body.removed.iter().filter(|path| body.unusable.iter().any(|row| row.path == **path)).count();
+    let removed = body.removed.iter().filter(|path| old.find(path).is_some()).count();
+    Commit {
+        added: files.iter().filter(|f| f.is_new).count(),
+        changed: files.iter().filter(|f| !f.is_new).count(),
+        removed: removed - unusable_known.min(removed),
+        unchanged: body.touched.len(),
+        skipped: body.unusable.len(),
+        failed: body.failed.len(),
+        chunks: files.iter().flat_map(|f| &f.origins).filter(|o| matches!(o, Origin::Added(_))).count(),
+        generation: 0,
+    }
+}
+
+/// The ledger after a commit: what the database does with its lists.
+fn settle(ledger: &Arc<Ledger>, body: &Body, files: &[&CutEntry]) -> Arc<Ledger> {
+    let lists_are_empty = ledger.unusable.is_empty() && ledger.failed.is_empty();
+    if lists_are_empty && body.unusable.is_empty() && body.failed.is_empty() {
+        return Arc::clone(ledger);
+    }
+    let mut ledger = Ledger::clone(ledger);
+    let settled = body.removed.iter().chain(&body.forgotten).chain(files.iter().map(|f| &f.path)).chain(body.touched.iter().map(|t| &t.0));
+    for path in settled {
+        ledger.unusable.remove(path);
+        ledger.failed.remove(path);
+    }
+    for row in &body.unusable {
+        ledger.failed.remove(&row.path);
+        ledger.unusable.insert(row.path.clone(), (row.reason, row.stamp));
+    }
+    ledger.failed.extend(body.failed.iter().cloned());
+    Arc::new(ledger)
+}

@@ -1,0 +1,142 @@
+//! Merging segments: few enough to search fast, without rewriting large ones often.
+//!
+//! Every commit adds a segment. Merging always the smallest ones, and only with their like, writes each chunk about as many times
+//! as the index has orders of magnitude. Tiny merges happen within a commit; larger ones when the caller has time for
+//! [`Store::compact`], outside the lock, so that saves go on.
+
+use std::sync::Arc;
+
+use super::load::segment_path;
+use super::set::Part;
+use super::{Disk, SegmentSet, Store, locked};
+use crate::cancel::CancelToken;
+use crate::db::{Change, FileRow};
+use crate::error::{Error, Result};
+use crate::segment::{FileMask, Segment, merge};
+
+/// More segments than this are merged.
+const MOST_SEGMENTS: usize = 12;
+/// A merge brings their number down to this, so that it isn't due again at once.
+const MERGE_TO: usize = 8;
+/// Merging up to this many chunks takes some milliseconds, and may happen within a commit.
+const SMALL_MERGE: u32 = 2_000;
+/// When a caller never compacts, a commit does it at this many segments.
+const FORCED_FROM: usize = 40;
+/// A segment with a larger share of dead chunks than this is written anew (in percent).
+const DEAD_SHARE: u32 = 30;
+/// Below this many dead chunks it isn't worth it.
+const DEAD_LEAST: u32 = 256;
+
+impl Store {
+    /// Merge what is worth it. True when something was merged.
+    pub fn compact(&self, cancel: &CancelToken) -> Result<bool> {
+        if self.site.config.in_memory {
+            return Ok(false);
+        }
+        self.check_writer()?;
+        let _one_at_a_time = locked(&self.compacting);
+        let mut merged = false;
+        loop {
+            let set = Arc::clone(&locked(&self.current).disk);
+            let ids = choose(&set);
+            if ids.is_empty() {
+                return Ok(merged);
+            }
+            let parts: Vec<&Part> = set.parts.iter().filter(|p| ids.contains(&p.id)).collect();
+            let (bytes, ordinals) = merge_parts(&parts, cancel)?;
+            let mut guard = locked(&self.disk);
+            let disk = guard.as_mut().filter(|d| d.lock.is_some()).ok_or(Error::NotWriter)?;
+            // A commit may have merged these itself, or a clear dropped them.
+            let now = Arc::clone(&locked(&self.current).disk);
+            if parts.iter().all(|part| now.parts.iter().any(|p| p.id == part.id)) {
+                drop(now);
+                self.replace(disk, &parts, &bytes, &ordinals, true)?;
+                merged = true;
+            }
+        }
+    }
+
+    /// The merge that a commit can afford. It is a convenience: when it fails, nothing is lost.
+    pub(super) fn merge_small(&self, disk: &mut Disk) {
+        let set = Arc::clone(&locked(&self.current).disk);
+        if set.parts.len() <= MOST_SEGMENTS {
+            return;
+        }
+        let ids = smallest(&set);
+        let parts: Vec<&Part> = set.parts.iter().filter(|p| ids.contains(&p.id)).collect();
+        let chunks: u32 = parts.iter().map(|p| p.live_chunks).sum();
+        if chunks > SMALL_MERGE && set.parts.len() < FORCED_FROM {
+            return;
+        }
+        if let Ok((bytes, ordinals)) = merge_parts(&parts, &CancelToken::new()) {
+            let _ = self.replace(disk, &parts, &bytes, &ordinals, false);
+        }
+    }
+
+    /// Put a merged segment in the place of its parts. Files that died since the merge began stay dead.
+    fn replace(&self, disk: &mut Disk, parts: &[&Part], bytes: &[u8], ordinals: &[Vec<Option<u32>>], sync: bool) -> Result<()> {
+        let (id, segment) = self.write_segment(disk, bytes)?;
+        if sync {
+            // A large merge is long to make again: it should survive a power cut. Small ones are not worth the wait.
+            let path = segment_path(self.directory(), id);
+            std::fs::File::open(&path).and_then(|file| file.sync_data()).map_err(|e| Error::io(path, e))?;
+        }
+        let old = Arc::clone(&locked(&self.current).disk);
+        let mut set = SegmentSet::clone(&old);
+        set.generation += 1;
+        let mut change = Change { generation: set.generation, ..Change::default() };
+        let mut new = Part::new_dead(id, segment);
+        for (part, ordinals) in parts.iter().zip(ordinals) {
+            let Some(at) = set.parts.iter().position(|p| p.id == part.id) else { continue };
+            let now = set.parts.remove(at);
+            for (file, target) in now.live.iter().filter_map(|file| Some((file, (*ordinals.get(file as usize)?)?))) {
+                let stamp = now.stamps.get(file as usize).copied().unwrap_or_default();
+                new.revive(target, stamp);
+                let path = now.segment.file(file).path.to_owned();
+                change.files.push(FileRow { path, segment: id, file: target, stamp });
+            }
+            change.drop_segments.push(part.id);
+        }
+        change.add_segments.push(id);
+        set.parts.push(new);
+        change.drop_segments.extend(set.drop_dead().iter().filter(|dead| **dead != id));
+        if let Err(error) = disk.database.as_mut().ok_or(Error::NotWriter)?.commit(&change) {
+            drop(set);
+            disk.discard([id], self.directory());
+            return Err(error);
+        }
+        self.publish(|current| current.disk = Arc::new(set));
+        drop(old);
+        disk.discard(change.drop_segments, self.directory());
+        Ok(())
+    }
+}
+
+/// Merge the live files of some parts.
+pub(super) fn merge_parts(parts: &[&Part], cancel: &CancelToken) -> Result<(Vec<u8>, Vec<Vec<Option<u32>>>)> {
+    let masked: Vec<(&Segment, &FileMask)> = parts.iter().map(|p| (&*p.segment, &p.live)).collect();
+    merge(&masked, cancel)
+}
+
+/// Ids of the segments to merge now; none when all is well.
+fn choose(set: &SegmentSet) -> Vec<u64> {
+    let wasteful = |part: &&Part| {
+        let (all, live) = (part.segment.chunk_count(), part.live_chunks);
+        all - live >= DEAD_LEAST && (all - live) as u64 * 100 > all as u64 * DEAD_SHARE as u64
+    };
+    if set.parts.len() > MOST_SEGMENTS { smallest(set) } else { set.parts.iter().find(wasteful).map(|p| p.id).into_iter().collect() }
+}
+
+/// The smallest segments: as many as bring the number down, and then those that are no larger than all before together.
+pub(super) fn smallest(set: &SegmentSet) -> Vec<u64> {
+    let mut parts: Vec<(u32, u64)> = set.parts.iter().map(|p| (p.live_chunks, p.id)).collect();
+    parts.sort_unstable();
+    let least = parts.len().saturating_sub(MERGE_TO) + 1;
+    let mut sum = 0_u64;
+    let chosen = parts.iter().enumerate().take_while(|(i, (chunks, _))| {
+        let take = *i < least || u64::from(*chunks) <= sum;
+        sum += u64::from(*chunks);
+        take
+    });
+    chosen.map(|(_, (_, id))| *id).collect()
+}

@@ -1,0 +1,176 @@
+//! Reading and cutting the files of a plan, on all cores.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::batch::{Batch, Body, CutEntry, Origin};
+use super::plan::{Mode, Plan, Work};
+use super::{Place, SegmentSet, Store, indexing_pool, locked, now_ns};
+use crate::cancel::CancelToken;
+use crate::cut::{CutOptions, cut};
+use crate::db::{Stamp, UnusableRow};
+use crate::diff::diff;
+use crate::error::Result;
+use crate::language::Language;
+use crate::read::{Source, read_source};
+use crate::snapshot::ChunkInfo;
+use crate::types::{CutFile, SkipReason};
+
+/// What became of a file.
+enum Outcome {
+    Cut(Box<CutEntry>),
+    Touched(String, Stamp),
+    Unusable(UnusableRow, bool),
+    Gone(String),
+    Failed(String, String),
+}
+
+impl Store {
+    /// The next files of the plan, about `max_bytes` of them; `None` when all is done. After an error the plan is as before.
+    pub fn cut(&self, plan: &Plan, cancel: &CancelToken, max_bytes: u64) -> Result<Option<Batch>> {
+        self.check_writer()?;
+        cancel.check()?;
+        let Some(taken) = plan.take(max_bytes) else { return Ok(None) };
+        let set = Arc::clone(&locked(&self.current).disk);
+        let one = |work: &Work| self.cut_safely(work, &set, cancel);
+        let outcomes: Result<Vec<Outcome>> = if taken.work.len() == 1 {
+            // A saved file does not wait for threads.
+            taken.work.iter().map(one).collect()
+        } else {
+            indexing_pool().install(|| taken.work.par_iter().map(one).collect())
+        };
+        let outcomes = match outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                plan.put_back(taken);
+                return Err(error);
+            }
+        };
+        let mut body = Body { removed: taken.removed, forgotten: taken.forgotten, ..Body::default() };
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Cut(entry) => body.files.push(*entry),
+                Outcome::Touched(path, stamp) => body.touched.push((path, stamp)),
+                Outcome::Unusable(row, known) => {
+                    if known {
+                        body.removed.push(row.path.clone());
+                    }
+                    body.unusable.push(row);
+                }
+                Outcome::Gone(path) => body.removed.push(path),
+                Outcome::Failed(path, reason) => body.failed.push((path, reason)),
+            }
+        }
+        Ok(Some(Batch::new(body, self.site.config.dim, false)))
+    }
+
+    /// A panic over one file, which would be a bug, costs that file only.
+    fn cut_safely(&self, work: &Work, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+        cancel.check()?;
+        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, set, cancel)))
+            .unwrap_or_else(|_| Ok(Outcome::Failed(work.path.clone(), "cutting it failed unexpectedly: please report this file".to_owned())))
+    }
+
+    fn cut_one(&self, work: &Work, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+        let config = &self.site.config;
+        // Taken before reading: a change after it can't be missed.
+        let checked_ns = now_ns();
+        let file = config.root.join(&work.path);
+        let place = set.find(&work.path);
+        let unusable = |reason, size, mtime_ns| {
+            let row = UnusableRow { path: work.path.clone(), reason, stamp: Stamp { size, mtime_ns, checked_ns } };
+            Ok(Outcome::Unusable(row, place.is_some()))
+        };
+        let source = match read_source(&file, config.walk.max_file_bytes) {
+            Ok(source) => source,
+            Err(SkipReason::Gone) => return Ok(Outcome::Gone(work.path.clone())),
+            Err(reason) => {
+                let metadata = std::fs::metadata(&file);
+                let (size, mtime_ns) = metadata.map_or((0, 0), |m| (m.len(), crate::read::modified_ns(&m)));
+                return unusable(reason, size, mtime_ns);
+            }
+        };
+        let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, checked_ns };
+        let Some(language) = language_of(&work.path, &source.text) else {
+            return unusable(SkipReason::UnknownType, stamp.size, stamp.mtime_ns);
+        };
+        if work.mode == Mode::Check
+            && let Some(place) = place
+            && set.parts[place.part].segment.file(place.file).hash == source.hash
+        {
+            return Ok(Outcome::Touched(work.path.clone(), stamp));
+        }
+        let cut = cut(&work.path, language, &source.text, &config.cut, cancel)?;
+        let keep_from = place.filter(|_| work.mode != Mode::Renew);
+        let mut entry = entry(&work.path, language, source, stamp, cut, keep_from.map(|p| (set, p)));
+        entry.is_new = place.is_none();
+        Ok(Outcome::Cut(Box::new(entry)))
+    }
+}
+
+/// Put together what is known of a file; vectors of chunks that are in its `old` version are kept.
+pub(super) fn entry(
+    path: &str,
+    language: Language,
+    source: Source,
+    stamp: Stamp,
+    cut: CutFile,
+    old: Option<(&SegmentSet, Place)>,
+) -> CutEntry {
+    let mut origins = vec![Origin::Added(0); cut.chunks.len()];
+    let old = old.map(|(set, place)| (Arc::clone(&set.parts[place.part].segment), place.file));
+    if let Some((segment, file)) = &old {
+        let range = segment.file_chunks(*file);
+        let old_ids: Vec<u128> = range.clone().map(|chunk| segment.chunk_id(chunk)).collect();
+        let new_ids: Vec<u128> = cut.chunks.iter().map(|chunk| chunk.id).collect();
+        for (before, now) in diff(&old_ids, &new_ids).kept {
+            origins[now as usize] = Origin::Kept(range.start + before);
+        }
+    }
+    CutEntry {
+        path: path.to_owned(),
+        language,
+        hash: source.hash,
+        stamp,
+        text: source.text.into(),
+        chunks: cut.chunks,
+        imports: cut.imports,
+        origins,
+        is_new: old.is_none(),
+        old: old.map(|(segment, _)| segment),
+    }
+}
+
+/// By name, else by the first line.
+pub(crate) fn language_of(path: &str, text: &str) -> Option<Language> {
+    Language::detect(path).or_else(|| text.lines().next().and_then(Language::detect_shebang))
+}
+
+/// A buffer's text as if it had been read.
+pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReason> {
+    if crate::read::looks_minified(text) {
+        return Err(SkipReason::Minified);
+    }
+    let hash = crate::hash::xxh3_128(text.as_bytes());
+    Ok(Source { text: text.to_owned(), encoding: "utf-8", hash, size: text.len() as u64, mtime_ns: now_ns() })
+}
+
+/// Cut one text without a store. A text of unknown kind is cut by lines.
+pub fn cut_text(path: &str, text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<Vec<ChunkInfo>> {
+    let language = language_of(path, text).unwrap_or(Language::TEXT);
+    let file = cut(path, language, text, options, cancel)?;
+    let (file_hash, updated_at) = (crate::hash::xxh3_128(text.as_bytes()), now_ns() / 1_000_000_000);
+    let info = |chunk| ChunkInfo {
+        doc: 0,
+        chunk,
+        path: path.to_owned(),
+        language,
+        file_hash,
+        updated_at,
+        imports: file.imports.clone(),
+        overlay: true,
+    };
+    Ok(file.chunks.into_iter().map(info).collect())
+}

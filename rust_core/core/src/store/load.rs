@@ -1,0 +1,250 @@
+//! From disk to memory: opening, following another writer, and mending what is broken.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::set::{Part, SegmentSet};
+use super::{Disk, Store, locked};
+use crate::db::{Database, Rows, Stamp};
+use crate::error::{Error, Result};
+use crate::lock::WriterLock;
+use crate::segment::Segment;
+use crate::types::{SkipReason, Skipped};
+
+/// What is known of files that are not in the index.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    /// Read in vain.
+    pub unusable: BTreeMap<String, (SkipReason, Stamp)>,
+    /// Could not be cut or embedded.
+    pub failed: BTreeMap<String, String>,
+    /// Left out by the last scan.
+    pub skipped: Vec<Skipped>,
+    /// Callers' values of a store in memory.
+    pub memory_meta: HashMap<String, String>,
+}
+
+/// What [`load`] found.
+struct Loaded {
+    set: SegmentSet,
+    ledger: Ledger,
+    /// Segments that can't be read, with the reason.
+    broken: Vec<(u64, Error)>,
+}
+
+/// How often a follower looks again when the writer deletes segments under it.
+const RETRIES: u32 = 10;
+
+/// Where a segment lies.
+pub(super) fn segment_path(directory: &Path, id: u64) -> PathBuf {
+    directory.join(format!("{id:016x}.seg"))
+}
+
+impl Store {
+    pub(super) fn open_disk(&self) -> Result<()> {
+        let directory = self.directory();
+        std::fs::create_dir_all(directory).map_err(|e| Error::io(directory, e))?;
+        keep_out_of_git(directory)?;
+        let lock = WriterLock::try_take(directory)?;
+        let leading = lock.is_some();
+        *locked(&self.disk) = Some(Disk { database: None, lock, garbage: Vec::new() });
+        if leading { self.lead() } else { self.follow().map(drop) }
+    }
+
+    /// Become the writer if nobody is. Tells whether this store is the writer now.
+    pub fn try_lead(&self) -> Result<bool> {
+        self.check_open()?;
+        if self.is_writer() {
+            return Ok(true);
+        }
+        let mut guard = locked(&self.disk);
+        let Some(disk) = guard.as_mut() else { return Ok(false) };
+        std::fs::create_dir_all(self.directory()).map_err(|e| Error::io(self.directory(), e))?;
+        let Some(lock) = WriterLock::try_take(self.directory())? else { return Ok(false) };
+        disk.lock = Some(lock);
+        drop(guard);
+        let led = self.lead();
+        if led.is_err()
+            && let Some(disk) = locked(&self.disk).as_mut()
+        {
+            disk.lock = None;
+        }
+        led.map(|()| true)
+    }
+
+    /// With the lock taken: open the database for writing, mend it, load it.
+    fn lead(&self) -> Result<()> {
+        let mut problems = Vec::new();
+        let mut database = Database::open_writer(self.directory(), &mut problems)?;
+        self.adopt_settings(&mut database, &mut problems)?;
+        let known = Arc::clone(&locked(&self.current).disk);
+        let mut loaded = self.load(&database, &known)?;
+        let mut gone = loaded.set.drop_dead();
+        for (id, error) in loaded.broken {
+            if !is_lost(&error) {
+                // Too many open files, no permission: it may well be readable next time.
+                return Err(error);
+            }
+            problems.push(format!("{error}: it was dropped, its files are indexed again"));
+            gone.push(id);
+        }
+        database.drop_segments(&gone)?;
+        let garbage = sweep(self.directory(), &loaded.set);
+        if let Some(disk) = locked(&self.disk).as_mut() {
+            disk.database = Some(database);
+            disk.garbage = garbage;
+        }
+        locked(&self.problems).extend(problems);
+        self.writer.store(true, Ordering::Release);
+        self.publish(|current| {
+            current.disk = Arc::new(loaded.set);
+            current.ledger = Arc::new(loaded.ledger);
+        });
+        Ok(())
+    }
+
+    /// Drop what another model made; have everything cut again that was cut by other rules.
+    fn adopt_settings(&self, database: &mut Database, problems: &mut Vec<String>) -> Result<()> {
+        let config = &self.site.config;
+        let embedder = format!("{} {}", config.embedder_id, config.dim);
+        if let Some(found) = database.meta("embedder")?.filter(|found| *found != embedder) {
+            problems.push(format!("the index was made with the embedding model {found}; it is built again with {embedder}"));
+            database.clear(database.generation()? + 1)?;
+        }
+        database.set_meta("embedder", &embedder)?;
+        let cut = format!("{:?}", config.cut);
+        if database.meta("cut")?.is_some_and(|found| found != cut) {
+            database.mark_stale()?;
+        }
+        database.set_meta("cut", &cut)
+    }
+
+    /// Load a newer generation that another process committed; true when there was one. Costs a look at one row when there is none.
+    pub fn follow(&self) -> Result<bool> {
+        self.check_open()?;
+        if self.is_writer() {
+            return Ok(false);
+        }
+        let mut guard = locked(&self.disk);
+        let Some(disk) = guard.as_mut() else { return Ok(false) };
+        if disk.database.as_ref().is_some_and(|d| d.check_present().is_err()) {
+            // The writer rebuilt it, or somebody deleted it.
+            disk.database = None;
+        }
+        if disk.database.is_none() {
+            disk.database = Database::open_follower(self.directory())?;
+        }
+        let known = Arc::clone(&locked(&self.current).disk);
+        let Some(database) = &disk.database else {
+            let had = known.generation != 0;
+            if had {
+                self.publish(|current| current.disk = Arc::default());
+            }
+            return Ok(had);
+        };
+        if database.generation()? == known.generation {
+            return Ok(false);
+        }
+        database.check_version()?;
+        let config = &self.site.config;
+        let embedder = database.meta("embedder")?;
+        if embedder.as_ref().is_some_and(|found| *found != format!("{} {}", config.embedder_id, config.dim)) {
+            let found = embedder.unwrap_or_default();
+            let text = format!("another process indexes this workspace with the embedding model {found}: use the same one in both");
+            if !self.problems().contains(&text) {
+                self.problem(text);
+            }
+            return Ok(false);
+        }
+        let loaded = self.load(database, &known)?;
+        self.publish(|current| {
+            current.disk = Arc::new(loaded.set);
+            current.ledger = Arc::new(loaded.ledger);
+        });
+        Ok(true)
+    }
+
+    /// Read a generation. Segments that are open already are shared.
+    fn load(&self, database: &Database, known: &SegmentSet) -> Result<Loaded> {
+        for attempt in 0.. {
+            let rows = database.load()?;
+            let (parts, broken) = self.map_segments(&rows.segments, known);
+            let vanished = broken.iter().any(|(_, error)| is_lost(error));
+            // The writer merged and deleted between our reading its list and our opening its files: its newer list says where they are.
+            if vanished && attempt < RETRIES && database.generation()? != rows.generation {
+                continue;
+            }
+            return Ok(Loaded { set: assemble(&rows, parts), ledger: ledger(rows), broken });
+        }
+        unreachable!("the loop ends by returning")
+    }
+
+    fn map_segments(&self, ids: &[u64], known: &SegmentSet) -> (Vec<Part>, Vec<(u64, Error)>) {
+        let mut parts = Vec::with_capacity(ids.len());
+        let mut broken = Vec::new();
+        for &id in ids {
+            let shared = known.parts.iter().find(|p| p.id == id).map(|p| Arc::clone(&p.segment));
+            match shared.map_or_else(|| self.map_segment(id), Ok) {
+                Ok(segment) => parts.push(Part::new_dead(id, segment)),
+                Err(error) => broken.push((id, error)),
+            }
+        }
+        (parts, broken)
+    }
+
+    /// Open a segment file.
+    pub(super) fn map_segment(&self, id: u64) -> Result<Arc<Segment>> {
+        let path = segment_path(self.directory(), id);
+        let segment = Segment::map(&path)?;
+        if segment.dim() != self.site.config.dim {
+            return Err(Error::Damaged { path, reason: format!("vectors of {} dimensions", segment.dim()) });
+        }
+        Ok(Arc::new(segment))
+    }
+}
+
+/// Whether a segment will never be readable again.
+fn is_lost(error: &Error) -> bool {
+    match error {
+        Error::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        error => matches!(error, Error::Damaged { .. }),
+    }
+}
+
+/// Make the files live that the rows name, if they are where they should be.
+fn assemble(rows: &Rows, mut parts: Vec<Part>) -> SegmentSet {
+    let index: HashMap<u64, usize> = parts.iter().enumerate().map(|(i, part)| (part.id, i)).collect();
+    for row in &rows.files {
+        if let Some(part) = index.get(&row.segment).map(|&i| &mut parts[i])
+            && part.segment.file(row.file).path == row.path
+        {
+            part.revive(row.file, row.stamp);
+        }
+    }
+    SegmentSet { generation: rows.generation, parts }
+}
+
+fn ledger(rows: Rows) -> Ledger {
+    Ledger {
+        unusable: rows.unusable.into_iter().map(|row| (row.path, (row.reason, row.stamp))).collect(),
+        failed: rows.failed.into_iter().collect(),
+        skipped: rows.skipped,
+        memory_meta: HashMap::new(),
+    }
+}
+
+/// Delete segment files that belong to no generation: a crash or another process left them. Gives those that resist.
+fn sweep(directory: &Path, set: &SegmentSet) -> Vec<PathBuf> {
+    let used: Vec<PathBuf> = set.parts.iter().map(|part| segment_path(directory, part.id)).collect();
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let ours = entries.filter(|path| path.extension().is_some_and(|e| e == "seg" || e == "tmp") && !used.contains(path));
+    ours.filter(|path| std::fs::remove_file(path).is_err()).collect()
+}
+
+/// An index inside a workspace must not be committed to git or indexed itself.
+fn keep_out_of_git(directory: &Path) -> Result<()> {
+    let path = directory.join(".gitignore");
+    if path.exists() { Ok(()) } else { std::fs::write(&path, "*\n").map_err(|e| Error::io(path, e)) }
+}

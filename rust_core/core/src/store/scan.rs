@@ -1,0 +1,183 @@
+//! What differs between the workspace and the index, by size and time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::load::Ledger;
+use super::plan::{Mode, Plan, Queue, Work};
+use super::{SegmentSet, Store, locked};
+use crate::cancel::CancelToken;
+use crate::db::Stamp;
+use crate::error::Result;
+use crate::types::{SkipReason, Skipped};
+use crate::walk::{FoundFile, walk};
+
+/// More skipped paths than these are counted, not kept: nobody reads the list, and it is written at each change.
+const MOST_SKIPPED: usize = 20_000;
+/// A change of one of these may change which files count, anywhere.
+const RULE_FILES: [&str; 5] = [".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config"];
+
+impl Store {
+    /// Compare the whole workspace with the index. Reads no file.
+    pub fn scan(&self, cancel: &CancelToken) -> Result<Plan> {
+        self.compare(cancel, Mode::Check)
+    }
+
+    /// A plan that does everything again, whatever the hashes say.
+    pub fn force(&self, cancel: &CancelToken) -> Result<Plan> {
+        self.compare(cancel, Mode::Renew)
+    }
+
+    /// Like [`Store::scan`] for these files or folders only: saved, changed outside the editor, deleted, renamed.
+    pub fn check(&self, paths: &[String], cancel: &CancelToken) -> Result<Plan> {
+        self.check_open()?;
+        let Some(gate) = &self.site.gate else { return Ok(Plan::default()) };
+        let paths: BTreeSet<String> = paths.iter().map(|path| normalise(path)).collect();
+        if paths.iter().any(|path| RULE_FILES.iter().any(|rule| path == rule || path.ends_with(&format!("/{rule}")))) {
+            return self.scan(cancel);
+        }
+        let (set, ledger) = self.known();
+        let mut sorter = Sorter::new(&ledger, Mode::Check);
+        let mut folders: Vec<&str> = Vec::new();
+        for path in &paths {
+            cancel.check()?;
+            match gate.check(path) {
+                Ok(found) => sorter.found(found, set.find(path).map(|place| set.stamp(place))),
+                Err(reason) => {
+                    if set.find(path).is_some() {
+                        sorter.removed(path.clone());
+                    } else if self.site.config.root.join(path).is_dir() {
+                        folders.push(path);
+                    } else if reason == SkipReason::Gone {
+                        set.under(path).into_iter().for_each(|inside| sorter.removed(inside));
+                    } else {
+                        sorter.plan.skipped += 1;
+                    }
+                }
+            }
+        }
+        if !folders.is_empty() {
+            // The walk knows no part of a workspace; a folder is checked rarely (a rename, a branch switch).
+            let inside = |path: &str| folders.iter().any(|f| f.is_empty() || path.strip_prefix(f).is_some_and(|rest| rest.starts_with('/')));
+            let walk = walk(&self.site.config.root, &self.site.config.walk, cancel)?;
+            let mut stamps = set.stamps();
+            stamps.retain(|path, _| inside(path));
+            for file in walk.files.into_iter().filter(|f| inside(&f.path) && !paths.contains(&f.path)) {
+                let stamp = stamps.remove(file.path.as_str());
+                sorter.found(file, stamp);
+            }
+            stamps.into_keys().filter(|path| !paths.contains(*path)).for_each(|path| sorter.removed(path.to_owned()));
+        }
+        Ok(sorter.finish())
+    }
+
+    fn compare(&self, cancel: &CancelToken, mode: Mode) -> Result<Plan> {
+        self.check_open()?;
+        if self.site.config.in_memory {
+            return Ok(Plan::default());
+        }
+        let walk = walk(&self.site.config.root, &self.site.config.walk, cancel)?;
+        let (set, ledger) = self.known();
+        let mut stamps: HashMap<&str, Stamp> = set.stamps();
+        let mut sorter = Sorter::new(&ledger, mode);
+        let mut seen: Vec<String> = Vec::new();
+        for file in walk.files {
+            if ledger.unusable.contains_key(&file.path) {
+                seen.push(file.path.clone());
+            }
+            let stamp = stamps.remove(file.path.as_str());
+            sorter.found(file, stamp);
+        }
+        cancel.check()?;
+        stamps.into_keys().for_each(|path| sorter.removed(path.to_owned()));
+        // `seen` is sorted, as the walk is.
+        let gone = ledger.unusable.keys().chain(ledger.failed.keys()).filter(|path| seen.binary_search(path).is_err());
+        sorter.queue.forgotten.extend(gone.filter(|path| !sorter.wanted.contains(*path)).cloned());
+        sorter.plan.skipped += walk.skipped.len();
+        self.remember_skipped(walk.skipped)?;
+        Ok(sorter.finish())
+    }
+
+    fn known(&self) -> (Arc<SegmentSet>, Arc<Ledger>) {
+        let current = locked(&self.current);
+        (Arc::clone(&current.disk), Arc::clone(&current.ledger))
+    }
+
+    fn remember_skipped(&self, mut skipped: Vec<Skipped>) -> Result<()> {
+        skipped.truncate(MOST_SKIPPED);
+        if locked(&self.current).ledger.skipped == skipped {
+            return Ok(());
+        }
+        if self.is_writer()
+            && let Some(database) = locked(&self.disk).as_mut().and_then(|d| d.database.as_mut())
+        {
+            database.check_present()?;
+            database.set_skipped(&skipped)?;
+        }
+        Arc::make_mut(&mut locked(&self.current).ledger).skipped = skipped;
+        Ok(())
+    }
+}
+
+/// Sorts files into new, changed and unchanged.
+struct Sorter<'a> {
+    ledger: &'a Ledger,
+    mode: Mode,
+    plan: Plan,
+    queue: Queue,
+    /// Paths on the failed list that are tried again.
+    wanted: BTreeSet<String>,
+}
+
+impl<'a> Sorter<'a> {
+    fn new(ledger: &'a Ledger, mode: Mode) -> Self {
+        Self { ledger, mode, plan: Plan::default(), queue: Queue::default(), wanted: BTreeSet::new() }
+    }
+
+    fn found(&mut self, file: FoundFile, stamp: Option<Stamp>) {
+        let failed = self.ledger.failed.contains_key(&file.path);
+        if failed {
+            self.wanted.insert(file.path.clone());
+        }
+        let clean = |stamp: &Stamp| self.mode == Mode::Check && !failed && stamp.is_clean(file.size, file.mtime_ns);
+        let mode = match stamp {
+            Some(stamp) if clean(&stamp) => {
+                self.plan.unchanged += 1;
+                return;
+            }
+            Some(stamp) => {
+                self.plan.changed += 1;
+                if stamp.checked_ns == 0 && self.mode == Mode::Check { Mode::Recut } else { self.mode }
+            }
+            None if self.ledger.unusable.get(&file.path).is_some_and(|(_, stamp)| clean(stamp)) => {
+                self.plan.skipped += 1;
+                return;
+            }
+            None => {
+                self.plan.added += 1;
+                self.mode
+            }
+        };
+        // A failed file may have its old content in the index, whose hash would end the second attempt.
+        let mode = if failed && mode == Mode::Check { Mode::Recut } else { mode };
+        self.queue.work.push_back(Work { path: file.path, size: file.size, mode });
+    }
+
+    fn removed(&mut self, path: String) {
+        self.plan.removed += 1;
+        self.queue.removed.push(path);
+    }
+
+    fn finish(self) -> Plan {
+        *locked(&self.plan.queue) = self.queue;
+        self.plan
+    }
+}
+
+/// As the index writes it: `/`, no `./`, no slash at the end.
+fn normalise(path: &str) -> String {
+    let slashes = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
+    let path = slashes.trim_end_matches('/');
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path == "." { String::new() } else { path.to_owned() }
+}
