@@ -12,7 +12,7 @@ Trigger = Literal["chat", "explicit"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines, 1-based and inclusive; characters are 0-based UTF-16 offsets in the first and after the last line, as editors count."""
+    """Lines, 1-based and inclusive; characters are 0-based UTF-16 offsets in the first and after the last line."""
 
     start_line: int
     end_line: int

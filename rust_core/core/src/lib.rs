@@ -2,7 +2,8 @@
 //!
 //! A [`walk`] finds the files that count, [`read`] decodes them, [`cut`] parses them into chunks, [`diff`] tells which
 //! chunks are new, [`embed`] turns those into vectors, [`segment`] stores a batch as one immutable file and
-//! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer.
+//! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer, and
+//! [`freshness`] checks what it found against the disk.
 
 pub mod cancel;
 pub mod cut;
@@ -16,11 +17,13 @@ pub mod language;
 pub mod lexical;
 pub mod lines;
 pub mod lock;
+pub mod parse;
 pub mod read;
 pub mod segment;
-mod simd;
+pub mod simd;
 pub mod snapshot;
 pub mod store;
+pub mod tokens;
 pub mod types;
 pub mod vectors;
 pub mod walk;

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]
-    use crate::text::{cut_text, detect_language, hash_bytes, languages};
+    use crate::text::{count_tokens, cut_text, detect_language, hash_bytes, languages, trim_tokens};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,7 +1,9 @@
 //! Functions that need no store.
 
 use carrel_core::cancel::CancelToken;
+use carrel_core::error::Error;
 use carrel_core::language::Language;
+use carrel_core::tokens::Encoding;
 use carrel_core::{hash, store};
 use pyo3::prelude::*;
 
@@ -32,4 +34,20 @@ pub fn languages() -> Vec<&'static str> {
 #[pyfunction]
 pub fn hash_bytes(py: Python<'_>, data: &[u8]) -> PyResult<String> {
     detached(py, || Ok(hex(hash::xxh3_128(data))))
+}
+
+/// Tokens of `text` in an OpenAI encoding, exactly.
+#[pyfunction]
+pub fn count_tokens(py: Python<'_>, text: &str, encoding: &str) -> PyResult<usize> {
+    detached(py, || Ok(encoding_of(encoding)?.count(text)))
+}
+
+/// The longest prefix of whole characters with at most `max_tokens` tokens.
+#[pyfunction]
+pub fn trim_tokens(py: Python<'_>, text: &str, max_tokens: usize, encoding: &str) -> PyResult<String> {
+    detached(py, || Ok(text[..encoding_of(encoding)?.trim(text, max_tokens)].to_owned()))
+}
+
+fn encoding_of(name: &str) -> Result<Encoding, Error> {
+    Encoding::from_name(name).ok_or_else(|| Error::invalid("encoding", format!("{name:?} is neither cl100k_base nor o200k_base")))
 }

@@ -6,6 +6,7 @@
 mod definitions;
 pub(crate) mod dictionary;
 pub(crate) mod fields;
+mod files;
 pub(crate) mod postings;
 mod query;
 mod score;
@@ -13,6 +14,7 @@ mod search;
 pub(crate) mod terms;
 
 pub use definitions::definitions;
+pub use files::file_shares;
 pub use query::{FieldWeights, LexicalHit, LexicalHits, bm25f};
 pub(crate) use terms::stem;
 

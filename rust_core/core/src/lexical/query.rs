@@ -3,7 +3,7 @@
 use super::postings::PostingList;
 use super::score::Scorer;
 use super::search::{RatedList, score_view};
-use super::terms::term_hash;
+use super::terms::{stem, term_hash};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::segment::{Scored, TopK, View};
@@ -45,13 +45,15 @@ pub struct LexicalHits {
     pub hits: Vec<LexicalHit>,
     /// The question's distinct terms, lower-case, rarest first.
     pub terms: Vec<String>,
+    /// What a chunk would score that is full of every term: scores over this are shares, comparable across questions.
+    pub possible: f32,
 }
 
 /// A term of the question with its lists, one a view.
-struct Term<'a> {
-    text: String,
-    idf: f32,
-    lists: Vec<Option<PostingList<'a>>>,
+pub(super) struct Term<'a> {
+    pub text: String,
+    pub idf: f32,
+    pub lists: Vec<Option<PostingList<'a>>>,
 }
 
 /// The `k` best chunks for `query`. Rarity is measured over all chunks of the views' segments, deleted ones too (as Lucene does:
@@ -66,7 +68,8 @@ pub fn bm25f(views: &[View<'_>], query: &str, k: usize, weights: &FieldWeights, 
         score_view(view, i as u32, &lists, &scorer, k, &mut best);
     }
     let hits = with_matched(best.into_sorted(), &terms);
-    Ok(LexicalHits { hits, terms: terms.into_iter().map(|t| t.text).collect() })
+    let possible = possible(&terms);
+    Ok(LexicalHits { hits, terms: terms.into_iter().map(|t| t.text).collect(), possible })
 }
 
 /// Say which terms each hit holds. Hits are asked about in the order of the lists, so that a list is walked once.
@@ -89,10 +92,16 @@ fn with_matched(found: Vec<Scored>, terms: &[Term<'_>]) -> Vec<LexicalHit> {
     hits
 }
 
-fn terms_of<'a>(views: &[View<'a>], query: &str) -> Vec<Term<'a>> {
+/// The weight of a whole question. A word that stands nowhere is likelier a word of speech than the point of the question: it
+/// counts half, so that it lowers every chunk's share without drowning the others.
+pub(super) fn possible(terms: &[Term<'_>]) -> f32 {
+    terms.iter().map(|term| if term.lists.iter().any(Option::is_some) { term.idf } else { term.idf / 2.0 }).sum()
+}
+
+pub(super) fn terms_of<'a>(views: &[View<'a>], query: &str) -> Vec<Term<'a>> {
     let mut texts: Vec<String> = Vec::new();
     split_words(query, &mut |word, _| {
-        if !texts.iter().any(|t| t == word) {
+        if !texts.iter().any(|t| stem(t) == stem(word)) {
             texts.push(word.to_owned());
         }
     });

@@ -42,6 +42,7 @@ impl Scorer {
     }
 }
 
-fn saturate(frequency: f32) -> f32 {
+/// The weight of a term that occurs `frequency` times, lengths being corrected for.
+pub fn saturate(frequency: f32) -> f32 {
     frequency / (K1 + frequency)
 }

@@ -8,10 +8,10 @@ const HASH_BITS: u32 = 36;
 /// Definitions live in the same dictionary; another seed keeps them apart from words.
 const DEFINITION_SEED: u64 = 0x6361_7272_656c_0001;
 
-/// The hash of a search term.
+/// The hash of a search term. Its forms share one, so that a question about parsing finds what says parse.
 #[inline]
 pub fn term_hash(term: &str) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(term.as_bytes()) >> (64 - HASH_BITS)
+    xxhash_rust::xxh3::xxh3_64(stem(term).as_bytes()) >> (64 - HASH_BITS)
 }
 
 /// The hash under which chunks that define `name` are listed. Names that differ only in case or in a plural share it.

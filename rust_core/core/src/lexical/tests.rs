@@ -1,7 +1,7 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
 use super::fields::{code_length, length_code};
-use super::{FieldWeights, bm25f, definitions};
+use super::{FieldWeights, bm25f, definitions, file_shares};
 use crate::cancel::CancelToken;
 use crate::language::Language;
 use crate::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
@@ -71,9 +71,9 @@ fn definitions_prefer_the_exact_name() {
     assert_eq!(found, expected.map(|(name, chunk, score)| (name.to_owned(), chunk, score)));
 }
 
-/// `194` as `kpxs`: one word to the splitter, at least two letters long.
+/// `194` as `kcqj`: one word to the splitter, at least two letters long, with no ending to cut.
 fn word_of_rank(rank: u32) -> String {
-    format!("k{rank}").chars().map(|c| c.to_digit(10).map_or(c, |d| (b'o' + d as u8) as char)).collect()
+    format!("k{rank}").chars().map(|c| c.to_digit(10).map_or(c, |d| b"bcfhjklmpq"[d as usize] as char)).collect()
 }
 
 /// Texts whose commonest words stand in nearly every chunk, enough of them that long lists are pruned.
@@ -138,4 +138,21 @@ fn plain_bm25(texts: &[String], query: &str) -> Vec<(f32, usize)> {
     scores.retain(|s| s.0 > 0.0);
     scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     scores
+}
+
+#[test]
+fn a_file_speaks_with_all_its_chunks() {
+    let segment = segment(&[
+        ("pool.py", &[("a", "connection acquire"), ("b", "pool release"), ("c", "timeout")]),
+        ("other.py", &[("d", "connection")]),
+        ("none.py", &[("e", "nothing here")]),
+    ]);
+    let files = FileMask::new_all(segment.file_count());
+    let views = [View { segment: &segment, files: &files }];
+    let shares = file_shares(&views, "connection pool timeouts", &[(0, 0), (0, 1), (0, 2), (7, 0)]);
+    assert!(shares[0] > 2.0 * shares[1] && shares[1] > 0.0, "{shares:?}");
+    assert_eq!(shares[2..], [0.0, 0.0]);
+    assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+    let found = bm25f(&views, "connection pool unheard", 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
+    assert!(found.hits.iter().all(|hit| hit.scored.score < found.possible));
 }

@@ -1,0 +1,60 @@
+# One command each; every target makes what it needs. Needs Python 3.11+, Rust, a C compiler (and git for the tests).
+#   make demo    index a well-known package with a real server and show what a chat request would get
+#   make test    all tests          make lint    formatters, linters, types, layers
+#   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
+#   make lock    refresh requirements/dev.txt                       make clean   remove what was made
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
+
+.PHONY: demo test lint bench dist lock clean setup build rust-test
+
+demo: build
+	$(BIN)/carrel demo
+
+test: rust-test build
+	$(BIN)/python -m pytest
+
+rust-test:
+	cargo test --locked -p carrel-core
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+bench: build
+	$(BIN)/python -m tests.bench
+
+dist: setup
+	$(BIN)/maturin build --release --locked --out dist
+	@ls -l dist
+
+setup: $(VENV)/.installed
+build: $(VENV)/.built
+
+$(VENV)/.installed: requirements/dev.txt
+	@test -n "$(PYTHON)" || { echo "Carrel needs Python 3.11 or newer; set PYTHON=/path/to/python3" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "Carrel needs Rust (cargo) to build its core: rustup or your system's package" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { echo "Install venv first, on Debian: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(RUST) pyproject.toml
+	$(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+lock: setup
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv
+	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" -o requirements/dev.txt --quiet
+
+clean:
+	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,125 @@
+"""Why a chunk was or wasn't picked: where it stood in every stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from carrel.core.native import CancelToken, ChunkInfo
+from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.types import Dropped, Filters, Query
+from carrel.engine import query_words
+from carrel.engine.ranking import Ranked, relevance
+from carrel.engine.retriever import Retrieval, native_filter, retrieve
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One chunk's way through the stages. Ranks are 1-based; None where a stage didn't see it."""
+
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    rank: int | None
+    relevance: float | None
+    dense: float | None
+    dense_rank: int | None
+    lexical: float | None
+    lexical_rank: int | None
+    defines: float
+    fused: float
+    score: float
+    matched: tuple[str, ...]
+    boosts: tuple[tuple[str, float], ...]
+    verdict: str
+
+
+def explain_line(
+    view: SnapshotView, embedder: Embedder, query: Query, path: str, line: int, cancel: CancelToken, *, gate: str | None = None
+) -> list[Explanation]:
+    """Why the chunk(s) at `path:line` were or weren't found for `query`; one entry says so where there is none.
+
+    `gate` is the reason why the file may not be read, if there is one.
+    """
+    if gate:
+        return [_nothing(path, line, f"the file is not in the index: {gate}")]
+    chunks = view.file_chunks(path)
+    here = [info for info in chunks if info.start_line <= line <= info.end_line]
+    if not here:
+        reason = "no chunk holds this line: it is blank or too small to be one" if chunks else "the file is not in the index yet"
+        return [_nothing(path, line, reason)]
+    result = retrieve(view, embedder, query, cancel)
+    return [_explain(view, embedder, query, info, result, cancel) for info in here]
+
+
+def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
+    """Every candidate of a retrieval, in the final order."""
+    hits = {(h.chunk.path, h.chunk.id) for h in result.hits}
+    return [
+        _of(r, i, floor, _verdict(r.info, (r.info.path, r.info.id) in hits, i, len(result.hits), result.dropped))
+        for i, r in enumerate(result.ranked, 1)
+    ]
+
+
+def _explain(
+    view: SnapshotView, embedder: Embedder, query: Query, info: ChunkInfo, result: Retrieval, cancel: CancelToken
+) -> Explanation:
+    for place, ranked in enumerate(result.ranked, 1):
+        if ranked.info.doc == info.doc:
+            given = any(h.chunk.path == info.path and h.chunk.id == info.id for h in result.hits)
+            return _of(ranked, place, embedder.floor, _verdict(info, given, place, len(result.hits), result.dropped))
+    # Not a candidate: ask each arm about this file alone.
+    only = native_filter(Filters(path_globs=(_literal(info.path),)))
+    alone = Ranked(info)
+    for candidate in view.dense(embedder.embed_query(query.text), 1_000, -1.0, only, cancel):
+        if candidate.doc == info.doc:
+            alone.dense = candidate.score
+    for candidate in view.lexical(query_words.read(query.text).search_text, 1_000, only, cancel):
+        if candidate.doc == info.doc:
+            alone.lexical, alone.matched = candidate.score, tuple(candidate.matched)
+    pool = len(result.ranked)
+    if alone.lexical is None and (alone.dense is None or alone.dense < embedder.floor):
+        verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
+    else:
+        verdict = f"not a candidate: {pool} chunks were better in every search"
+    return _of(alone, None, embedder.floor, verdict)
+
+
+def _verdict(info: ChunkInfo, given: bool, place: int, limit: int, dropped: tuple[Dropped, ...]) -> str:
+    if given:
+        return f"given, as number {place}"
+    for drop in dropped:
+        if (drop.path, drop.start_line) == (info.path, info.start_line):
+            return f"left out: {drop.reason}"
+    return f"a candidate, but number {place}: the best {limit} were asked for"
+
+
+def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explanation:
+    info = ranked.info
+    return Explanation(
+        path=info.path,
+        start_line=info.start_line,
+        end_line=info.end_line,
+        symbol=info.symbol,
+        rank=place,
+        relevance=relevance(ranked, floor),
+        dense=ranked.dense,
+        dense_rank=ranked.dense_rank,
+        lexical=ranked.lexical,
+        lexical_rank=ranked.lexical_rank,
+        defines=ranked.defines,
+        fused=round(ranked.fused, 6),
+        score=round(ranked.score, 6),
+        matched=ranked.matched,
+        boosts=tuple(ranked.boosts),
+        verdict=verdict,
+    )
+
+
+def _nothing(path: str, line: int, verdict: str) -> Explanation:
+    return Explanation(path, line, line, "", None, None, None, None, None, None, 0.0, 0.0, 0.0, (), (), verdict)
+
+
+def _literal(path: str) -> str:
+    """A glob that matches this path only."""
+    return "".join(f"[{c}]" if c in "*?[]{}!" else c for c in path)

@@ -1,0 +1,45 @@
+"""Files rather than chunks: the best files by the summed scores of their chunks (spec E6)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from carrel.core.native import CancelToken
+from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.types import Hit, Query
+from carrel.engine import query_words
+from carrel.engine.ranking import Scene, rank, relevance
+from carrel.engine.retriever import search
+
+
+def pick_files_by_grouped_chunk_hits(
+    embedder: Embedder,
+    vector_db: SnapshotView,
+    section_query: str | Query,
+    candidate_pool_size: int = 200,
+    n_files: int = 5,
+    *,
+    cancel: CancelToken | None = None,
+) -> list[tuple[str, float]]:
+    """The `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks."""
+    query = section_query if isinstance(section_query, Query) else Query(section_query)
+    wide = replace(query, limit=max(1, candidate_pool_size // 5))
+    ranked = search(vector_db, embedder, wide, cancel or CancelToken())
+    order = rank(ranked, query_words.read(query.text), Scene(query.active_path, frozenset(query.open_paths)))
+    pool = order[:candidate_pool_size]
+    return group((r.info.path, relevance(r, embedder.floor)) for r in pool)[:n_files]
+
+
+def group_hits(hits: Iterable[Hit], file_key: Callable[[Hit], str] = lambda hit: hit.chunk.path) -> list[tuple[str, float]]:
+    """Any hits as (file, summed score), best first."""
+    return group((file_key(hit), hit.score) for hit in hits)
+
+
+def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Sum by key, best first, ties by name."""
+    sums: dict[str, float] = defaultdict(float)
+    for key, score in scores:
+        sums[key] += score
+    return sorted(((key, round(value, 4)) for key, value in sums.items()), key=lambda pair: (-pair[1], pair[0]))

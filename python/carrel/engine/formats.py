@@ -1,0 +1,134 @@
+"""The three text forms of a pack (spec A5, B5, E5), and how code is kept inside its block.
+
+Workspace text is data: in each form, whatever in the code looks like the form's own markup gets a backslash, so that it
+can't close its block, open another or forge a header. The block says that it was changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from carrel.core.types import Chunk, ContextItem, Format
+
+NOTHING_FOUND = "No relevant code found."
+SEPARATOR = "\n\n---\n\n"
+HEADER = "Source: {source}"
+
+_TAG = re.compile(r"<(?=\s*/?\s*(?:rag_context|code_context)\b)", re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r"^(?=---[ \t]*$)", re.MULTILINE)
+_TOOL_HEADER = re.compile(r"^(?=--- .*\(lines \d+-\d+, relevance: )", re.MULTILINE)
+_LINE_ENDS = re.compile(r"[\r\n\u0085\u2028\u2029]+")
+
+
+class Form(Protocol):
+    """One text form: a block an item, put between a head and a tail."""
+
+    head: str
+    tail: str
+    joint: str
+    empty: str
+    by_place: bool
+    """Ordered by file and line for the reader; by score otherwise."""
+
+    def block(self, item: ContextItem) -> str:
+        """Give the text of one item, its code made harmless."""
+
+
+@dataclass(frozen=True, slots=True)
+class XmlForm:
+    """`<rag_context>` of spec B5."""
+
+    head: str = "<rag_context>\n"
+    tail: str = "\n</rag_context>"
+    joint: str = "\n"
+    empty: str = ""
+    by_place: bool = True
+
+    def block(self, item: ContextItem) -> str:
+        """`<code_context file lines symbol>`, the code, the end tag."""
+        chunk = item.hit.chunk
+        code, changed = _defuse(_TAG, item.text)
+        marks = (' elided="true"' if item.elided else "") + (' escaped="true"' if changed else "")
+        symbol = f' symbol="{_attribute(chunk.symbol)}"' if chunk.symbol else ""
+        lines = f"{chunk.span.start_line}-{chunk.span.end_line}"
+        return f'<code_context file="{_attribute(chunk.path)}" lines="{lines}"{symbol}{marks}>\n{_body(code)}\n</code_context>'
+
+
+@dataclass(frozen=True, slots=True)
+class ToolForm:
+    """The answer of the `search_code` tool, spec A5."""
+
+    head: str = ""
+    tail: str = ""
+    joint: str = "\n\n"
+    empty: str = NOTHING_FOUND
+    by_place: bool = False
+
+    def block(self, item: ContextItem) -> str:
+        """`--- path (lines a-b, relevance: 0.83) ---` and the code."""
+        chunk = item.hit.chunk
+        code, _ = _defuse(_TOOL_HEADER, item.text)
+        path = _LINE_ENDS.sub(" ", chunk.path)
+        span = chunk.span
+        return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {item.hit.score:.2f}) ---\n{_body(code)}"
+
+
+def source_of(chunk: Chunk) -> str:
+    """Path and lines: what a model cites."""
+    return f"{chunk.path}:{chunk.span.start_line}-{chunk.span.end_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceForm:
+    """The context of spec E5, with the parts that a caller may replace."""
+
+    separator: str = SEPARATOR
+    header_fmt: str = HEADER
+    include_metadata: bool = True
+    make_source: Callable[[Chunk], str] = source_of
+    head: str = ""
+    tail: str = ""
+    empty: str = ""
+    by_place: bool = False
+
+    @property
+    def joint(self) -> str:
+        """What stands between two items."""
+        return self.separator
+
+    def block(self, item: ContextItem) -> str:
+        """The header, if it is asked for, and the code."""
+        code, _ = _defuse(_SEPARATOR_LINE, item.text)
+        if self.separator != SEPARATOR and self.separator.strip():
+            code = code.replace(self.separator, "\\" + self.separator)
+        if not self.include_metadata:
+            return _body(code)
+        source = _LINE_ENDS.sub(" ", self.make_source(item.hit.chunk))
+        return f"{self.header_fmt.format(source=source)}\n{_body(code)}"
+
+
+def form_of(name: Format) -> Form:
+    """The form of that name with the spec's defaults."""
+    return {"xml": XmlForm, "tool": ToolForm, "source": SourceForm}[name]()
+
+
+def _body(code: str) -> str:
+    return code.rstrip("\r\n")
+
+
+def _defuse(pattern: re.Pattern[str], code: str) -> tuple[str, bool]:
+    def replace(match: re.Match[str]) -> str:
+        return match.group() + "\\"
+
+    changed, count = pattern.subn(replace, code)
+    return changed, count > 0
+
+
+def _attribute(value: str) -> str:
+    value = _LINE_ENDS.sub(" ", value)
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        value = value.replace(character, entity)
+    return value

@@ -1,0 +1,224 @@
+"""What git knows about a workspace (spec C6): HEAD, dirty files, renames, and what differs between two commits.
+
+Git is asked, never trusted. A cloned repository's own configuration can name programs that git would run (fsmonitor, filters,
+external diffs, hooks, remote helpers for a partial clone); every one of them is switched off here, so that looking at a
+repository never executes anything that came with it. No answer (no git, no repository, a broken one, a slow disk) is `None`:
+the index then goes by hashes alone, which is always right and only slower.
+
+Every function starts a process: call them on a worker thread. Paths are relative to the given folder, `/`-separated; what git
+knows about outside it is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+TIMEOUT_S = 10.0
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SAFE_CONFIG = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.quotePath": "false",
+    "diff.external": "",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GitState:
+    """A repository as it stands now. `head` is None before the first commit, `branch` on a detached HEAD."""
+
+    root: Path
+    head: str | None
+    branch: str | None
+    dirty: tuple[str, ...]  # modified, staged, untracked, deleted; submodules' files included
+    renames: tuple[tuple[str, str], ...]  # (old, new), as far as git noticed
+
+
+@dataclass(frozen=True, slots=True)
+class GitChanges:
+    """What differs between two commits. A rename counts in `renames` and, by both its names, in `paths`."""
+
+    paths: tuple[str, ...]
+    renames: tuple[tuple[str, str], ...]
+
+
+def head(folder: Path) -> str | None:
+    """Give the full hash of the checked-out commit."""
+    output = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return output.strip() if output is not None and _COMMIT.fullmatch(output.strip()) else None
+
+
+def state(folder: Path) -> GitState | None:
+    """Describe the repository that `folder` lies in."""
+    place = _git(folder, "rev-parse", "--show-toplevel", "--show-prefix")
+    if place is None:
+        return None
+    # A folder's name may hold a line break, its last line may not: the prefix is empty or ends with "/".
+    top, _, prefix = place.removesuffix("\n").rpartition("\n")
+    listing = _git(
+        folder,
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--branch",
+        "--untracked-files=all",
+        "--ignore-submodules=all",
+        "--find-renames",
+        "--",
+        ".",
+    )
+    if listing is None:
+        return None
+    commit, branch, dirty, renames = _parse_status(listing, prefix)
+    for inner in _submodules(folder):
+        below = state(folder / inner)
+        if below is not None and below.root != Path(top):
+            dirty.extend(f"{inner}/{path}" for path in below.dirty)
+            renames.extend((f"{inner}/{old}", f"{inner}/{new}") for old, new in below.renames)
+    return GitState(Path(top), commit, branch, tuple(sorted(set(dirty))), tuple(renames))
+
+
+def changes_between(folder: Path, old: str, new: str) -> GitChanges | None:
+    """List the files under `folder` that differ between two commits, given by their full hashes."""
+    if not (_COMMIT.fullmatch(old) and _COMMIT.fullmatch(new)):
+        return None
+    output = _git(
+        folder, "diff-tree", "-r", "-z", "-M", "--name-status", "--relative", "--no-ext-diff", "--no-textconv", old, new
+    )
+    if output is None:
+        return None
+    paths: set[str] = set()
+    renames: list[tuple[str, str]] = []
+    fields = iter(output.split("\0"))
+    for status in fields:
+        if not status:
+            break
+        first = next(fields, "")
+        paths.add(first)
+        if status[0] in "RC":
+            second = next(fields, "")
+            paths.add(second)
+            if status[0] == "R":
+                renames.append((first, second))
+    return GitChanges(tuple(sorted(paths)), tuple(renames))
+
+
+def hooks_folder(folder: Path) -> Path | None:
+    """Give the folder whose hooks git runs for `folder`: it respects `core.hooksPath` and worktrees' common folder."""
+    output = _git(folder, "rev-parse", "--git-path", "hooks", safe_hooks=False)
+    return (folder / output.removesuffix("\n")).absolute() if output else None
+
+
+def common_folder(folder: Path) -> Path | None:
+    """Give the repository's own folder (`.git`), which all its worktrees share."""
+    output = _git(folder, "rev-parse", "--git-common-dir")
+    return (folder / output.removesuffix("\n")).resolve() if output else None
+
+
+def git_program(folder: Path) -> str | None:
+    """Find git, but never one that lies in the workspace (a PATH may hold ".")."""
+    found = shutil.which("git")
+    if found is None:
+        return None
+    program = Path(found).absolute()
+    return None if program.is_relative_to(folder.absolute()) else str(program)
+
+
+def _parse_status(listing: str, prefix: str) -> tuple[str | None, str | None, list[str], list[tuple[str, str]]]:
+    """Read `git status --porcelain=v2 -z --branch`: (head, branch, dirty, renames)."""
+    commit = branch = None
+    dirty: list[str] = []
+    renames: list[tuple[str, str]] = []
+    fields = iter(listing.split("\0"))
+    for entry in fields:
+        kind, _, rest = entry.partition(" ")
+        if kind == "#":
+            key, _, value = rest.partition(" ")
+            if key == "branch.oid" and _COMMIT.fullmatch(value):
+                commit = value
+            elif key == "branch.head" and value != "(detached)":
+                branch = value
+        elif kind == "1":
+            dirty.append(rest.split(" ", 7)[7])
+        elif kind == "2":
+            new, old = rest.split(" ", 8)[8], next(fields, "")
+            dirty += [old, new]
+            if rest.split(" ", 8)[7].startswith("R"):
+                renames.append((old, new))
+        elif kind == "u":
+            dirty.append(rest.split(" ", 9)[9])
+        elif kind == "?":
+            dirty.append(rest)
+
+    def inside(path: str) -> bool:
+        return path.startswith(prefix)
+
+    def cut(path: str) -> str:
+        return path[len(prefix) :]
+
+    return (
+        commit,
+        branch,
+        [cut(path) for path in dirty if inside(path)],
+        [(cut(old), cut(new)) for old, new in renames if inside(old) and inside(new)],
+    )
+
+
+def _submodules(folder: Path) -> list[str]:
+    """List the checked-out submodules below `folder`."""
+    output = _git(folder, "ls-files", "--stage", "-z", "--", ".")
+    found = []
+    for entry in (output or "").split("\0"):
+        meta, _, path = entry.partition("\t")
+        if meta.startswith("160000 ") and (folder / path / ".git").exists():
+            found.append(path)
+    return found
+
+
+def _git(folder: Path, *arguments: str, safe_hooks: bool = True) -> str | None:
+    """Run one reading git command with everything configurable switched off; None if it fails in any way."""
+    config = dict(_SAFE_CONFIG)
+    if not safe_hooks:
+        del config["core.hooksPath"]
+    if arguments[0] == "status":
+        # `git status` would run a clean filter on a touched file; an empty command counts as none.
+        for key in (_git(folder, "config", "--null", "--name-only", "--get-regexp", r"^filter\.") or "").split("\0"):
+            if key:
+                config[key] = "false" if key.lower().endswith(".required") else ""
+    program = git_program(folder)
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed program and arguments, no shell
+            [program, "--no-pager", "--no-optional-locks", *arguments],
+            cwd=folder,
+            env=_environment(config),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        _log.info("git %s gave no answer: %s", arguments[0], type(error).__name__)
+        return None
+    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+
+def _environment(config: dict[str, str]) -> dict[str, str]:
+    """Drop every GIT_* variable (a hook's GIT_DIR points elsewhere) and pass `config` in a way that takes any key."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    clean |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_CONFIG_COUNT": str(len(config))}
+    for number, (key, value) in enumerate(config.items()):
+        clean[f"GIT_CONFIG_KEY_{number}"] = key
+        clean[f"GIT_CONFIG_VALUE_{number}"] = value
+    return clean

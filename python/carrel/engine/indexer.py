@@ -1,0 +1,78 @@
+"""Changes in the workspace -> a new generation of the index, one transaction a batch."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from carrel.core.errors import ProviderError
+from carrel.core.native import Batch, CancelToken, Plan
+from carrel.core.ports import Embedder, IndexStore, Progress
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What one run did, in files; `chunks` counts those that were embedded."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    failed: int = 0
+    chunks: int = 0
+    elapsed_ms: float = 0.0
+
+
+def run_index(
+    store: IndexStore,
+    embedder: Embedder,
+    cancel: CancelToken,
+    *,
+    scope: Literal["all", "force"] | Sequence[str] = "all",
+    progress: Progress = lambda *_: None,
+) -> IndexReport:
+    """Bring the index up to date with the whole workspace, or with the paths in `scope`.
+
+    Raises `Cancelled` and `StoreError`; batches that were committed before stay. A batch that the embedder can't do is
+    left as it was and counted as failed: the next run tries it again.
+    """
+    started = time.perf_counter()
+    plan = _plan(store, scope, cancel)
+    total, done = plan.pending, 0
+    progress(0, total, "")
+    counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks"), 0)
+    counts["unchanged"], counts["skipped"] = plan.unchanged, plan.skipped
+    while (batch := store.cut(plan, cancel)) is not None:
+        paths = batch.paths()
+        _embed(embedder, batch, cancel)
+        commit = store.commit(batch, cancel)
+        for name in counts:
+            counts[name] += getattr(commit, name)
+        done += len(paths)
+        progress(min(done, total), total, paths[-1] if paths else "")
+    if total:
+        store.compact(cancel)
+    progress(total, total, "")
+    return IndexReport(**counts, elapsed_ms=round(1000 * (time.perf_counter() - started), 3))
+
+
+def _plan(store: IndexStore, scope: Literal["all", "force"] | Sequence[str], cancel: CancelToken) -> Plan:
+    if scope == "all":
+        return store.scan(cancel)
+    if scope == "force":
+        return store.force(cancel)
+    return store.check(list(scope), cancel)
+
+
+def _embed(embedder: Embedder, batch: Batch, cancel: CancelToken) -> None:
+    try:
+        embedder.embed_batch(batch, cancel)
+    except ProviderError as error:
+        log.warning("A batch of %d files was not embedded and will be tried again: %s", batch.files, error)
+        batch.fail(batch.paths(), str(error))

@@ -1,0 +1,90 @@
+"""What a question is made of: its telling words, and the symbols that it names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+# Words of questions, not of code. Everything else may be a name.
+_STOP_WORDS = frozenset(
+    """a about all also an and any are as at be been but by can code could did do does each find for from get gets give has have how i if in into is it
+    its like make me my no not of on one or our out please s should show so some such t tell than that the their them then there these they this
+    to up us use used uses using via was we were what when where which who why will with would you your""".split()
+)
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_SYMBOL_QUERY = re.compile(
+    r"""^(?:[^\W\d]\w*(?:(?:::|\\|->|\.|\#)[^\W\d]\w*)+[?!]?   # qualified: a::b, a.b, A#b
+        |_\w+ | \w+_\w* | [a-z]\w*[A-Z]\w* | [A-Z]\w*[?!]?)$   # snake_case, camelCase, PascalCase
+    """,
+    re.VERBOSE,
+)
+_NAMED = re.compile(r"`([^`\s]+)`|\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)|\b((?=\w*[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w+_\w)\w+)\b")
+_TOKEN = re.compile(r"[^\s\w]*\w[\w.:/\\#-]*")
+_SEPARATOR = re.compile(r"::|\\|->|\.|#")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, taken apart once for all rules."""
+
+    text: str
+    search_text: str  # what the lexical arm is asked: the text without words of speech
+    words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
+    names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
+    is_symbol: bool  # nothing but a symbol
+
+
+def read(text: str) -> Question:
+    """Take a query apart."""
+    text = text.strip()
+    is_symbol = _SYMBOL_QUERY.match(text) is not None
+    names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
+    names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
+    words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)
+    telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
+    return Question(text, " ".join(telling) or text, tuple(dict.fromkeys(stem(word) for word in words)), tuple(dict.fromkeys(filter(None, names))), is_symbol)
+
+
+def split(text: str) -> list[str]:
+    """Identifiers as lower-case words of two letters or more: `getHTTPServer` gives get, http, server."""
+    return [
+        piece.lower()
+        for identifier in _IDENTIFIER.findall(text)
+        for piece in _PIECES.findall(identifier)
+        if len(piece) > 1
+    ]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """Cut the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
+    if len(word) > 5 and word.endswith("ing"):
+        word = word[:-3]
+    elif len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > 4 and word.endswith("ed"):
+        word = word[:-2]
+    elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    if len(word) > 4 and word.endswith("e"):
+        word = word[:-1]
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "ls":
+        word = word[:-1]
+    return word
+
+
+@lru_cache(maxsize=65_536)
+def path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Stemmed words of the file's name, and of its folders. A file that is named by convention takes its folder's name."""
+    *folders, name = path.split("/")
+    base = name.split(".")[0] if not name.startswith(".") else name[1:]
+    own = {stem(word) for word in split(base)}
+    if base in _NAMED_BY_FOLDER and folders:
+        own |= {stem(word) for word in split(folders[-1])}
+    return frozenset(own), frozenset(stem(word) for folder in folders for word in split(folder))
+
+
+_NAMED_BY_FOLDER = frozenset({"index", "mod", "__init__", "lib", "main", "init", "root", "package"})

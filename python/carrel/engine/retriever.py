@@ -1,0 +1,172 @@
+"""Query -> hits: search arms, fusion, rules, and texts that are checked at this moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from carrel.core.native import CancelToken, Candidate, ChunkInfo, Filter, FreshChunk
+from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.types import Chunk, Dropped, Filters, Hit, Query, Span
+from carrel.engine import query_words
+from carrel.engine.ranking import Ranked, Scene, rank, relevance
+
+MINIMUM_POOL = 60
+MAXIMUM_POOL = 250
+SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Hits, best first, and what is needed to explain them."""
+
+    hits: tuple[Hit, ...]
+    dropped: tuple[Dropped, ...]
+    ranked: tuple[Ranked, ...]  # every candidate, in the final order
+    stages: dict[str, float]  # milliseconds
+    plan: dict[str, object]
+
+
+class Stopwatch:
+    """Milliseconds by stage."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Book the time since the last lap on `stage`."""
+        now = time.perf_counter()
+        self.stages[stage] = round(self.stages.get(stage, 0.0) + 1000 * (now - self._last), 3)
+        self._last = now
+
+
+def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: CancelToken) -> Retrieval:
+    """Find the `query.limit` best chunks. Raises `Cancelled`; an empty query finds nothing."""
+    watch = Stopwatch()
+    question = query_words.read(query.text)
+    if not question.text:
+        return Retrieval((), (), (), watch.stages, {"query": query.text, "arms": {}})
+    ranked = search(view, embedder, query, cancel, watch)
+    order = rank(ranked, question, Scene(query.active_path, frozenset(query.open_paths)))
+    watch.lap("rank")
+    hits, dropped = _take(view, order, query, embedder.floor, cancel)
+    watch.lap("read")
+    plan: dict[str, object] = {
+        "words": list(question.words),
+        "names": list(question.names),
+        "symbolQuery": question.is_symbol,
+        "candidates": {
+            "dense": sum(r.dense_rank is not None for r in ranked),
+            "lexical": sum(r.lexical_rank is not None for r in ranked),
+            "definitions": sum(r.defines > 0 for r in ranked),
+        },
+        "embedder": embedder.id,
+    }
+    return Retrieval(tuple(hits), tuple(dropped), tuple(order), watch.stages, plan)
+
+
+def search(
+    view: SnapshotView, embedder: Embedder, query: Query, cancel: CancelToken, watch: Stopwatch | None = None
+) -> list[Ranked]:
+    """Ask every arm and join what they found, one `Ranked` a chunk."""
+    watch = watch or Stopwatch()
+    question = query_words.read(query.text)
+    chosen = native_filter(query.filters)
+    pool = min(max(5 * query.limit, MINIMUM_POOL), MAXIMUM_POOL)
+    vector = embedder.embed_query(query.text)
+    watch.lap("embed")
+    dense = view.dense(vector, pool, embedder.floor, chosen, cancel)
+    watch.lap("dense")
+    lexical = view.lexical(question.search_text, pool, chosen, cancel)
+    watch.lap("lexical")
+    names = question.names or (question.words if len(question.words) == 1 else ())
+    defining = view.definitions(names, pool, chosen) if names else []
+    watch.lap("definitions")
+    ranked = _join(view, dense, lexical, defining)
+    watch.lap("describe")
+    for candidate, share in zip(ranked, view.file_shares(question.search_text, [r.info.doc for r in ranked]), strict=True):
+        candidate.file_share = share
+    watch.lap("files")
+    return ranked
+
+
+def _join(
+    view: SnapshotView, dense: Sequence[Candidate], lexical: Sequence[Candidate], defining: Sequence[Candidate]
+) -> list[Ranked]:
+    docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining) for c in arm))
+    by_doc = {info.doc: Ranked(info) for info in view.describe(docs)}
+    for place, candidate in enumerate(dense, 1):
+        if ranked := by_doc.get(candidate.doc):
+            ranked.dense, ranked.dense_rank = candidate.score, place
+    for place, candidate in enumerate(lexical, 1):
+        if ranked := by_doc.get(candidate.doc):
+            ranked.lexical, ranked.lexical_rank, ranked.matched = candidate.score, place, tuple(candidate.matched)
+    for candidate in defining:
+        if ranked := by_doc.get(candidate.doc):
+            ranked.defines = candidate.score
+    return list(by_doc.values())
+
+
+def _take(
+    view: SnapshotView, order: Sequence[Ranked], query: Query, floor: float, cancel: CancelToken
+) -> tuple[list[Hit], list[Dropped]]:
+    """Read the best candidates; one that can't be given as it stands is replaced by the next."""
+    hits: list[Hit] = []
+    dropped: list[Dropped] = []
+    wanted = [r for r in order if query.filters.min_score is None or relevance(r, floor) >= query.filters.min_score]
+    at = 0
+    while len(hits) < query.limit and at < len(wanted):
+        batch = wanted[at : at + query.limit - len(hits)]
+        at += len(batch)
+        for ranked, fresh in zip(batch, view.fresh([r.info.doc for r in batch], cancel), strict=True):
+            info = ranked.info
+            if isinstance(fresh, str):
+                dropped.append(Dropped(info.path, info.start_line, info.end_line, fresh))
+                continue
+            chunk = to_chunk(fresh)
+            if twin := next((h for h in hits if h.chunk.path == chunk.path and h.chunk.span.overlaps(chunk.span)), None):
+                span = twin.chunk.span
+                dropped.append(
+                    Dropped(chunk.path, info.start_line, info.end_line, f"overlaps lines {span.start_line}-{span.end_line}")
+                )
+                continue
+            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals()))
+    return hits, dropped
+
+
+def to_chunk(fresh: FreshChunk) -> Chunk:
+    """A native chunk with its checked text as a value of `core`."""
+    info: ChunkInfo = fresh.info
+    return Chunk(
+        id=info.id,
+        path=info.path,
+        language=info.language,
+        source=info.source,
+        kind=info.kind,
+        symbol=info.symbol,
+        container=info.container,
+        signature=info.signature,
+        definitions=tuple(info.definitions),
+        imports=tuple(info.imports),
+        span=Span(info.start_line, info.end_line, fresh.start_character, fresh.end_character),
+        text=fresh.text,
+        content_hash=info.content_hash,
+        updated_at=info.updated_at,
+    )
+
+
+def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> Filter | None:
+    """The filter that the index applies while it searches; None when everything may answer."""
+    if filters == Filters(min_score=filters.min_score):
+        return None
+    age = filters.max_age_days
+    return Filter(
+        path_globs=filters.path_globs,
+        exclude_globs=filters.exclude,
+        languages=filters.languages,
+        symbol=filters.symbol,
+        sources=filters.sources,
+        updated_after=None if age is None else int(now() - age * SECONDS_A_DAY),
+    )

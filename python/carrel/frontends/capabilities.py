@@ -1,0 +1,41 @@
+"""The answer to `initialize`. It depends on nothing, so it is given before the server proper is even imported."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from carrel.frontends.messages import NOTIFICATIONS, REQUESTS
+
+PROTOCOL = 1
+"""Raised when `carrel/*` changes in a way that older editors can't read."""
+
+
+def command_name(method: str) -> str:
+    """`carrel/search` as a command: `carrel.search`."""
+    return method.replace("/", ".")
+
+
+COMMANDS = {command_name(method): method for method in REQUESTS}
+
+
+def carrel_version() -> str:
+    """The installed version."""
+    try:
+        return version("carrel")
+    except PackageNotFoundError:
+        return "0+source"
+
+
+def initialize_result() -> dict[str, Any]:
+    """What the server can do. UTF-16 positions: the one encoding that every client must support."""
+    return {
+        "capabilities": {
+            "positionEncoding": "utf-16",
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": True},
+            "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+            "experimental": {"carrel": {"protocol": PROTOCOL, "requests": list(REQUESTS), "notifications": list(NOTIFICATIONS)}},
+        },
+        "serverInfo": {"name": "carrel", "version": carrel_version()},
+    }

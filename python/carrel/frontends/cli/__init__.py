@@ -1,0 +1,63 @@
+"""The command line. Results go to standard output, everything else (progress, notes, errors) to standard error.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 cancelled. With `--json` exactly one JSON value is printed, also for a failure:
+`{"error": …}`. Every command imports what it needs when it runs, so that `carrel --version` and completion are instant.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput
+from carrel.frontends.cli.arguments import parser
+from carrel.frontends.cli.output import Output
+
+FAILED, WRONG_USAGE, CANCELLED = 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit code."""
+    arguments = parser().parse_args(argv)
+    output = Output(json=getattr(arguments, "json", False))
+    try:
+        return _dispatch(arguments, output)
+    except (Cancelled, KeyboardInterrupt):
+        output.fail("Cancelled. What was finished is kept.")
+        return CANCELLED
+    except InvalidInput as error:
+        output.fail(str(error))
+        return WRONG_USAGE
+    except CarrelError as error:
+        output.fail(str(error))
+        return FAILED
+    except ImportError as error:
+        output.fail(f"Carrel isn't installed completely ({error}). `carrel doctor` says what is missing.")
+        return FAILED
+    except BrokenPipeError:
+        # The reader has seen enough (`carrel search … | head`); Python must not complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(arguments: Namespace, output: Output) -> int:
+    match arguments.command:
+        case "serve":
+            from carrel.frontends.cli.serve import run
+        case "index":
+            from carrel.frontends.cli.index import run
+        case "search" | "context" | "files" | "explain":
+            from carrel.frontends.cli.ask import run
+        case "status" | "clear":
+            from carrel.frontends.cli.state import run
+        case "batch":
+            from carrel.frontends.cli.batch import run
+        case "doctor":
+            from carrel.frontends.cli.doctor import run
+        case "demo":
+            from carrel.frontends.cli.demo import run
+        case _:
+            from carrel.frontends.cli.hooks_command import run
+    return run(arguments, output)

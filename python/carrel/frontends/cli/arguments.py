@@ -1,0 +1,142 @@
+"""What can be typed. Only argparse is imported here: this module runs for every call, `--version` included."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
+
+
+def parser() -> ArgumentParser:
+    """Build the parser of all commands."""
+    top = ArgumentParser(prog="carrel", description="The right pages of your own code, in front of every chat request.")
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="speak LSP on standard input and output; editors start this")
+    serve.add_argument("--stdio", action="store_true", help=SUPPRESS)  # editors' clients add these two by themselves
+    serve.add_argument("--clientProcessId", dest="parent", type=int, help=SUPPRESS)
+
+    index = commands.add_parser("index", help="bring a folder's index up to date")
+    _folder(index)
+    index.add_argument("--force", action="store_true", help="read and embed everything again")
+    index.add_argument(
+        "--background", action="store_true", help="for hooks: lowest priority, no output, fine if another Carrel is at it"
+    )
+    _json(index)
+
+    _asking(commands)
+    _maintaining(commands)
+    return top
+
+
+def _asking(commands: _Commands) -> None:
+    search = commands.add_parser("search", help="find code by words, a question or an identifier")
+    _query(search)
+    search.add_argument("--limit", type=_positive, default=10, metavar="N", help="hits at most (10)")
+    _filters(search)
+    _json(search)
+
+    context = commands.add_parser("context", help="print the context that a chat request would get")
+    _query(context)
+    budget = context.add_mutually_exclusive_group()
+    budget.add_argument("--tokens", type=_positive, metavar="N", help="at most N tokens, everything counted")
+    budget.add_argument("--chars", type=_positive, metavar="N", help="at most N characters, everything counted (4000)")
+    context.add_argument("--top-k", type=_positive, metavar="N", help="hits at most (setting ragTopK)")
+    context.add_argument("--format", choices=("xml", "source", "tool"), default="xml", help="the form of the text (xml)")
+    _filters(context)
+    _json(context)
+
+    files = commands.add_parser("files", help="find the files that answer a query best")
+    _query(files)
+    files.add_argument("--limit", type=_positive, default=5, metavar="N", help="files at most (5)")
+    _filters(files)
+    _json(files)
+
+    explain = commands.add_parser("explain", help="say why a line was or wasn't found")
+    _query(explain)
+    explain.add_argument("place", type=_place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
+    _json(explain)
+
+
+def _maintaining(commands: _Commands) -> None:
+    for name, text in (
+        ("status", "show what the index holds"),
+        ("clear", "delete the index"),
+        ("doctor", "find what is wrong, and say the remedy"),
+    ):
+        command = commands.add_parser(name, help=text)
+        _folder(command)
+        _json(command)
+
+    batch = commands.add_parser("batch", help="answer many queries: JSON lines {id, repo_dir, query, k} in, {id, results} out")
+    batch.add_argument("file", metavar="FILE", help='a file of JSON lines, "-" for standard input')
+    batch.add_argument("--context", action="store_true", help="give the items of the packed context instead of the ranked hits")
+    batch.add_argument("--tokens", type=_positive, default=4_000, metavar="N", help="budget of each context in tokens (4000)")
+
+    demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
+    demo.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder of code (a well-known package by default)")
+    demo.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask about it")
+    demo.add_argument("--tokens", type=_positive, default=1_500, metavar="N", help="budget of the context (1500)")
+    demo.add_argument(
+        "--fresh", action=BooleanOptionalAction, default=True, help="index from nothing, in a cache of its own (default)"
+    )
+    demo.add_argument("--svg", type=Path, metavar="FILE", help=SUPPRESS)
+
+    hook = commands.add_parser("hook", help="index in the background after commits, merges, checkouts and rebases")
+    hook.add_argument("action", choices=("install", "remove"))
+    _folder(hook)
+    _json(hook)
+
+
+class _Version(Action):
+    """Print the version: reading the package's metadata costs too much to do on every start."""
+
+    def __call__(self, parser: ArgumentParser, *_: Any, **__: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"carrel {version('carrel')}")  # noqa: T201
+        parser.exit()
+
+
+def _folder(command: ArgumentParser) -> None:
+    command.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help="the folder (the current one)")
+
+
+def _query(command: ArgumentParser) -> None:
+    command.add_argument("query", metavar="QUERY")
+    command.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="the folder (the current one)")
+
+
+def _filters(command: ArgumentParser) -> None:
+    group = command.add_argument_group("only what")
+    group.add_argument("--glob", action="append", default=[], metavar="GLOB", help="has a path like this (repeatable)")
+    group.add_argument("--language", action="append", default=[], metavar="NAME", help="is in this language (repeatable)")
+    group.add_argument("--symbol", metavar="NAME", help="belongs to a symbol that contains this")
+    group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="is code, or documents")
+
+
+def _json(command: ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def _place(text: str) -> tuple[str, int]:
+    path, _, line = text.rpartition(":")
+    if not path:
+        raise ArgumentTypeError(f"{text!r} is not FILE:LINE")
+    return path, _positive(line)

@@ -1,0 +1,245 @@
+"""The `carrel/*` requests: decode, call, encode."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from carrel.core.errors import CarrelError, InvalidInput, NotReady
+from carrel.core.types import Query
+from carrel.engine.chat import augment, question_of
+from carrel.frontends import convert
+from carrel.frontends import messages as wire
+from carrel.frontends.uris import folder_path, join_uri, uri_to_path
+from carrel.server import answers
+from carrel.server.answers import ContextRequest, KeptAnswer, Named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from carrel.frontends.progress import ProgressBars
+    from carrel.server.session import Session
+    from carrel.server.status import Status
+    from carrel.server.workspace import Workspace
+
+
+class Commands:
+    """One coroutine a request; parameters come as plain data, results are wire structs."""
+
+    def __init__(self, session: Session, bars: ProgressBars) -> None:
+        self._session = session
+        self._bars = bars
+
+    def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
+        """The handler of every method."""
+        return {method: getattr(self, method.rpartition("/")[2]) for method in wire.REQUESTS}
+
+    async def status(self, raw: Any) -> wire.StatusResult:
+        """`carrel/status`."""
+        workspace = self._workspace(wire.decode(wire.StatusParams, raw))
+        return status_result(workspace, await workspace.status())
+
+    async def index(self, raw: Any) -> wire.IndexResult:
+        """`carrel/index`."""
+        params = wire.decode(wire.IndexParams, raw)
+        workspace = self._workspace(params)
+        await workspace.open()
+        report = await self._run_index(workspace, params)
+        return wire.IndexResult(**dataclasses.asdict(report))
+
+    async def search(self, raw: Any) -> wire.SearchResult:
+        """`carrel/search`."""
+        started = time.perf_counter()
+        params = wire.decode(wire.SearchParams, raw)
+        workspace = self._workspace(params)
+        query = Query(params.query, params.limit, convert.to_filters(params.filters))
+        found = await answers.search(workspace, query, params.wait_ms)
+        return self._search_result(workspace, found.hits, {**found.plan, "stages": found.stages}, started)
+
+    async def similar(self, raw: Any) -> wire.SearchResult:
+        """`carrel/similar`."""
+        started = time.perf_counter()
+        params = wire.decode(wire.SimilarParams, raw)
+        workspace, path = self._file(params.uri)
+        lines = (params.range.start.line + 1, params.range.end.line + 1)
+        hits = await answers.similar(workspace, path, lines, params.limit)
+        return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
+
+    async def files(self, raw: Any) -> wire.FilesResult:
+        """`carrel/files`."""
+        started = time.perf_counter()
+        params = wire.decode(wire.FilesParams, raw)
+        workspace = self._workspace(params)
+        query = Query(params.query, params.limit, convert.to_filters(params.filters))
+        found = await answers.files(workspace, query, params.pool_size, params.wait_ms)
+        files = tuple(wire.FileResult(uri=join_uri(workspace.uri, path), path=path, score=score) for path, score in found)
+        return wire.FilesResult(files=files, elapsed_ms=_since(started))
+
+    async def context(self, raw: Any) -> wire.ContextResult:
+        """`carrel/context`."""
+        params = wire.decode(wire.ContextParams, raw)
+        return await self._context(params, params.query)
+
+    async def augment(self, raw: Any) -> wire.AugmentResult:
+        """`carrel/augment`."""
+        params = wire.decode(wire.AugmentParams, raw)
+        pack = await self._context(params, params.query or question_of(params.text))
+        return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
+
+    async def explain(self, raw: Any) -> dict[str, Any]:
+        """`carrel/explain`."""
+        params = wire.decode(wire.ExplainParams, raw)
+        if params.pack_id is not None:
+            kept = self._session.recent.get(params.pack_id)
+            if not isinstance(kept, KeptAnswer):
+                raise InvalidInput("packId", "is not among the recent packs")
+            return {**answers.explanation_of(kept), "candidates": [_plain(item) for item in kept.candidates]}
+        if params.query is None or params.path is None or params.line is None:
+            raise InvalidInput("packId", "give `packId`, or `query`, `path` and `line`")
+        workspace, path = self._workspace(params), params.path
+        if path.startswith("file:"):
+            workspace, path = self._file(path)
+        found = await answers.explain_line(workspace, Query(params.query), path, params.line)
+        return {"candidates": [_plain(item) for item in found]}
+
+    async def clear(self, raw: Any) -> wire.ClearResult:
+        """`carrel/clear`."""
+        workspace = self._workspace(wire.decode(wire.ClearParams, raw))
+        return wire.ClearResult(freed_bytes=await workspace.clear())
+
+    # --- parts
+
+    async def _run_index(self, workspace: Workspace, params: wire.IndexParams) -> Any:
+        index = await workspace.open()
+        if index.store.role == "follower":
+            return await answers.followed_index(workspace)
+        job = workspace.request_index(force=params.force)
+        bar = None
+        if params.work_done_token is not None:
+            bar = self._bars.open(job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job))
+        message = "cancelled"
+        try:
+            report = await workspace.queue.wait(job)
+            message = f"{report.added + report.changed} files indexed, {report.unchanged} unchanged"
+        except CarrelError as error:
+            message = str(error)
+            raise
+        finally:
+            if bar:
+                self._bars.end(job, bar, message)
+        return report
+
+    async def _context(self, params: wire.ContextParams, query: str) -> wire.ContextResult:
+        started = time.perf_counter()
+        budget = convert.to_budget(params.budget, self._session.settings.budget)
+        request = ContextRequest(query, 1, budget, format=params.format, trigger=params.trigger)
+        workspace: Workspace | None = None
+        try:
+            workspace = self._workspace(params)
+        except (NotReady, InvalidInput) as error:
+            answer = answers.empty(request, None if self._quiet(params) else str(error))
+        else:
+            answer, kept = await answers.context(workspace, self._request(workspace, params, query))
+            if kept:
+                self._session.recent.add(answer.pack.id, kept)
+        return self._context_result(workspace, answer, started)
+
+    def _quiet(self, params: wire.ContextParams) -> bool:
+        return params.trigger == "chat" and not self._session.settings.rag_enabled
+
+    def _request(self, workspace: Workspace, params: wire.ContextParams, query: str) -> ContextRequest:
+        settings = workspace.settings
+        return ContextRequest(
+            query=query,
+            limit=params.top_k or settings.rag_top_k,
+            budget=convert.to_budget(params.budget, settings.budget),
+            filters=convert.to_filters(params.filters, params.exclude),
+            model=params.model,
+            active=self._named(workspace, params.active.uri) if params.active else None,
+            open=tuple(self._named(workspace, uri) for uri in params.open_uris),
+            pinned=tuple(self._named(workspace, uri) for uri in params.pinned),
+            trigger=params.trigger,
+            wait_ms=params.wait_ms,
+            deadline_ms=params.deadline_ms,
+            format=params.format,
+        )
+
+    def _context_result(self, workspace: Workspace | None, answer: answers.ContextAnswer, started: float) -> wire.ContextResult:
+        return convert.from_pack(
+            answer.pack,
+            lambda path: join_uri(workspace.uri if workspace else "", path),
+            state=workspace.state() if workspace else "empty",
+            pending=workspace.pending if workspace else 0,
+            error=answer.error,
+            elapsed_ms=_since(started),
+            stages=answer.stages,
+        )
+
+    def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
+        return wire.SearchResult(
+            hits=tuple(convert.from_hit(hit, lambda path: join_uri(workspace.uri, path)) for hit in hits),
+            elapsed_ms=_since(started),
+            state=workspace.state(),
+            pending=workspace.pending,
+            plan=plan,
+        )
+
+    def _workspace(self, params: wire.FolderParams) -> Workspace:
+        if params.workspace_folder is None:
+            return self._session.workspace(None)
+        path = folder_path(params.workspace_folder)
+        if path is None:
+            raise InvalidInput("workspaceFolder", "is neither a file URI nor an absolute path")
+        return self._session.workspace(path)
+
+    def _file(self, uri: str) -> tuple[Workspace, str]:
+        path = uri_to_path(uri)
+        found = self._session.locate(path) if path else None
+        if found is None or not found[1]:
+            raise InvalidInput("uri", "is no file in an open folder")
+        return found
+
+    def _named(self, workspace: Workspace, uri: str) -> Named:
+        with contextlib.suppress(InvalidInput):
+            found, path = self._file(uri)
+            if found is workspace:
+                return Named(path, uri)
+        return Named(None, uri)
+
+
+def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
+    """A status as editors see it."""
+    return wire.StatusResult(
+        workspace_folder=workspace.uri,
+        state=status.state,
+        role=status.role,
+        files=status.files,
+        chunks=status.chunks,
+        bytes=status.bytes,
+        languages=status.languages,
+        model=wire.ModelInfo(id=status.model_id, dims=status.dims),
+        store=status.store,
+        last_indexed=UNSET if status.last_indexed is None else convert.from_time(status.last_indexed),
+        head_sha=status.head_sha or UNSET,
+        pending=status.pending,
+        skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
+        problems=status.problems,
+        error=status.error or UNSET,
+    )
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return {_camel(key): item for key, item in dataclasses.asdict(value).items() if item is not None}
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+def _since(started: float) -> float:
+    return round(1000 * (time.perf_counter() - started), 3)

@@ -1,0 +1,219 @@
+"""The language server on stdio: pygls's dispatch, Carrel's session, one connection.
+
+Every slow handler is a coroutine over `server.jobs`: `$/cancelRequest` cancels the coroutine, which cancels its token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from lsprotocol import types
+from pygls.protocol import default_converter
+
+from carrel.core.errors import CarrelError
+from carrel.frontends import logs, parent
+from carrel.frontends.capabilities import carrel_version
+from carrel.frontends.commands import Commands, status_result
+from carrel.frontends.documents import Documents
+from carrel.frontends.progress import ProgressBars, StatusNotifier
+from carrel.frontends.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
+from carrel.frontends.transport import Writer, start_reader
+from carrel.frontends.uris import WINDOWS, ignores_case, longest_match
+from carrel.server.session import Session
+from carrel.server.wiring import Wiring
+
+if TYPE_CHECKING:
+    from carrel.server.settings import Problem
+    from carrel.server.status import Progress
+    from carrel.server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 0.6
+"""How long work may take to stop when the process must go."""
+
+
+def run(stdin: BinaryIO, stdout: BinaryIO, first: bytes, answered: str | int | None) -> int:
+    """Serve one connection whose first message was read (and answered, if `answered` is its id); gives the exit code."""
+    logs.start()
+    return asyncio.run(LspServer(stdin, stdout, answered).serve(first))
+
+
+class LspServer:
+    """Everything of one connection."""
+
+    def __init__(self, stdin: BinaryIO, stdout: BinaryIO, answered: str | int | None) -> None:
+        self._stdin = stdin
+        self._stdout = stdout
+        self.pygls = CarrelServer("carrel", carrel_version(), protocol_cls=CarrelProtocol, converter_factory=default_converter)
+        self.protocol = self.pygls.protocol
+        self.protocol.answered = answered
+        self.protocol.on_exit = self._exit
+        self.session = Session(Wiring(), _locate)
+        self.session.on_open = self._opened
+        self.session.on_settings = lambda settings: logs.set_level(settings.log_level)
+        self.session.on_problems = self._tell_problems
+        self.bars = ProgressBars(self.protocol)
+        self.statuses = StatusNotifier(self._send_status)
+        self.documents = Documents(self.pygls, self.session)
+        self.protocol.requests = {method: _guarded(handler) for method, handler in Commands(self.session, self.bars).table().items()}
+        for method, handler in self.protocol.requests.items():
+            self.pygls.feature(method)(handler)
+        self.pygls.feature(types.INITIALIZE)(self._make(self._initialize))
+        self.pygls.feature(types.INITIALIZED)(self._make_async(self._initialized))
+        self.pygls.feature(types.SHUTDOWN)(self._make_async(self._shutdown))
+        self._code: int | None = None
+        self._told: set[str] = set()
+        self._auto: set[object] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, first: bytes) -> int:
+        """Take messages until `exit`, the end of input or the parent's death."""
+        loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        writer = Writer(self._stdout, lambda: loop.call_soon_threadsafe(self._exit, 1))
+        self.protocol.set_writer(writer)
+        logs.to_editor(lambda kind, text: _on_loop(loop, self.protocol.send, "window/logMessage", {"type": kind, "message": text}))
+        self.protocol.feed(first)
+        start_reader(self._stdin, lambda body: _on_loop(loop, self._take, body))
+        gc.freeze()  # what was imported stays: a collection needn't look at it
+        await self._stop.wait()
+        code = 1 if self._code is None else self._code
+        threading.Thread(target=_leave_after, args=(GRACE_SECONDS + 0.2, code), daemon=True).start()
+        try:
+            await asyncio.wait_for(self.session.close(), GRACE_SECONDS)
+        except TimeoutError:
+            log.warning("Some work didn't stop in time")
+        writer.close()
+        return code
+
+    def _take(self, body: bytes | None) -> None:
+        if body is None:
+            self._exit(1)
+        elif not self._stop.is_set():
+            self.protocol.feed(body)
+
+    def _exit(self, code: int) -> None:
+        if self._code is None:
+            self._code = code
+        self._stop.set()
+
+    # --- life cycle
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        if params.process_id:
+            parent.watch(params.process_id, lambda: self._exit(1))
+        options = params.initialization_options
+        if isinstance(options, dict):
+            section = options.get("carrel", options)
+            self.session.configure(section if isinstance(section, dict) else {})
+        else:
+            self.session.configure({})
+        self.documents.add_first_folders(params)
+
+    async def _initialized(self, _: Any) -> None:
+        await self.documents.begin(self.pygls.client_capabilities)
+
+    async def _shutdown(self, *_: Any) -> None:
+        await self.session.close()
+
+    # --- what the session tells
+
+    def _opened(self, workspace: Workspace) -> None:
+        workspace.on_change = self.statuses.changed
+        workspace.on_progress = self._progressed
+
+    def _send_status(self, workspace: Workspace) -> None:
+        if workspace.root_key not in self.session.folders:
+            return
+        try:
+            self.protocol.send("carrel/statusChanged", status_result(workspace, workspace.brief()))
+        except CarrelError as error:
+            log.warning("No status to tell: %s", error)
+
+    def _progressed(self, workspace: Workspace, job: Any, progress: Progress) -> None:
+        if not job.waiters and job.work.full and progress.total and job not in self._auto:
+            self._auto.add(job)
+            window = self.pygls.client_capabilities.window
+            if window and window.work_done_progress:
+                task = asyncio.get_running_loop().create_task(self._show(workspace, job))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        self.bars.report(job, progress)
+
+    async def _show(self, workspace: Workspace, job: Any) -> None:
+        """A bar for a run that nobody asked for in so many words."""
+        title = f"Indexing {workspace.root.name}"
+        bar = await self.bars.open_by_server(job, title, lambda: workspace.queue.cancel(job))
+        await asyncio.wait({job.done})
+        self._auto.discard(job)
+        if bar:
+            self.bars.end(job, bar, "stopped" if job.done.exception() else "done")
+
+    def _tell_problems(self, problems: tuple[Problem, ...]) -> None:
+        """Tell a person of each problem once."""
+        for problem in problems:
+            text = str(problem)
+            log.warning("Settings: %s", text)
+            if text not in self._told:
+                self._told.add(text)
+                self.protocol.send("window/showMessage", {"type": 2, "message": f"Carrel: {text}"})
+
+    @staticmethod
+    def _make(handler: Any) -> Any:
+        return lambda params: handler(params)
+
+    @staticmethod
+    def _make_async(handler: Any) -> Any:
+        async def registered(*params: Any) -> None:
+            await handler(*params)
+
+        return registered
+
+
+def _guarded(handler: Handler) -> Handler:
+    """A handler whose errors travel by their kinds."""
+
+    async def guarded(params: Any) -> Any:
+        try:
+            return await handler(params)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the task's edge
+            raise to_rpc_error(error) from None
+
+    return guarded
+
+
+def _locate(roots: list[str], path: str) -> tuple[str, str] | None:
+    found = longest_match(roots, path)
+    if found or not (WINDOWS or any(_ignores_case(root) for root in roots)):
+        return found
+    return longest_match(roots, path, ignore_case=True)
+
+
+_CASE: dict[str, bool] = {}
+
+
+def _ignores_case(root: str) -> bool:
+    if root not in _CASE:
+        _CASE[root] = ignores_case(Path(root))
+    return _CASE[root]
+
+
+def _on_loop(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(function, *arguments)
+    except RuntimeError:
+        pass  # the loop has closed: nobody listens
+
+
+def _leave_after(seconds: float, code: int) -> None:
+    threading.Event().wait(seconds)
+    os._exit(code)

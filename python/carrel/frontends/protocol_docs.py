@@ -1,0 +1,111 @@
+"""Write what is generated from `messages`: `python -m carrel.frontends.protocol_docs [FOLDER]`.
+
+`docs/protocol.md` keeps its prose; what stands between its two markers is replaced. `editors/protocol.schema.json` is
+a JSON schema of every struct, from which editors make their types.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from carrel.frontends.messages import NOTIFICATIONS, REQUESTS
+from carrel.server.settings_docs import json_schema as settings_schema
+
+BEGIN, END = "<!-- generated from messages.py: begin -->", "<!-- generated from messages.py: end -->"
+DOC, SCHEMA = Path("docs/protocol.md"), Path("editors/protocol.schema.json")
+
+
+def schema() -> dict[str, Any]:
+    """Every struct under `$defs`, every request with its parameters and result."""
+    kinds = [kind for pair in REQUESTS.values() for kind in pair] + list(NOTIFICATIONS.values())
+    refs, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    refs = list(refs)
+    requests = {method: {"params": refs[2 * i], "result": refs[2 * i + 1]} for i, method in enumerate(REQUESTS)}
+    notifications = {method: refs[2 * len(REQUESTS) + i] for i, method in enumerate(NOTIFICATIONS)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Carrel's own requests",
+        "requests": requests,
+        "notifications": notifications,
+        "$defs": {**dict(sorted(definitions.items())), "Settings": settings_schema()},
+    }
+
+
+def tables() -> str:
+    """The generated part of the document."""
+    whole = schema()
+    lines = ["## Requests", "", "| request | parameters | result | what it is for |", "| --- | --- | --- | --- |"]
+    for method, (params, _) in REQUESTS.items():
+        summary = (params.__doc__ or "").split(": ", 1)[-1].split("\n", 1)[0]
+        ends = whole["requests"][method]
+        lines.append(f"| `{method}` | {_kind(ends['params'])} | {_kind(ends['result'])} | {summary} |")
+    lines += ["", "## Notifications from the server", "", "| notification | parameters |", "| --- | --- |"]
+    lines += [f"| `{method}` | {_kind(ref)} |" for method, ref in whole["notifications"].items()]
+    lines += ["", "## Values", ""]
+    for name, definition in whole["$defs"].items():
+        if name != "Settings":
+            lines += _struct(name, definition)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def document(text: str) -> str:
+    """The document with its generated part renewed."""
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{tables()}{END}{tail}"
+
+
+def schema_text() -> str:
+    """The schema file."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _struct(name: str, definition: dict[str, Any]) -> list[str]:
+    lines = [f"### {name}", "", definition.get("description", "").replace("\n", " "), ""]
+    lines += ["| field | type | default | |", "| --- | --- | --- | --- |"]
+    required = definition.get("required", ())
+    for field, spec in definition["properties"].items():
+        default = "required" if field in required else _default(spec)
+        lines.append(f"| `{field}` | {_kind(spec)} | {default} | {spec.get('description', '').replace('|', chr(92) + '|')} |")
+    return [*lines, ""]
+
+
+def _default(spec: dict[str, Any]) -> str:
+    return f"`{json.dumps(spec['default'])}`" if spec.get("default") is not None and "default" in spec else ""
+
+
+def _kind(spec: dict[str, Any]) -> str:
+    if "$ref" in spec:
+        name = spec["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in spec:
+        return " or ".join(_kind(one) for one in spec["anyOf"] if one.get("type") != "null")
+    if "enum" in spec:
+        return " or ".join(f'`"{value}"`' for value in sorted(spec["enum"]))
+    if spec.get("type") == "array":
+        items = spec.get("items")
+        return f"list of {_kind(items)}" if items else "list"
+    if spec.get("type") == "object":
+        values = spec.get("additionalProperties")
+        return f"object of {_kind(values)}" if isinstance(values, dict) and values else "object"
+    bounds = [f"from {spec['minimum']}"] if "minimum" in spec else []
+    bounds += [f"above {spec['exclusiveMinimum']}"] if "exclusiveMinimum" in spec else []
+    bounds += [f"to {spec['maximum']}"] if "maximum" in spec else []
+    return " ".join([spec.get("type", "any"), *bounds])
+
+
+def main(folder: Path) -> None:
+    """Write both files under `folder`."""
+    target = folder / DOC
+    target.write_text(document(target.read_text("utf-8")), "utf-8")
+    (folder / SCHEMA).parent.mkdir(parents=True, exist_ok=True)
+    (folder / SCHEMA).write_text(schema_text(), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

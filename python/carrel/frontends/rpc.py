@@ -1,0 +1,212 @@
+"""pygls's protocol with what Carrel needs beside it: raw parameters for `carrel/*`, exactly one answer to every request
+(also to one that can't be read), errors by kind, and nothing of a message's content in any log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+import uuid
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any
+
+import cattrs
+import msgspec
+from lsprotocol import types
+from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
+
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput, NotReady
+from carrel.frontends.capabilities import COMMANDS, initialize_result
+
+log = logging.getLogger(__name__)
+
+INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR = -32600, -32601, -32700
+INVALID_PARAMS, INTERNAL_ERROR, NOT_INITIALIZED = -32602, -32603, -32002
+REQUEST_CANCELLED, REQUEST_FAILED = -32800, -32803
+
+Handler = Callable[[Any], Coroutine[Any, Any, Any]]
+
+
+def to_rpc_error(error: BaseException) -> JsonRpcException:
+    """An error as it travels: kinds become codes, faults of ours say nothing of their content."""
+    if isinstance(error, JsonRpcException):
+        return error
+    if isinstance(error, InvalidInput):
+        return JsonRpcException(str(error), INVALID_PARAMS, {"field": error.field})
+    if isinstance(error, Cancelled):
+        return JsonRpcException(str(error) or "cancelled", REQUEST_CANCELLED)
+    if isinstance(error, CarrelError):
+        kind = "NotReady" if isinstance(error, NotReady) else type(error).__name__
+        return JsonRpcException(str(error), REQUEST_FAILED, {"kind": kind})
+    log.error("%s in a request, at:\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+    return JsonRpcException(f"Something went wrong inside Carrel ({type(error).__name__}); its log says where.", INTERNAL_ERROR)
+
+
+class CarrelProtocol(LanguageServerProtocol):
+    """The protocol of one connection."""
+
+    def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
+        super().__init__(server, converter)
+        self.requests: dict[str, Handler] = {}
+        self.answered: str | int | None = None  # the `initialize` that was answered before this was loaded
+        self.on_exit: Callable[[int], None] = lambda _: None
+        self.on_progress_cancel: Callable[[str | int], None] = lambda _: None
+        self._initialized = False
+
+    # --- in
+
+    def feed(self, body: bytes) -> None:
+        """Take one message. Never raises."""
+        try:
+            data = msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            self._write({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
+            return
+        if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
+            identity = data.get("id") if isinstance(data, dict) else None
+            self._fail(identity, INVALID_REQUEST, "not a JSON-RPC 2.0 message")
+            return
+        try:
+            self._take(data)
+        except Exception as error:  # noqa: BLE001 - the task's edge: one bad message must not end the connection
+            wrong = to_rpc_error(error)
+            if "id" in data and "method" in data:
+                self._fail(data["id"], wrong.code, wrong.message, wrong.data)
+
+    def _take(self, data: dict[str, Any]) -> None:
+        method, identity = data.get("method"), data.get("id")
+        if method is None:
+            self._take_response(data)
+            return
+        is_request = "id" in data
+        if not isinstance(method, str) or (is_request and type(identity) not in (str, int)):
+            self._fail(identity, INVALID_REQUEST, "a method is a string, an id a string or a number")
+            return
+        if is_request and not self._initialized and method != types.INITIALIZE:
+            self._fail(identity, NOT_INITIALIZED, "the server waits for `initialize`")
+            return
+        if is_request and self._shutdown:
+            self._fail(identity, INVALID_REQUEST, "the server was shut down")
+            return
+        if is_request and (method in self.requests or method == types.WORKSPACE_EXECUTE_COMMAND):
+            # As it came: pygls would make nested named tuples of it.
+            self.handle_message(JsonRPCRequestMessage(identity, method, "2.0", data.get("params")))  # type: ignore[arg-type]
+            return
+        if method == types.INITIALIZE:
+            data = self._mend_initialize(data)
+        elif is_request and method not in types.METHOD_TO_TYPES:
+            self._fail(identity, METHOD_NOT_FOUND, f"unknown method {method[:100]}")
+            return
+        self.handle_message(self._structure(data))
+
+    def _structure(self, data: dict[str, Any]) -> Any:
+        kind = self.get_message_type(data["method"])
+        if kind is None:
+            return self.structure_message(data)
+        try:
+            return self._converter.structure(data, kind)
+        except (cattrs.BaseValidationError, KeyError, TypeError, ValueError) as error:
+            reasons = cattrs.transform_error(error, path="") if isinstance(error, cattrs.BaseValidationError) else ["can't be read"]
+            raise JsonRpcInvalidParams("; ".join(reasons[:3]).replace(".params.", "")) from None
+
+    def _mend_initialize(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Clients leave out what the specification demands; pygls would leave them without an answer."""
+        params = dict(data.get("params") or {})
+        if not isinstance(params.get("capabilities"), dict):
+            params["capabilities"] = {}
+        params.setdefault("processId", None)
+        params.setdefault("rootUri", None)
+        self._initialized = True
+        return {**data, "params": params}
+
+    def _take_response(self, data: dict[str, Any]) -> None:
+        future = self._request_futures.pop(data.get("id"), None)  # type: ignore[arg-type]
+        if future is None or future.done():
+            return
+        if error := data.get("error"):
+            future.set_exception(JsonRpcException(str(error.get("message")), error.get("code")))
+        else:
+            future.set_result(data.get("result"))
+
+    # --- out
+
+    def _send_data(self, data: Any) -> None:
+        if isinstance(data, JsonRPCResponseMessage):
+            if data.id == self.answered and self.answered is not None:
+                self.answered = None
+                return
+            self._write({"jsonrpc": "2.0", "id": data.id, "result": data.result})
+        elif data:
+            self._write(self._converter.unstructure(data))
+
+    def send(self, method: str, params: Any) -> None:
+        """Notify the client; `params` is plain data or a wire struct."""
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def ask_client(self, method: str, params: Any) -> asyncio.Future[Any]:
+        """Send the client a request; gives its result as plain data."""
+        identity = f"carrel-{uuid.uuid4().hex[:12]}"
+        future: Future[Any] = Future()
+        self._request_futures[identity] = future
+        self._write({"jsonrpc": "2.0", "id": identity, "method": method, "params": params})
+        return asyncio.wrap_future(future)
+
+    def _fail(self, identity: Any, code: int, message: str, data: Any = None) -> None:
+        error = {"code": code, "message": message}
+        if data is not None:
+            error["data"] = data
+        self._write({"jsonrpc": "2.0", "id": identity, "error": error})
+
+    def _write(self, message: Any) -> None:
+        if self.writer is not None:
+            body = msgspec.json.encode(message)
+            self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    # --- what pygls does in its own way
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Any:
+        """Set the workspace up as pygls does; answer with Carrel's own, which was given already as a rule."""
+        yield from super().lsp_initialize(params)
+        return initialize_result()
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(self, params: Any) -> Any:  # type: ignore[override]
+        """Run `carrel.search` as `carrel/search`, with one argument object."""
+        params = params if isinstance(params, dict) else {}
+        method = COMMANDS.get(str(params.get("command")))
+        arguments = params.get("arguments") or [{}]
+        if method is None:
+            raise JsonRpcException("command: there is no such command", INVALID_PARAMS, {"field": "command"})
+        if not isinstance(arguments, list) or len(arguments) != 1:
+            raise JsonRpcException("arguments: Expected one object", INVALID_PARAMS, {"field": "arguments"})
+        argument = arguments[0]
+        if isinstance(argument, dict) and params.get("workDoneToken") is not None:
+            argument = {"workDoneToken": params["workDoneToken"], **argument}
+        return await self.requests[method](argument)
+
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:  # type: ignore[override]
+        """Stop what reports under this token."""
+        self.on_progress_cancel(params.token)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: Any) -> None:  # type: ignore[override]
+        """End the process: 0 after `shutdown`, else 1."""
+        self.on_exit(0 if self._shutdown else 1)
+
+
+class CarrelServer(LanguageServer):
+    """pygls's server with faults logged instead of shown."""
+
+    protocol: CarrelProtocol
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log a fault in handling a notification; requests have their own way to tell."""
+        if source is FeatureRequestError:
+            return
+        log.error("%s in handling a message (%s)", type(error).__name__, getattr(source, "__name__", source))

@@ -1,0 +1,104 @@
+"""Frames on stdin and stdout, each on a thread of its own, so that neither a slow reader nor a slow writer blocks the loop."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import BinaryIO
+
+MAX_FRAME = 256 * 1024 * 1024
+
+
+class BadFrame(Exception):
+    """What came isn't a frame; nothing after it can be read."""
+
+
+def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """Take stdin and stdout for the protocol; whoever prints from now on, in Python or below, prints on stderr."""
+    sys.stdout.flush()
+    stdin = os.fdopen(os.dup(0), "rb", buffering=1 << 16)
+    stdout = os.fdopen(os.dup(1), "wb", buffering=0)
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 - Windows only
+
+        msvcrt.setmode(stdin.fileno(), os.O_BINARY)
+        msvcrt.setmode(stdout.fileno(), os.O_BINARY)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)  # children must not read the editor's messages
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return stdin, stdout
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """The next message's body; None at the end of input. Raises `BadFrame`."""
+    length = None
+    while line := stream.readline(8192):
+        if line in (b"\r\n", b"\n"):
+            if length is None:
+                continue  # stray blank lines between frames do no harm
+            body = stream.read(length)
+            return body if len(body) == length else None
+        name, colon, value = line.partition(b":")
+        if not colon:
+            raise BadFrame("a header line without a colon")
+        if name.strip().lower() == b"content-length":
+            try:
+                length = int(value)
+            except ValueError:
+                raise BadFrame("a Content-Length that is no number") from None
+            if not 0 <= length <= MAX_FRAME:
+                raise BadFrame("a Content-Length out of bounds")
+    return None
+
+
+def frame(body: bytes) -> bytes:
+    """A message with its header."""
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def start_reader(stream: BinaryIO, take: Callable[[bytes | None], None]) -> None:
+    """Read frames on a thread; `take` gets each body, and None at the end."""
+
+    def run() -> None:
+        try:
+            while (body := read_frame(stream)) is not None:
+                take(body)
+        except (BadFrame, OSError, ValueError):
+            pass  # the same as the end: nothing more can be understood
+        take(None)
+
+    threading.Thread(target=run, name="carrel-read", daemon=True).start()
+
+
+class Writer:
+    """Writes frames in order on a thread; pygls's writer interface."""
+
+    def __init__(self, stream: BinaryIO, on_broken: Callable[[], None]) -> None:
+        self._stream = stream
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._on_broken = on_broken
+        self._thread = threading.Thread(target=self._run, name="carrel-write", daemon=True)
+        self._thread.start()
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes."""
+        self._queue.put(data)
+
+    def close(self, seconds: float = 0.5) -> None:
+        """Write what is queued, for so long at most."""
+        self._queue.put(None)
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        try:
+            while (data := self._queue.get()) is not None:
+                view = memoryview(data)
+                while view:
+                    view = view[self._stream.write(view) :]
+        except (OSError, ValueError):
+            self._on_broken()

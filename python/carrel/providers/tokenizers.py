@@ -1,0 +1,60 @@
+"""How many tokens a text is (spec E4): exact where the model's encoding is known, an estimate that says so otherwise."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from carrel.core.native import count_tokens, trim_tokens
+from carrel.core.ports import Tokenizer
+
+Encoding = Literal["cl100k_base", "o200k_base"]
+
+# Which encoding OpenAI's models use, as its tokenizer library publishes it. Other vendors' are not public: cl100k is near them.
+_O200K = re.compile(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134])(?:\b|-|\.)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactTokenizer:
+    """An OpenAI encoding, counted in the core and offline."""
+
+    name: Encoding = "cl100k_base"
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`."""
+        return count_tokens(text, self.name)
+
+    def trim(self, text: str, max_tokens: int) -> str:
+        """The longest prefix of whole characters with at most `max_tokens` tokens."""
+        return trim_tokens(text, max(max_tokens, 0), self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateTokenizer:
+    """Characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
+
+    chars_per_token: float = 4.0
+    name: str = "approximate"
+
+    def count(self, text: str) -> int:
+        """Estimated tokens of `text`."""
+        return -int(-len(text) // self.chars_per_token)
+
+    def trim(self, text: str, max_tokens: int) -> str:
+        """The longest prefix with at most `max_tokens` estimated tokens, by binary search."""
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.count(text[:middle]) <= max_tokens:
+                low = middle
+            else:
+                high = middle - 1
+        return text[:low]
+
+
+def tokenizer_for(model: str | None = None, *, approx_chars_per_token: float | None = None) -> Tokenizer:
+    """The tokenizer of a chat model: its own encoding, cl100k_base for others, an estimate when a ratio is given."""
+    if approx_chars_per_token is not None:
+        return ApproximateTokenizer(approx_chars_per_token)
+    return ExactTokenizer("o200k_base" if model and _O200K.search(model) else "cl100k_base")

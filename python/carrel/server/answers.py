@@ -1,0 +1,247 @@
+"""Questions to answers, without a wire format: the use cases that editors, MCP and the command line share.
+
+Coroutines on the event loop; what costs time runs on the interactive pool with a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import Cancelled, CarrelError
+from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Query, Trigger
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.engine.explain import Explanation
+    from carrel.engine.indexer import IndexReport
+    from carrel.engine.retriever import Retrieval
+    from carrel.server.wiring import OpenIndex
+    from carrel.server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+OUTSIDE = "outside the workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A file that the caller named. `path` is None when it lies in no open folder, `label` is how it was named."""
+
+    path: str | None
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """What a chat turn asks for."""
+
+    query: str
+    limit: int
+    budget: Budget
+    filters: Filters = field(default_factory=Filters)
+    model: str | None = None
+    active: Named | None = None
+    open: tuple[Named, ...] = ()
+    pinned: tuple[Named, ...] = ()
+    trigger: Trigger = "chat"
+    wait_ms: int = 10_000
+    deadline_ms: int | None = None
+    format: Format = "xml"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextAnswer:
+    """A pack, what it took, and what went wrong, in words for a person."""
+
+    pack: ContextPack
+    stages: dict[str, float]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What is kept of an answer, so that it can be explained later."""
+
+    root: str
+    answer: ContextAnswer
+    candidates: tuple[Explanation, ...]
+
+
+async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
+    """The best chunks for an explicit question; raises `CarrelError`."""
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+
+    def work(token: CancelToken) -> Retrieval:
+        from carrel.engine.retriever import retrieve
+
+        return retrieve(index.store.snapshot(), index.embedder, query, token)
+
+    return await workspace.ask(work)
+
+
+async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
+    """The best files and their summed scores."""
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+
+    def work(token: CancelToken) -> list[tuple[str, float]]:
+        from carrel.engine.files import pick_files_by_grouped_chunk_hits
+
+        view = index.store.snapshot()
+        return pick_files_by_grouped_chunk_hits(index.embedder, view, query, pool_size, query.limit, cancel=token)
+
+    return await workspace.ask(work)
+
+
+async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
+    """Code like the code in these lines; raises `CarrelError`."""
+    index = await workspace.ready(explicit=True, wait_ms=0)
+    buffer = workspace.buffers.text(path)
+
+    def work(token: CancelToken) -> list[Hit]:
+        from carrel.engine.similar import similar as find
+
+        if reason := index.store.gate(path):
+            raise CarrelError(f"{path} may not be read: {reason}")
+        text = _lines(workspace, path, lines, buffer) or ""
+        return find(index.store.snapshot(), index.embedder, path, lines, text, token, limit=limit)
+
+    return await workspace.ask(work)
+
+
+async def followed_index(workspace: Workspace) -> IndexReport:
+    """What `index` says where another process writes the index: load what it committed; everything else is its business."""
+    index = await workspace.open()
+
+    def work(_: CancelToken) -> IndexReport:
+        from carrel.engine.indexer import IndexReport
+
+        index.follow()
+        return IndexReport(unchanged=index.store.snapshot().files)
+
+    return await workspace.ask(work)
+
+
+async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:
+    """Why the chunk at `path:line` was or wasn't found."""
+    index = await workspace.ready(explicit=True, wait_ms=0)
+
+    def work(token: CancelToken) -> list[Explanation]:
+        from carrel.engine.explain import explain_line as explain
+
+        gate = index.store.gate(path)
+        return explain(index.store.snapshot(), index.embedder, query, path, line, token, gate=gate)
+
+    return await workspace.ask(work)
+
+
+async def context(workspace: Workspace, request: ContextRequest) -> tuple[ContextAnswer, KeptAnswer | None]:
+    """Pack the pages for a chat turn. Raises nothing but a cancel: any fault is an empty pack with the reason."""
+    started = time.perf_counter()
+    try:
+        if request.trigger == "chat" and not workspace.settings.rag_enabled:
+            return empty(request), None
+        limit = None if request.deadline_ms is None else request.deadline_ms / 1000
+        async with asyncio.timeout(limit):
+            index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
+            overlaid = {path: workspace.buffers.text(path) for path in workspace.buffers.overlaid}
+            answer, candidates = await workspace.ask(lambda token: _pack(workspace, index, request, overlaid, token))
+    except TimeoutError:
+        return empty(request, f"There was no answer within {request.deadline_ms} ms."), None
+    except asyncio.CancelledError:
+        raise
+    except Cancelled as error:
+        return empty(request, f"The work was stopped: {error}"), None
+    except CarrelError as error:
+        return empty(request, str(error)), None
+    except Exception as error:  # noqa: BLE001 - the one place where a fault must not reach the chat
+        log.error("No context for this turn: %s", type(error).__name__, exc_info=log.isEnabledFor(logging.DEBUG))
+        return empty(request, "Something went wrong inside Carrel; its log says more."), None
+    answer = replace(answer, stages={**answer.stages, "total": round(1000 * (time.perf_counter() - started), 3)})
+    return answer, KeptAnswer(str(workspace.root), answer, candidates)
+
+
+def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
+    """A pack with nothing in it."""
+    pack = ContextPack(uuid.uuid4().hex[:16], "", request.format, 0, request.budget, "", (), (), request.query)
+    return ContextAnswer(pack, {}, error)
+
+
+def _pack(
+    workspace: Workspace, index: OpenIndex, request: ContextRequest, overlaid: dict[str, str | None], token: CancelToken
+) -> tuple[ContextAnswer, tuple[Explanation, ...]]:
+    """Runs on a thread."""
+    from carrel.engine.context import pack
+    from carrel.engine.explain import explain_ranked
+    from carrel.engine.retriever import Stopwatch, retrieve
+
+    refused: list[Dropped] = []
+    active = _allowed(index, (request.active,) if request.active else (), refused)
+    query = Query(
+        request.query,
+        request.limit,
+        request.filters,
+        active[0] if active else None,
+        _allowed(index, request.open, refused),
+        _allowed(index, request.pinned, refused),
+    )
+    view = index.store.snapshot()
+    found = retrieve(view, index.embedder, query, token)
+    watch = Stopwatch()
+    packed = pack(
+        found.hits,
+        request.budget,
+        workspace.tokenizer(request.model),
+        query=request.query,
+        form=request.format,
+        dropped=(*refused, *found.dropped),
+        read_lines=lambda path, first, last: _lines(workspace, path, (first, last), overlaid.get(path)),
+    )
+    watch.lap("pack")
+    # The same question may be asked twice: an answer has an id of its own.
+    packed = replace(packed, id=uuid.uuid4().hex[:16])
+    candidates = tuple(explain_ranked(found, index.embedder.floor))
+    return ContextAnswer(packed, {**found.stages, **watch.stages}), candidates
+
+
+def _allowed(index: OpenIndex, named: Sequence[Named], refused: list[Dropped]) -> tuple[str, ...]:
+    """Those of the named files that may be read; the others are refused with the reason."""
+    allowed = []
+    for file in named:
+        reason = OUTSIDE if file.path is None else index.store.gate(file.path)
+        if reason is None:
+            assert file.path is not None
+            allowed.append(file.path)
+        else:
+            refused.append(Dropped(file.path or file.label, 0, 0, reason))
+    return tuple(allowed)
+
+
+def _lines(workspace: Workspace, path: str, lines: tuple[int, int], buffer: str | None) -> str | None:
+    """Some lines of a file that passed the gate, from its buffer or the disk."""
+    try:
+        text = buffer if buffer is not None else (workspace.root / path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return "".join(text.splitlines(keepends=True)[lines[0] - 1 : lines[1]])
+
+
+def explanation_of(kept: KeptAnswer) -> dict[str, Any]:
+    """A pack's story as plain data: what is in it, what was left out, and every candidate."""
+    pack = kept.answer.pack
+    return {
+        "packId": pack.id,
+        "query": pack.query,
+        "tokens": pack.tokens,
+        "items": [
+            {"path": i.hit.chunk.path, "startLine": i.hit.chunk.span.start_line, "endLine": i.hit.chunk.span.end_line, "elided": i.elided}
+            for i in pack.items
+        ],
+        "dropped": [{"path": d.path, "startLine": d.start_line, "endLine": d.end_line, "reason": d.reason} for d in pack.dropped],
+        "stages": kept.answer.stages,
+    }

@@ -1,0 +1,155 @@
+"""Unsaved buffers: what an editor shows is what answers, before it is saved.
+
+A buffer whose text differs from its file lies over the index as an overlay. Typing is gathered for a moment; a question
+doesn't wait for that moment but brings every dirty buffer in first (`flush`). Lives on the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.server.wiring import OpenIndex
+
+log = logging.getLogger(__name__)
+Ask = Callable[[Callable[["CancelToken"], None]], Awaitable[None]]
+
+
+class Buffers:
+    """The open documents of one workspace, by relative path."""
+
+    def __init__(self, root: Path, ask: Ask, *, delay: float, unsettled: Callable[[str], bool]) -> None:
+        """`ask` runs native work on a thread; `unsettled(path)` says that the index has yet to see the file on disk."""
+        self._root = root
+        self._ask = ask
+        self.delay = delay
+        self._unsettled = unsettled
+        self._texts: dict[str, Callable[[], str]] = {}
+        self._dirty: set[str] = set()
+        self._overlaid: set[str] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.index: OpenIndex | None = None
+
+    @property
+    def open_paths(self) -> tuple[str, ...]:
+        """Every open document's path."""
+        return tuple(self._texts)
+
+    @property
+    def overlaid(self) -> frozenset[str]:
+        """Documents that differ from the index."""
+        return frozenset(self._overlaid)
+
+    def text(self, path: str) -> str | None:
+        """What the editor shows for `path`, if it has it open."""
+        text = self._texts.get(path)
+        return text() if text else None
+
+    def opened(self, path: str, text: Callable[[], str]) -> None:
+        """Note a document; `text` gives what it holds whenever it is asked."""
+        self._texts[path] = text
+        self.changed(path)
+
+    def changed(self, path: str) -> None:
+        """Note that a document may differ from what is indexed."""
+        if path not in self._texts:
+            return
+        self._dirty.add(path)
+        if self.index is None:
+            return
+        if self._timer:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self.delay, self._flush_later)
+
+    def closed(self, path: str) -> None:
+        """Forget a document; its file on disk answers again."""
+        self._texts.pop(path, None)
+        self._dirty.add(path)
+        self._flush_later()
+
+    def attach(self, index: OpenIndex | None) -> None:
+        """Lay every open document over an index that was just opened, or over none."""
+        self.index = index
+        self._overlaid.clear()
+        self._dirty = set(self._texts)
+        if index and self._dirty:
+            self._flush_later()
+
+    async def flush(self) -> None:
+        """Bring every dirty buffer into the answers now."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        async with self._lock:
+            while self._dirty and self.index:
+                path = self._dirty.pop()
+                await self._refresh(self.index, path)
+
+    async def settle(self, paths: set[str]) -> None:
+        """Lift the overlay of files that were saved and indexed."""
+        self._dirty |= paths & self._overlaid
+        await self.flush()
+
+    async def close(self) -> None:
+        """Stop; the store is about to close."""
+        if self._timer:
+            self._timer.cancel()
+        self.index = None
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _flush_later(self) -> None:
+        if self.index is None:
+            return
+        task = asyncio.get_running_loop().create_task(self.flush())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _refresh(self, index: OpenIndex, path: str) -> None:
+        text = self.text(path)
+        # A follower's index lags behind the disk until the writer has seen the file: the overlay stays.
+        keep = path in self._overlaid and (index.store.role == "follower" or self._unsettled(path))
+        now_overlaid = False
+
+        def work(token: CancelToken) -> None:
+            nonlocal now_overlaid
+            now_overlaid = self._overlay(index, path, text, keep or self._unsettled(path), token)
+
+        try:
+            await self._ask(work)
+        except CarrelError as error:
+            log.warning("An open buffer can't be indexed: %s", error)
+        except asyncio.CancelledError:
+            self._dirty.add(path)
+            raise
+        if now_overlaid:
+            self._overlaid.add(path)
+        else:
+            self._overlaid.discard(path)
+
+    def _overlay(self, index: OpenIndex, path: str, text: str | None, keep: bool, token: CancelToken) -> bool:
+        """Runs on a thread; true when the buffer lies over the index afterwards."""
+        store = index.store
+        if text is None or store.gate(path) is not None or (not keep and self._equals_disk(path, text)):
+            store.close_buffer(path)
+            return False
+        batch = store.cut_buffer(path, text, token)
+        index.embedder.embed_batch(batch, token)
+        store.commit_buffer(batch)
+        return True
+
+    def _equals_disk(self, path: str, text: str) -> bool:
+        try:
+            return (self._root / path).read_bytes() == text.encode("utf-8")
+        except (OSError, UnicodeEncodeError):
+            return False

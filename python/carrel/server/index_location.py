@@ -1,0 +1,121 @@
+"""Where a workspace's index lives, and the care for that place: labels, size, and what nobody needs any more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from carrel.server.mounts import is_network
+from carrel.server.settings import Settings
+
+KEEP_GONE_SECONDS = 30 * 24 * 3600
+"""An index whose folder is gone is deleted after 30 days without use."""
+
+_OWNER = "workspace.json"
+_CACHEDIR_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds caches of Carrel; backups may leave it out.\n"
+_README = """Carrel's search indexes, one folder for each workspace. Nothing here is the only copy of anything: every folder can be
+deleted while no editor uses it, and is made again when needed. `carrel clear PATH` deletes one.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLocation:
+    """The folder of one index. `problems` says why it isn't where it was asked to be."""
+
+    directory: Path
+    in_workspace: bool
+    problems: tuple[str, ...] = ()
+
+
+def cache_root(settings: Settings) -> tuple[Path, tuple[str, ...]]:
+    """The folder of all indexes in the cache, and what is wrong with it."""
+    if settings.cache_folder:
+        return Path(settings.cache_folder).expanduser() / "indexes", ()
+    import platformdirs
+
+    root = platformdirs.user_cache_path("carrel", appauthor=False)
+    if not is_network(_existing(root)):
+        return root / "indexes", ()
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    local = Path(tempfile.gettempdir()) / f"carrel-{user}"
+    return local / "indexes", (f"{root} is on a network mount, which can't hold an index; {local} is used.",)
+
+
+def locate(root: Path, settings: Settings) -> IndexLocation:
+    """Decide where the index of `root` lives. Touches nothing."""
+    if settings.storage == "workspace":
+        if not is_network(root):
+            return IndexLocation(root / ".carrel", in_workspace=True)
+        cache, problems = cache_root(settings)
+        note = f"{root} is on a network mount, which can't hold an index; it is kept in {cache}."
+        return IndexLocation(cache / folder_name(root), False, (*problems, note))
+    cache, problems = cache_root(settings)
+    return IndexLocation(cache / folder_name(root), False, problems)
+
+
+def folder_name(root: Path) -> str:
+    """A readable name that is unique to the absolute, link-free path."""
+    real = os.path.normcase(os.path.realpath(root))
+    digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    label = "".join(char if char.isalnum() or char in "-_." else "-" for char in root.name)[:40].strip(".-")
+    return f"{label or 'root'}-{digest}"
+
+
+def prepare(location: IndexLocation, root: Path) -> None:
+    """Create the folder with its labels and note that it is in use; raises OSError where nothing can be written."""
+    directory = location.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    if location.in_workspace:
+        _write_once(directory / ".gitignore", "*\n")
+        _write_once(directory / "CACHEDIR.TAG", _CACHEDIR_TAG)
+        return
+    parent = directory.parent
+    _check_owner(parent)
+    _write_once(parent / "CACHEDIR.TAG", _CACHEDIR_TAG)
+    _write_once(parent / "README.txt", _README)
+    # Rewritten at each opening: its time is the last use.
+    (directory / _OWNER).write_text(json.dumps({"root": os.path.realpath(root)}), "utf-8")
+
+
+def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
+    """Delete the indexes whose workspace is gone and which nobody opened for 30 days; gives those deleted."""
+    now = time.time() if now is None else now
+    deleted = []
+    for owner in indexes.glob(f"*/{_OWNER}"):
+        try:
+            root = json.loads(owner.read_text("utf-8"))["root"]
+            if not Path(root).exists() and now - owner.stat().st_mtime > KEEP_GONE_SECONDS:
+                shutil.rmtree(owner.parent)
+                deleted.append(owner.parent)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # another process is at it, or it isn't ours
+    return deleted
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _write_once(path: Path, text: str) -> None:
+    if not path.exists():
+        path.write_text(text, "utf-8")
+
+
+def _check_owner(folder: Path) -> None:
+    """Nobody else may own the folder: in a shared temporary folder another user could have made it first."""
+    if not hasattr(os, "getuid"):
+        return
+    found = folder.lstat()
+    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to somebody else; set `cacheFolder` to a folder of your own")
+    if found.st_mode & 0o022:
+        folder.chmod(0o700)

@@ -1,0 +1,204 @@
+"""Threads: one pool for questions, another for indexing, so that neither waits for the other.
+
+Everything here runs on the event loop but the functions given to `Jobs.ask` and the runner of an `IndexQueue`. A token
+goes down every call; a cancelled coroutine cancels its token and leaves at once, the thread follows within milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from carrel.core.errors import Cancelled
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Token(Protocol):
+    """What `carrel.core.native.CancelToken` offers."""
+
+    def cancel(self) -> None: ...
+    @property
+    def cancelled(self) -> bool: ...
+
+
+TokenT = TypeVar("TokenT", bound=Token)
+
+
+class Jobs:
+    """The process's threads."""
+
+    def __init__(self) -> None:
+        self._ask = ThreadPoolExecutor(4, "carrel-ask")
+        self._index = ThreadPoolExecutor(2, "carrel-index")
+        self._live: set[Token] = set()
+
+    async def ask(self, work: Callable[[TokenT], T], token: TokenT) -> T:
+        """Run a question's native work on the interactive pool."""
+        return await self._run(self._ask, work, token)
+
+    async def index(self, work: Callable[[TokenT], T], token: TokenT) -> T:
+        """Run an index job; at most two at a time in all workspaces."""
+        return await self._run(self._index, work, token)
+
+    async def _run(self, pool: ThreadPoolExecutor, work: Callable[[TokenT], T], token: TokenT) -> T:
+        self._live.add(token)
+        future = asyncio.get_running_loop().run_in_executor(pool, work, token)
+        future.add_done_callback(lambda _: self._live.discard(token))
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            token.cancel()
+            # Whatever the thread still raises has nobody to go to.
+            future.add_done_callback(lambda done: done.cancelled() or done.exception())
+            raise
+
+    def cancel_all(self) -> None:
+        """Cancel the token of everything that runs."""
+        for token in tuple(self._live):
+            token.cancel()
+
+    def close(self) -> None:
+        """Cancel everything and take no more work. Doesn't wait: threads end by their tokens."""
+        self.cancel_all()
+        self._ask.shutdown(wait=False, cancel_futures=True)
+        self._index.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(slots=True)
+class Work:
+    """What one index job shall look at: everything, or some paths."""
+
+    full: bool = False
+    force: bool = False
+    paths: set[str] = field(default_factory=set)
+
+    def merge(self, other: Work) -> None:
+        """Take the other's part over."""
+        self.full |= other.full
+        self.force |= other.force
+        self.paths |= other.paths
+
+    def __bool__(self) -> bool:
+        return self.full or self.force or bool(self.paths)
+
+
+@dataclass(slots=True, eq=False)
+class Job(Generic[TokenT, R]):
+    """One run of the queue: its work, its token, and the future of everyone who awaits it."""
+
+    work: Work
+    token: TokenT
+    done: asyncio.Future[R]
+    waiters: int = 0
+
+
+class IndexQueue(Generic[TokenT, R]):
+    """At most one running and one pending job of a workspace; requests merge into the pending one."""
+
+    def __init__(self, new_token: Callable[[], TokenT], run: Callable[[Job[TokenT, R]], Awaitable[R]], delay: float) -> None:
+        """`run` does a job; `delay` seconds of requests are gathered in one job."""
+        self._new_token = new_token
+        self._run = run
+        self.delay = delay
+        self._pending: Job[TokenT, R] | None = None
+        self.running: Job[TokenT, R] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def pending_paths(self) -> int:
+        """How many paths wait or are being worked on."""
+        return sum(len(job.work.paths) for job in (self.running, self._pending) if job)
+
+    def concerns(self, path: str) -> bool:
+        """True while a job that names `path` waits or runs."""
+        return any(path in job.work.paths for job in (self.running, self._pending) if job)
+
+    @property
+    def busy(self) -> bool:
+        """True while a job runs or waits."""
+        return self.running is not None or self._pending is not None
+
+    def request(self, *, paths: Iterable[str] = (), full: bool = False, force: bool = False) -> Job[TokenT, R]:
+        """Have something indexed; gives the job that will do it. Nobody has to await it."""
+        if self._closed:
+            raise Cancelled("the workspace was closed")
+        work = Work(full, force, set(paths))
+        if self._pending:
+            self._pending.work.merge(work)
+            return self._pending
+        self._pending = job = self._new_job(work)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._drain())
+        return job
+
+    async def wait(self, job: Job[TokenT, R]) -> R:
+        """Await a job's result; when the last one who awaits it is cancelled, so is the job."""
+        job.waiters += 1
+        try:
+            return await asyncio.shield(job.done)
+        except asyncio.CancelledError:
+            if job.waiters == 1 and not job.done.done():
+                self.cancel(job)
+            raise
+        finally:
+            job.waiters -= 1
+
+    def cancel(self, job: Job[TokenT, R]) -> None:
+        """Stop a job. What it finished stays; single paths that were saved meanwhile get a job of their own."""
+        job.token.cancel()
+        if job is self._pending:
+            self._pending = None
+            self._settle(job, Cancelled("cancelled before it began"))
+        if job.work.paths and not self._closed:
+            self.request(paths=job.work.paths)
+
+    async def close(self) -> None:
+        """Cancel everything and wait until the thread has left."""
+        self._closed = True
+        for job in (self.running, self._pending):
+            if job:
+                job.token.cancel()
+        if self._task:
+            await asyncio.wait([self._task])
+        if self._pending:
+            self._settle(self._pending, Cancelled("the workspace was closed"))
+            self._pending = None
+
+    def _new_job(self, work: Work) -> Job[TokenT, R]:
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # a job may be nobody's
+        return Job(work, self._new_token(), future)
+
+    async def _drain(self) -> None:
+        while self._pending and not self._closed:
+            if not self._pending.work.full and not self._pending.waiters:
+                await asyncio.sleep(self.delay)
+            job, self._pending = self._pending, None
+            if job is None:
+                continue
+            self.running = job
+            try:
+                result = await self._run(job)
+            except Exception as error:  # noqa: BLE001 - whoever awaits the job gets it
+                self._settle(job, error)
+            else:
+                with contextlib.suppress(asyncio.InvalidStateError):
+                    job.done.set_result(result)
+            finally:
+                self.running = None
+
+    @staticmethod
+    def _settle(job: Job[TokenT, R], error: Exception) -> None:
+        if not isinstance(error, Cancelled):
+            log.error("An index job failed: %s: %s", type(error).__name__, error)
+        with contextlib.suppress(asyncio.InvalidStateError):
+            job.done.set_exception(error)

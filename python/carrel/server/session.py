@@ -1,0 +1,169 @@
+"""The process's state: folders, settings, recent packs. Changed on the event loop only; questions read snapshots."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from carrel.core.errors import CarrelError, InvalidInput, NotReady
+from carrel.server.jobs import Jobs
+from carrel.server.settings import Layer, Options, Problem, Settings, resolve
+from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace
+from carrel.server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from carrel.server.wiring import Wiring
+
+log = logging.getLogger(__name__)
+V = TypeVar("V")
+
+Locate = Callable[[list[str], str], tuple[str, str] | None]
+"""(roots, path) to (innermost root that holds it, relative path); knows the spellings of the system."""
+
+
+class Recent(Generic[V]):
+    """The last few values by id, for questions about an earlier answer."""
+
+    def __init__(self, limit: int = 64) -> None:
+        self._limit = limit
+        self._items: OrderedDict[str, V] = OrderedDict()
+
+    def add(self, key: str, value: V) -> None:
+        """Keep a value, and drop the oldest beyond the limit."""
+        self._items[key] = value
+        self._items.move_to_end(key)
+        while len(self._items) > self._limit:
+            self._items.popitem(last=False)
+
+    def get(self, key: str) -> V | None:
+        """The value, if it is still kept."""
+        return self._items.get(key)
+
+
+class Session:
+    """Workspaces and settings of one connection."""
+
+    def __init__(self, wiring: Wiring, locate: Locate) -> None:
+        self.wiring = wiring
+        self.jobs = Jobs()
+        self.settings = Settings()
+        self.folders: dict[str, Workspace] = {}
+        self.recent: Recent[object] = Recent()
+        self.on_open: Callable[[Workspace], None] = lambda _: None
+        self.on_settings: Callable[[Settings], None] = lambda _: None
+        self.on_problems: Callable[[tuple[Problem, ...]], None] = lambda _: None
+        self._locate = locate
+        self.watched = False  # the editor tells of changes on disk
+        self.options: Options = {}
+        self._user: Layer | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- folders
+
+    def workspace(self, path: str | None) -> Workspace:
+        """The workspace that holds `path`, or the first; raises `NotReady` or `InvalidInput`."""
+        if not self.folders:
+            raise NotReady("No folder is open: open one, or give the server a workspace folder.")
+        if path is None:
+            return next(iter(self.folders.values()))
+        found = self.locate(path)
+        if found is None:
+            raise InvalidInput("workspaceFolder", "is not an open folder")
+        return found[0]
+
+    def locate(self, path: str) -> tuple[Workspace, str] | None:
+        """The innermost open folder that holds an absolute path, and the path in it ("" for the folder itself)."""
+        path = str(Path(path))
+        if path in self.folders:
+            return self.folders[path], ""
+        found = self._locate(list(self.folders), path)
+        return (self.folders[found[0]], found[1]) if found else None
+
+    def add_folder(self, path: str, uri: str) -> Workspace:
+        """Take a folder in; what it does by itself starts when `start` is called."""
+        root = Path(path)
+        path = str(root)
+        if path in self.folders:
+            return self.folders[path]
+        settings, problems = self._resolve(root)
+        workspace = Workspace(root, uri, settings=settings, wiring=self.wiring, jobs=self.jobs)
+        workspace.problems = tuple(str(problem) for problem in problems)
+        workspace.watched = self.watched
+        self.folders[path] = workspace
+        self.on_open(workspace)
+        if problems:
+            self.on_problems(problems)
+        return workspace
+
+    def start(self, workspace: Workspace) -> None:
+        """Let a folder do what it does by itself."""
+        self._spawn(workspace.start())
+
+    def remove_folder(self, path: str) -> None:
+        """Let a folder go."""
+        if workspace := self.folders.pop(str(Path(path)), None):
+            self._spawn(workspace.close())
+
+    # --- settings
+
+    def configure(self, options: Options) -> None:
+        """Take the editor's settings; they replace what it sent before."""
+        self.options = options
+        self._user = None
+        self.settings, problems = self._resolve(None)
+        self.on_settings(self.settings)
+        if problems:
+            self.on_problems(problems)
+        for workspace in self.folders.values():
+            self.reread(workspace)
+
+    def reread(self, workspace: Workspace) -> None:
+        """Settings may have changed for one folder: its `.carrel.toml` did, or the editor's did."""
+        settings, problems = self._resolve(workspace.root)
+        workspace.problems = tuple(str(problem) for problem in problems)
+        if settings != workspace.settings:
+            self._spawn(workspace.configure(settings))
+        else:
+            workspace.on_change(workspace)
+
+    def is_settings_file(self, relative: str) -> bool:
+        """True for the file whose change calls for `reread`."""
+        return relative == WORKSPACE_FILE
+
+    def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...]]:
+        problems: list[Problem] = []
+        if self._user is None:
+            self._user, found = read_user()
+            problems += found
+        layers = [self._user, Layer("editor", self.options)]
+        if root:
+            layer, found = read_workspace(root)
+            layers.append(layer)
+            problems += found
+        settings, found = resolve(*layers)
+        return settings, (*problems, *found)
+
+    # --- end
+
+    async def close(self) -> None:
+        """Cancel everything, release every index."""
+        self.jobs.cancel_all()
+        await asyncio.gather(*(workspace.close() for workspace in self.folders.values()), return_exceptions=True)
+        self.folders.clear()
+        for task in tuple(self._tasks):
+            task.cancel()
+        self.jobs.close()
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        async def guarded() -> None:
+            with contextlib.suppress(CarrelError):  # it is the workspace's error state by now
+                await coroutine
+
+        task = asyncio.get_running_loop().create_task(guarded())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,162 @@
+"""Options, as somebody sent them, to `Settings`, resolved and complete.
+
+The valid part of what was sent counts, the rest is reported, nothing refuses to start. Sources, weakest first: the
+defaults, the user's settings file, the editor. A `.carrel.toml` in a workspace comes last and may only narrow: whoever
+clones a repository must not have things switched on by it. `docs/settings.md` is generated from `Settings`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from carrel.core.types import Budget
+
+Options: TypeAlias = Mapping[str, Any]
+"""Settings as sent: camelCase keys, every one optional."""
+
+Narrowing = Literal["never", "union", "off", "lower"]
+
+
+def _setting(default: Any, doc: str, *, workspace: Narrowing = "never") -> Any:
+    return dataclasses.field(default=default, metadata={"doc": doc, "workspace": workspace})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set, with its default. Types carry the limits."""
+
+    rag_enabled: bool = _setting(
+        False,
+        "Put context before chat turns. Explicit questions (a command, a tool call, the CLI) work without it.",
+        workspace="off",
+    )
+    rag_top_k: Annotated[int, Meta(ge=1, le=20)] = _setting(5, "How many hits a chat context holds at most.", workspace="lower")
+    rag_auto_index: bool = _setting(False, "Index a workspace when it opens.", workspace="off")
+    budget: Budget = _setting(Budget(), 'How long a chat context may get: `{"chars": 4000}` or `{"tokens": 1000}`.')
+    exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
+    excluded_folders: tuple[str, ...] = _setting(
+        (), "Names of folders to leave out, beside the usual ones (node_modules, target, .git …).", workspace="union"
+    )
+    max_file_bytes: Annotated[int, Meta(ge=1_000, le=50_000_000)] = _setting(
+        500_000, "Larger files are left out.", workspace="lower"
+    )
+    storage: Literal["cache", "workspace"] = _setting(
+        "cache", "Where indexes live: the user's cache folder, or `.carrel/` in the workspace."
+    )
+    cache_folder: str = _setting("", "A folder for indexes in place of the user's cache folder (absolute path).")
+    tokenizer: Literal["o200k_base", "cl100k_base"] = _setting(
+        "o200k_base", "How tokens are counted when the chat model isn't known."
+    )
+    buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
+        300, "How long typing must rest before an unsaved buffer is indexed; a question doesn't wait for it."
+    )
+    save_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
+        2, "How long saves and changes on disk are gathered before they are indexed together."
+    )
+    log_level: Literal["error", "warning", "info", "debug"] = _setting(
+        "info", "How much is logged, on stderr and to the editor. Never the content of files or questions."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A setting that can't be used as it was given. `source` says where it stands."""
+
+    source: str
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.key}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Options from one place. `workspace` ones may only narrow; unknown keys are reported where a person typed them."""
+
+    source: str
+    options: Options
+    workspace: bool = False
+    report_unknown: bool = False
+
+
+_HINTS: dict[str, Any] = get_type_hints(Settings, include_extras=True)
+_FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
+
+
+def wire_name(name: str) -> str:
+    """snake_case to the camelCase of settings files and editors."""
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+KEYS = {wire_name(name): name for name in _FIELDS}
+
+
+def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
+    """Lay the layers over the defaults, later ones over earlier ones."""
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for layer in layers:
+        for key, raw in layer.options.items():
+            name = KEYS.get(key)
+            if name is None:
+                if layer.report_unknown:
+                    problems.append(Problem(layer.source, key, "there is no such setting"))
+                continue
+            if raw is None:
+                continue
+            try:
+                value = _convert(name, raw)
+            except ValueError as error:
+                problems.append(Problem(layer.source, key, str(error)))
+                continue
+            if layer.workspace:
+                before = values.get(name, _FIELDS[name].default)
+                value, refusal = _narrow(_FIELDS[name].metadata["workspace"], before, value)
+                if refusal:
+                    problems.append(Problem(layer.source, key, refusal))
+            values[name] = value
+    return Settings(**values), tuple(problems)
+
+
+def _convert(name: str, raw: Any) -> Any:
+    if name == "budget":
+        return _budget(raw)
+    try:
+        value = msgspec.convert(raw, _HINTS[name])
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+    if name == "cache_folder" and value:
+        from pathlib import Path
+
+        if not Path(value).expanduser().is_absolute():
+            raise ValueError("must be an absolute path")
+    return value
+
+
+def _budget(raw: Any) -> Budget:
+    if isinstance(raw, dict) and len(raw) == 1:
+        ((unit, amount),) = raw.items()
+        if unit in ("chars", "tokens") and type(amount) is int and amount > 0:
+            return Budget(amount, unit)
+    raise ValueError('must be {"chars": n} or {"tokens": n} with n above 0')
+
+
+def _narrow(rule: Narrowing, before: Any, asked: Any) -> tuple[Any, str | None]:
+    """What a workspace's own file may make of a value; the second value says why it may not."""
+    if rule == "union":
+        if any(str(item).startswith("!") for item in asked):
+            return before, "a workspace may leave out more, not less: no `!` here"
+        return (*before, *(item for item in asked if item not in before)), None
+    if rule == "off":
+        return (before, "a workspace may switch this off, not on") if asked else (False, None)
+    if rule == "lower":
+        return (before, None) if asked > before else (asked, None)
+    return before, "can't be set by a workspace; put it in your own settings"

@@ -1,0 +1,85 @@
+"""Write `docs/settings.md` from `Settings`: `python -m carrel.server.settings_docs [FILE]`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from carrel.core.types import Budget
+from carrel.server.settings import _HINTS, Settings, wire_name
+
+_HEAD = """# Settings
+
+Editors send these under `carrel` (`"carrel.ragEnabled": true`). The command line and MCP read the same keys from
+`settings.toml` or `settings.json` in the user's config folder (`~/.config/carrel` on Linux,
+`~/Library/Application Support/carrel` on macOS, `%LOCALAPPDATA%\\carrel` on Windows); an editor's settings override that file.
+A `.carrel.toml` in a workspace may only narrow: the last column says how. A value that can't be used is reported and
+the default stands. Changes take effect without a restart.
+
+| setting | type | default | what it does | `.carrel.toml` may |
+| --- | --- | --- | --- | --- |
+"""
+_NARROWING = {"never": "not set it", "union": "add to it", "off": "switch it off", "lower": "lower it"}
+
+
+def render() -> str:
+    """The whole file."""
+    rows = []
+    for field in dataclasses.fields(Settings):
+        cells = [
+            f"`{wire_name(field.name)}`",
+            _type(field.name),
+            f"`{_default(field.default)}`",
+            field.metadata["doc"],
+            _NARROWING[field.metadata["workspace"]],
+        ]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return _HEAD + "\n".join(rows) + "\n"
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of the settings object, for editors' manifests."""
+    properties: dict[str, Any] = {}
+    for field in dataclasses.fields(Settings):
+        schema = _schema(field.name)
+        schema["default"] = json.loads(_default(field.default))
+        schema["description"] = field.metadata["doc"]
+        properties[wire_name(field.name)] = schema
+    return {"type": "object", "properties": properties}
+
+
+def _schema(name: str) -> dict[str, Any]:
+    if name == "budget":
+        amount = {"type": "integer", "minimum": 1}
+        return {
+            "type": "object",
+            "properties": {"chars": amount, "tokens": amount},
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+        }
+    return msgspec.json.schema(_HINTS[name])
+
+
+def _type(name: str) -> str:
+    schema = _schema(name)
+    if "enum" in schema:
+        return " or ".join(f'`"{value}"`' for value in sorted(schema["enum"]))
+    if schema["type"] == "array":
+        return "list of strings"
+    if "minimum" in schema:
+        return f"whole number, {schema['minimum']} to {schema['maximum']}"
+    return {"boolean": "true or false", "object": "object", "string": "string", "integer": "whole number"}[schema["type"]]
+
+
+def _default(value: Any) -> str:
+    return json.dumps({value.unit: value.amount} if isinstance(value, Budget) else value)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1] if len(sys.argv) > 1 else "docs/settings.md").write_text(render(), "utf-8")

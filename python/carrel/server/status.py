@@ -1,0 +1,40 @@
+"""Plain values that describe an index and its runs; frontends turn them into wire structs or terminal lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+State = Literal["empty", "indexing", "ready", "error"]
+Role = Literal["writer", "follower", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: files done, files in all, and the phase or path it is at."""
+
+    done: int
+    total: int
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one workspace's index."""
+
+    root: str
+    state: State
+    role: Role = "closed"
+    files: int = 0
+    chunks: int = 0
+    bytes: int = 0
+    languages: dict[str, int] = field(default_factory=dict)
+    model_id: str = ""
+    dims: int = 0
+    store: str = ""
+    last_indexed: float | None = None
+    head_sha: str | None = None
+    pending: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
+    problems: tuple[str, ...] = ()
+    error: str | None = None

@@ -1,0 +1,140 @@
+"""From settings to concrete parts: the one place that names classes of `engine`, `providers` and the compiled core.
+
+Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
+from carrel.server.jobs import Work
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken, Store
+    from carrel.core.ports import Embedder, Tokenizer
+    from carrel.engine.indexer import IndexReport
+    from carrel.server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_LAST_INDEXED = "last_indexed"
+
+
+@dataclass(slots=True)
+class OpenIndex:
+    """An index and what feeds it. `complete` says that a run over the whole workspace ended once."""
+
+    store: Store
+    embedder: Embedder
+    directory: Path
+    problems: tuple[str, ...] = ()
+    complete: bool = False
+    last_indexed: float | None = None
+
+    def follow(self) -> bool:
+        """Load what the writer committed since; true when there was something."""
+        news = self.store.follow()
+        if news:
+            self.read_meta()
+        return news
+
+    def read_meta(self) -> None:
+        """Read when the last whole run ended."""
+        stamp = self.store.get_meta(_LAST_INDEXED)
+        self.last_indexed = float(stamp) if stamp else None
+        self.complete = self.last_indexed is not None
+
+    def note_run(self) -> None:
+        """A run over the whole workspace has ended."""
+        self.last_indexed = time.time()
+        self.store.set_meta(_LAST_INDEXED, str(self.last_indexed))
+        self.complete = True
+
+    def clear(self) -> None:
+        """Delete the index's content."""
+        self.store.clear()
+        self.complete, self.last_indexed = False, None
+
+
+class Wiring:
+    """What the server builds its workspaces from; tests hand in their own."""
+
+    def new_token(self) -> CancelToken:
+        """A token of the core."""
+        from carrel.core.native import CancelToken
+
+        return CancelToken()
+
+    def index_exists(self, root: Path, settings: Settings) -> bool:
+        """True when an index was made before."""
+        directory = locate(root, settings).directory
+        return directory.is_dir() and any(entry.name != ".gitignore" for entry in directory.iterdir())
+
+    def needs_reopening(self, old: Settings, new: Settings) -> bool:
+        """True when the index must be opened anew to take these settings."""
+        keys = ("exclude", "excluded_folders", "max_file_bytes", "storage", "cache_folder")
+        return any(getattr(old, key) != getattr(new, key) for key in keys)
+
+    def open_index(self, root: Path, settings: Settings) -> OpenIndex:
+        """Open or create the index of `root`; in memory where its folder can't be written. Raises `StoreError`."""
+        from carrel.core.native import CutOptions, Store, WalkOptions
+        from carrel.providers.local import LocalEmbedder
+
+        embedder = LocalEmbedder.hashed()
+        location = locate(root, settings)
+        problems = list(location.problems)
+        in_memory = False
+        try:
+            prepare(location, root)
+        except OSError as error:
+            in_memory = True
+            problems.append(f"The index is kept in memory only: {location.directory} can't be written ({error.strerror or error}).")
+        folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
+        store = Store.open(
+            str(location.directory),
+            str(root),
+            embedder_id=embedder.id,
+            dim=embedder.dim,
+            walk=WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, "/.carrel/")),
+            cut=CutOptions(),
+            in_memory=in_memory,
+        )
+        index = OpenIndex(store, embedder, location.directory, (*problems, *store.problems))
+        index.read_meta()
+        self._clean_up(location)
+        return index
+
+    def run_index(
+        self, index: OpenIndex, work: Work, token: CancelToken, progress: Callable[[int, int, str], None]
+    ) -> IndexReport:
+        """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept."""
+        from carrel.engine.indexer import run_index
+
+        scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
+        report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+        if work.full:
+            index.note_run()
+        return report
+
+    def head_sha(self, root: Path) -> str | None:
+        """The commit that is checked out, if `root` is in a git repository."""
+        from carrel.engine import git
+
+        return git.head(root)
+
+    def tokenizer(self, settings: Settings, model: str | None) -> Tokenizer:
+        """The tokenizer of a chat model, or the one that is set."""
+        from carrel.providers.tokenizers import ExactTokenizer, tokenizer_for
+
+        return tokenizer_for(model) if model else ExactTokenizer(settings.tokenizer)
+
+    def _clean_up(self, location: IndexLocation) -> None:
+        if not location.in_workspace:
+            for gone in clean_up(location.directory.parent):
+                log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)

@@ -1,0 +1,351 @@
+"""One workspace folder: its index, its queue of index jobs, its open buffers, its state.
+
+Everything here runs on the event loop; native work goes to `Jobs`. The index is opened when something needs it, stays
+current while it is open (saves, changes on disk, unsaved buffers, another process's commits), and is never waited for
+by a chat turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from carrel.core.errors import Cancelled, CarrelError, NotReady, StoreError
+from carrel.server.buffers import Buffers
+from carrel.server.jobs import IndexQueue, Job, Jobs
+from carrel.server.status import Progress, Role, State, Status
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer
+    from carrel.engine.indexer import IndexReport
+    from carrel.server.settings import Settings
+    from carrel.server.wiring import OpenIndex, Wiring
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+FOLLOW_SECONDS = 1.0
+_SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
+
+
+class Workspace:
+    """A folder that answers questions."""
+
+    def __init__(self, root: Path, uri: str, *, settings: Settings, wiring: Wiring, jobs: Jobs) -> None:
+        self.root = root
+        self.root_key = str(root)
+        self.uri = uri
+        self.settings = settings
+        self.problems: tuple[str, ...] = ()
+        self.index: OpenIndex | None = None
+        self.error: str | None = None
+        self.watched = False  # somebody tells us of changes on disk
+        self.on_change: Callable[[Workspace], None] = lambda _: None
+        self.on_progress: Callable[[Workspace, Job[CancelToken, IndexReport], Progress], None] = lambda *_: None
+        self._wiring = wiring
+        self._jobs = jobs
+        self._opening: asyncio.Task[OpenIndex] | None = None
+        self._follower: asyncio.Task[None] | None = None
+        self._progress = Progress(0, 0)
+        self._scanned = 0.0
+        self._scan_seconds = 0.0
+        self._closed = False
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(
+            wiring.new_token, self._run, settings.save_delay_ms / 1000
+        )
+        self.buffers = Buffers(
+            root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled
+        )
+
+    # --- questions
+
+    async def ask(self, work: Callable[[CancelToken], T]) -> T:
+        """Run native work for a question on the interactive pool, cancelled with this coroutine."""
+        return await self._jobs.ask(work, self._wiring.new_token())
+
+    def tokenizer(self, model: str | None) -> Tokenizer:
+        """How tokens are counted for a chat model."""
+        return self._wiring.tokenizer(self.settings, model)
+
+    async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
+        """Give the index with every buffer in it. Only an explicit question starts a first index, and waits for it."""
+        index = await self.open()
+        if explicit and not index.complete:
+            await self._first_index(index, wait_ms / 1000)
+        elif index.store.generation > 0:
+            self._catch_up(index)
+        await self.buffers.flush()
+        return self.index or index
+
+    async def open(self) -> OpenIndex:
+        """Open the index, once; raises `CarrelError` when it can't be."""
+        if self.index:
+            return self.index
+        if self._closed:
+            raise NotReady("The workspace was closed.")
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.get_running_loop().create_task(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> OpenIndex:
+        try:
+            index = await self.ask(lambda _: self._wiring.open_index(self.root, self.settings))
+        except CarrelError as error:
+            self.error = str(error)
+            self.on_change(self)
+            raise
+        if self._closed:
+            index.store.close()
+            raise NotReady("The workspace was closed.")
+        self.index, self.error = index, None
+        self.buffers.attach(index)
+        if index.store.role == "follower":
+            self._follow()
+        self.on_change(self)
+        return index
+
+    async def _first_index(self, index: OpenIndex, seconds: float) -> None:
+        if index.store.role == "follower":
+            end = time.monotonic() + seconds
+            while not index.complete and time.monotonic() < end and index.store.role == "follower":
+                await asyncio.sleep(0.1)
+                await self.ask(lambda _: index.follow())
+            return
+        job = self.queue.running or self.queue.request(full=True)
+        if not job.work.full:
+            job = self.queue.request(full=True)
+        await asyncio.wait({job.done}, timeout=seconds)
+
+    def _catch_up(self, index: OpenIndex) -> None:
+        """Look for changes that nobody told us of: at the first question, and now and then when nothing watches the disk."""
+        pause = 60.0 if self.watched else max(2.0, 20 * self._scan_seconds)
+        if index.store.role == "writer" and not self.queue.busy and time.monotonic() - self._scanned > pause:
+            self.queue.request(full=True)
+
+    # --- indexing
+
+    async def start(self) -> None:
+        """What opening a folder does by itself: index it when asked to, else keep an existing index current when chats use it."""
+        settings = self.settings
+        if not (settings.rag_auto_index or settings.rag_enabled):
+            return
+        with contextlib.suppress(CarrelError):
+            index = await self.open()
+            if index.store.role == "writer" and (settings.rag_auto_index or index.store.generation > 0):
+                self.queue.request(full=True)
+
+    def request_index(self, *, force: bool = False) -> Job[CancelToken, IndexReport]:
+        """Have the whole workspace brought up to date."""
+        return self.queue.request(full=True, force=force)
+
+    def files_changed(self, paths: Iterable[str]) -> None:
+        """Files were saved, created, deleted or renamed: look at these. An index that was never made stays unmade."""
+        index = self.index
+        if index and index.store.role == "writer" and (index.store.generation > 0 or self.queue.busy):
+            self.queue.request(paths=paths)
+
+    def rescan(self) -> None:
+        """So much changed, or the rules of what counts did, that everything must be looked at."""
+        index = self.index
+        if index and index.store.role == "writer" and (index.store.generation > 0 or self.queue.busy):
+            self.queue.request(full=True)
+
+    def _unsettled(self, path: str) -> bool:
+        return self.queue.concerns(path)
+
+    async def _run(self, job: Job[CancelToken, IndexReport]) -> IndexReport:
+        index = await self.open()
+        loop = asyncio.get_running_loop()
+        self._progress = Progress(0, 0)
+        self.on_change(self)
+        last = 0.0
+
+        def progress(done: int, total: int, at: str) -> None:  # on the index thread
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= 0.1 or done == total:
+                last = now
+                with contextlib.suppress(RuntimeError):  # the loop has closed
+                    loop.call_soon_threadsafe(self._progressed, job, Progress(done, total, at))
+
+        began = time.monotonic()
+        try:
+            report = await self._jobs.index(lambda token: self._index(index, job, token, progress), job.token)
+            self.error = None
+        except Cancelled:
+            raise
+        except CarrelError as error:
+            self.error = str(error)
+            if not index.directory.exists():
+                await self._reopen()  # deleted under us: the next job starts anew
+            raise
+        finally:
+            if job.work.full:
+                self._scanned = time.monotonic()
+                self._scan_seconds = self._scanned - began
+            self._progress = Progress(0, 0)
+            loop.call_soon(self.on_change, self)
+        await self.buffers.settle(set(self.buffers.overlaid) if job.work.full else job.work.paths)
+        return report
+
+    def _index(
+        self,
+        index: OpenIndex,
+        job: Job[CancelToken, IndexReport],
+        token: CancelToken,
+        progress: Callable[[int, int, str], None],
+    ) -> IndexReport:
+        """Runs on the index thread."""
+        if not self.root.is_dir():
+            # An unplugged disk must not empty its index.
+            raise StoreError(f"{self.root} is gone; its index is kept. Reconnect it or close the folder.")
+        return self._wiring.run_index(index, job.work, token, progress)
+
+    def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
+        self._progress = progress
+        self.on_progress(self, job, progress)
+        self.on_change(self)
+
+    async def _ask_quietly(self, work: Callable[[CancelToken], None]) -> None:
+        await self.ask(work)
+
+    # --- several processes
+
+    def _follow(self) -> None:
+        self._follower = asyncio.get_running_loop().create_task(self._follow_writer())
+
+    async def _follow_writer(self) -> None:
+        """Load what the writer commits, and become the writer when it is gone. One stat and one lock attempt a second."""
+        while self.index and self.index.store.role == "follower":
+            await asyncio.sleep(FOLLOW_SECONDS)
+            index = self.index
+            if index is None:
+                return
+            try:
+                if await self.ask(lambda _, index=index: index.follow()):
+                    self.on_change(self)
+                elif await self.ask(lambda _, store=index.store: store.try_lead()):
+                    log.info("Took over writing the index of a workspace")
+                    if index.store.generation > 0 or self.settings.rag_auto_index:
+                        self.queue.request(full=True)
+                    self.on_change(self)
+            except CarrelError as error:
+                self.error = str(error)
+                self.on_change(self)
+
+    # --- state
+
+    def state(self) -> State:
+        """The state in one word."""
+        job = self.queue.running
+        if job and (job.work.full or len(job.work.paths) > _SMALL_JOB):
+            return "indexing"
+        if self.error:
+            return "error"
+        return "ready" if self.index and self.index.store.generation > 0 else "empty"
+
+    @property
+    def pending(self) -> int:
+        """Files that wait for indexing."""
+        return max(self._progress.total - self._progress.done, 0) or self.queue.pending_paths
+
+    def brief(self) -> Status:
+        """The status without anything that costs more than a field."""
+        return self._status((), None)
+
+    async def status(self) -> Status:
+        """The whole status; opens an index that exists on disk, makes none."""
+        if self.index is None and self._wiring.index_exists(self.root, self.settings):
+            with contextlib.suppress(CarrelError):
+                await self.open()
+        index = self.index
+        if index is None:
+            return self._status((), None)
+        skipped = await self.ask(lambda _: tuple(index.store.skipped(1000)))
+        head = await self.ask(lambda _: self._wiring.head_sha(self.root))
+        return self._status(skipped, head)
+
+    def _status(self, skipped: tuple[tuple[str, str], ...], head: str | None) -> Status:
+        root, problems, index = str(self.root), self.problems, self.index
+        if index is None:
+            return Status(root, self.state(), problems=problems, error=self.error, pending=self.pending)
+        store = index.store
+        snapshot = store.snapshot()
+        role: Role = store.role
+        return Status(
+            root=root,
+            state=self.state(),
+            role=role,
+            files=snapshot.files,
+            chunks=snapshot.chunks,
+            bytes=store.bytes_on_disk,
+            languages=snapshot.languages(),
+            model_id=index.embedder.id,
+            dims=index.embedder.dim,
+            store=str(index.directory),
+            last_indexed=index.last_indexed,
+            head_sha=head,
+            pending=self.pending,
+            skipped=skipped,
+            problems=(*problems, *index.problems),
+            error=self.error,
+        )
+
+    # --- changes of settings, end
+
+    async def configure(self, settings: Settings) -> None:
+        """Take other settings; the index is opened anew where they change what it holds or where it lives."""
+        old, self.settings = self.settings, settings
+        self.queue.delay = settings.save_delay_ms / 1000
+        self.buffers.delay = settings.buffer_delay_ms / 1000
+        if self.index and self._wiring.needs_reopening(old, settings):
+            await self._stop_running()
+            await self._reopen()
+            if self.index and self.index.store.role == "writer" and self.index.store.generation > 0:
+                self.queue.request(full=True)
+        await self.start()
+
+    async def clear(self) -> int:
+        """Delete the index; gives the bytes that were freed."""
+        if self.index is None and not self._wiring.index_exists(self.root, self.settings):
+            return 0
+        index = await self.open()
+        await self._stop_running()
+        freed = index.store.bytes_on_disk
+        await self.ask(lambda _: index.clear())
+        self.error = None
+        self.buffers.attach(index)
+        self.on_change(self)
+        return max(freed - index.store.bytes_on_disk, 0)
+
+    async def _stop_running(self) -> None:
+        if job := self.queue.running:
+            self.queue.cancel(job)
+            await asyncio.wait({job.done})
+
+    async def _reopen(self) -> None:
+        index, self.index = self.index, None
+        self.buffers.attach(None)
+        if index:
+            with contextlib.suppress(CarrelError):
+                await self.ask(lambda _: index.store.close())
+        with contextlib.suppress(CarrelError):
+            await self.open()
+
+    async def close(self) -> None:
+        """Stop everything and release the index, so that another process may write it."""
+        self._closed = True
+        if self._follower:
+            self._follower.cancel()
+        await self.queue.close()
+        await self.buffers.close()
+        index, self.index = self.index, None
+        if index:
+            with contextlib.suppress(CarrelError, RuntimeError):
+                await asyncio.get_running_loop().run_in_executor(None, index.store.close)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from carrel.core.types import Budget, Dropped
+from carrel.engine.context import pack
+from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
+
+from .hits import hit
+
+TOKENS = ApproximateTokenizer()
+HITS = st.lists(
+    st.builds(
+        hit,
+        path=st.sampled_from(["a.py", "b/c.rs", 'odd "<name>.ts', "数据.go"]),
+        start=st.integers(1, 60),
+        text=st.text(alphabet=st.sampled_from("ab (){}\n\t😀é中<>/-_\r"), min_size=1, max_size=400),
+        score=st.floats(0, 1),
+        signature=st.sampled_from(["", "def f(x)", "fn g() -> u8"]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(HITS, st.integers(0, 900), st.sampled_from(["xml", "tool", "source"]), st.sampled_from(["chars", "tokens"]))
+def test_the_budget_is_never_exceeded(hits, amount, form, unit) -> None:
+    tokenizer = ExactTokenizer()
+    result = pack(hits, Budget(amount, unit), tokenizer, form=form)
+    assert (len(result.text) if unit == "chars" else tokenizer.count(result.text)) <= amount
+    assert result.tokens == tokenizer.count(result.text)
+    shown = {(i.hit.chunk.path, line) for i in result.items for line in range(i.hit.chunk.span.start_line, i.hit.chunk.span.end_line + 1)}
+    for given_hit in hits:  # nothing vanishes silently
+        span = given_hit.chunk.span
+        named = any(d.path == given_hit.chunk.path and d.start_line == span.start_line for d in result.dropped)
+        assert named or (given_hit.chunk.path, span.start_line) in shown
+
+
+def test_a_hit_that_does_not_fit_lets_a_smaller_one_enter() -> None:
+    hits = [hit("big.py", text="x" * 500), hit("small.py", text="y = 1\n")]
+    result = pack(hits, Budget(200), TOKENS)
+    assert [i.hit.chunk.path for i in result.items] == ["small.py"]
+    assert result.dropped == (Dropped("big.py", 1, 1, "does not fit the budget"),)
+
+
+def test_a_body_gives_way_to_its_signature_before_it_is_dropped() -> None:
+    body = "def f(a, b):\n" + "    call(a, b)\n" * 60
+    result = pack([hit(text=body, signature="def f(a, b):")], Budget(250), TOKENS)
+    assert result.items[0].elided
+    assert "def f(a, b):\n    … (lines 1-61 left out)" in result.text
+    assert 'elided="true"' in result.text
+
+
+def test_overlaps_are_dropped_and_neighbours_joined() -> None:
+    hits = [hit("a.py", 10, "ten\neleven\n"), hit("a.py", 11, "eleven\n"), hit("a.py", 14, "fourteen\n"), hit("a.py", 6, "six\n")]
+    lines = {("a.py", 12, 13): "twelve\nthirteen\n"}
+    result = pack(hits, Budget(4_000), TOKENS, read_lines=lambda *key: lines.get(key))
+    assert [(i.hit.chunk.span.start_line, i.hit.chunk.span.end_line) for i in result.items] == [(10, 14), (6, 6)]
+    assert result.items[0].text == "ten\neleven\ntwelve\nthirteen\nfourteen\n"
+    assert [d.reason for d in result.dropped] == ["overlaps lines 10-11"]
+    assert result.text.index('lines="6-6"') < result.text.index('lines="10-14"')  # the reader's order
+
+
+def test_nothing_fits_into_nothing() -> None:
+    assert pack([hit()], Budget(0), TOKENS).text == ""
+    assert pack([hit()], Budget(20), TOKENS, form="tool").text == ""
+    assert pack([], Budget(4_000), TOKENS).text == ""

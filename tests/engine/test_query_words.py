@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from carrel.engine.query_words import path_words, read, stem
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "names", "is_symbol"),
+    [
+        ("how are commands parsed", ("command", "pars"), (), False),
+        ("JoinSet", ("join", "set"), ("JoinSet",), True),
+        ("Sinatra::Base", ("sinatra", "bas"), ("Base",), True),
+        ("session", ("session",), (), False),
+        ("where is `load_config` called", ("load", "config", "call"), ("load_config",), False),
+        ("the Index", ("index",), (), False),
+        ("how does get_or_init work", ("or", "init", "work"), ("get_or_init",), False),
+        ("is it", ("is", "it"), (), False),
+    ],
+)
+def test_questions_are_taken_apart(text: str, words: tuple[str, ...], names: tuple[str, ...], is_symbol: bool) -> None:
+    question = read(text)
+    assert (question.names, question.is_symbol) == (names, is_symbol)
+    assert set(words) <= set(question.words) | {"or"}
+
+
+def test_words_meet_their_other_forms() -> None:
+    for a, b in (("commands", "command"), ("parsing", "parse"), ("dependencies", "dependency"), ("running", "run"), ("cached", "cache")):
+        assert stem(a) == stem(b), (a, b)
+    assert stem("class") == "class"
+
+
+def test_a_file_named_by_convention_takes_its_folders_name() -> None:
+    assert "scheduler" in path_words("src/scheduler/mod.rs")[0] or "schedul" in path_words("src/scheduler/mod.rs")[0]
+    own, folders = path_words("src/http/client_pool.py")
+    assert own == {stem("client"), stem("pool")}
+    assert stem("http") in folders

@@ -1,0 +1,51 @@
+"""What may be sent, and how a mistake in it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from carrel.core.errors import InvalidInput
+from carrel.frontends import protocol_docs
+from carrel.frontends.messages import ContextParams, IndexParams, SearchParams, Wire, decode
+
+
+def test_unknown_fields_and_nulls_are_ignored() -> None:
+    params = decode(ContextParams, {"query": "q", "topK": None, "filters": {"symbol": None, "future": 1}, "future": {"a": 1}})
+    assert (params.query, params.top_k, params.filters.symbol, params.trigger, params.wait_ms) == ("q", None, None, "chat", 10_000)
+
+
+def test_no_parameters_are_an_empty_object() -> None:
+    assert decode(IndexParams, None) == IndexParams()
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "field"),
+    [
+        (SearchParams, {}, "query"),
+        (SearchParams, {"query": 1}, "query"),
+        (SearchParams, {"query": "q", "limit": "10"}, "limit"),
+        (SearchParams, {"query": "q", "limit": 0}, "limit"),
+        (SearchParams, {"query": "q", "filters": []}, "filters"),
+        (SearchParams, {"query": "q", "filters": {"languages": ["python", 1]}}, "filters.languages[1]"),
+        (SearchParams, {"query": "q", "filters": {"minScore": 2}}, "filters.minScore"),
+        (ContextParams, {"query": "q", "active": {}}, "active.uri"),
+        (ContextParams, {"query": "q", "active": {"uri": "f", "selection": {"start": {"line": -1, "character": 0}}}}, "active.selection.start.line"),
+        (ContextParams, {"query": "q", "trigger": "now"}, "trigger"),
+        (ContextParams, {"query": "q", "budget": {"tokens": 0}}, "budget.tokens"),
+        (ContextParams, [], "params"),
+        (ContextParams, "query", "params"),
+    ],
+)
+def test_a_wrong_value_is_named_as_on_the_wire(kind: type[Wire], raw: object, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        decode(kind, raw)
+    assert caught.value.field == field
+
+
+def test_generated_files_are_up_to_date() -> None:
+    hint = "run python -m carrel.frontends.protocol_docs"
+    text = protocol_docs.DOC.read_text("utf-8")
+    assert protocol_docs.document(text) == text, hint
+    assert Path(protocol_docs.SCHEMA).read_text("utf-8") == protocol_docs.schema_text(), hint

@@ -1,0 +1,150 @@
+"""The queue of index jobs: merging, cancelling, and who awaits what."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from carrel.core.errors import Cancelled, StoreError
+from carrel.server.jobs import IndexQueue, Job, Jobs
+
+
+class Token:
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        return self._event.is_set()
+
+
+class Runner:
+    """Records the work of each job; a job ends when `gate` is set or its token is cancelled."""
+
+    def __init__(self, *, open_gate: bool = False) -> None:
+        self.ran: list[tuple[bool, bool, set[str]]] = []
+        self.gate = asyncio.Event()
+        if open_gate:
+            self.gate.set()
+
+    async def __call__(self, job: Job[Token, int]) -> int:
+        self.ran.append((job.work.full, job.work.force, set(job.work.paths)))
+        while not self.gate.is_set():
+            if job.token.cancelled:
+                raise Cancelled("stopped")
+            await asyncio.sleep(0.001)
+        return len(self.ran)
+
+
+def queue(runner: Runner) -> IndexQueue[Token, int]:
+    return IndexQueue(Token, runner, 0.01)
+
+
+async def test_a_burst_of_saves_is_one_job() -> None:
+    runner = Runner(open_gate=True)
+    q = queue(runner)
+    jobs = [q.request(paths=[f"{i}.py"]) for i in range(50)]
+    assert await q.wait(jobs[0]) == 1
+    assert runner.ran == [(False, False, {f"{i}.py" for i in range(50)})]
+
+
+async def test_requests_during_a_run_merge_into_the_next() -> None:
+    runner = Runner()
+    q = queue(runner)
+    first = q.request(full=True)
+    await asyncio.sleep(0.01)
+    second, third = q.request(paths=["a"]), q.request(force=True)
+    assert second is third
+    assert q.concerns("a")
+    runner.gate.set()
+    assert (await q.wait(first), await q.wait(third)) == (1, 2)
+    assert runner.ran[1] == (False, True, {"a"})
+
+
+async def test_cancelling_the_only_waiter_stops_the_job() -> None:
+    runner = Runner()
+    q = queue(runner)
+    job = q.request(full=True)
+    waiter = asyncio.create_task(q.wait(job))
+    await asyncio.sleep(0.01)
+    waiter.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiter
+    with pytest.raises(Cancelled):
+        await job.done
+
+
+async def test_another_waiter_keeps_the_job_alive() -> None:
+    runner = Runner()
+    q = queue(runner)
+    job = q.request(full=True)
+    gone, stays = asyncio.create_task(q.wait(job)), asyncio.create_task(q.wait(job))
+    await asyncio.sleep(0.01)
+    gone.cancel()
+    await asyncio.sleep(0.01)
+    runner.gate.set()
+    assert await stays == 1
+
+
+async def test_saved_files_survive_the_cancel_of_the_run_they_joined() -> None:
+    runner = Runner()
+    q = queue(runner)
+    q.request(full=True)
+    await asyncio.sleep(0.01)
+    pending = q.request(paths=["saved.py"])
+    q.request(full=True)
+    q.cancel(pending)
+    runner.gate.set()
+    while q.busy:
+        await asyncio.sleep(0.005)
+    assert runner.ran[1:] == [(False, False, {"saved.py"})]
+
+
+async def test_a_failing_job_reaches_its_waiter_and_the_queue_goes_on() -> None:
+    failures = [StoreError("disk full")]
+
+    async def run(_: Job[Token, int]) -> int:
+        if failures:
+            raise failures.pop()
+        return 7
+
+    q: IndexQueue[Token, int] = IndexQueue(Token, run, 0)
+    with pytest.raises(StoreError, match="disk full"):
+        await q.wait(q.request(full=True))
+    assert await q.wait(q.request(full=True)) == 7
+
+
+async def test_close_stops_the_running_job_and_takes_no_more() -> None:
+    q = queue(Runner())
+    job = q.request(full=True)
+    await asyncio.sleep(0.01)
+    await q.close()
+    assert isinstance(job.done.exception(), Cancelled)
+    with pytest.raises(Cancelled):
+        q.request(full=True)
+
+
+async def test_a_cancelled_question_leaves_at_once_and_its_thread_follows() -> None:
+    jobs = Jobs()
+    token, left = Token(), threading.Event()
+
+    def work(token: Token) -> None:
+        while not token.cancelled:
+            time.sleep(0.001)
+        left.set()
+
+    question = asyncio.create_task(jobs.ask(work, token))
+    await asyncio.sleep(0.02)
+    began = time.perf_counter()
+    question.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await question
+    assert time.perf_counter() - began < 0.1
+    assert left.wait(1)
+    jobs.close()

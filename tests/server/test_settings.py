@@ -1,0 +1,123 @@
+"""Options as sent to settings in force: the valid part counts, the rest is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from carrel.core.types import Budget
+from carrel.server import settings_docs
+from carrel.server.settings import Layer, Settings, resolve
+from carrel.server.settings_files import read_user, read_workspace
+
+
+def editor(**options: object) -> Layer:
+    return Layer("editor", options)
+
+
+def workspace(**options: object) -> Layer:
+    return Layer(".carrel.toml", options, workspace=True, report_unknown=True)
+
+
+def test_defaults_are_those_of_the_specification() -> None:
+    settings, problems = resolve()
+    assert (settings.rag_enabled, settings.rag_top_k, settings.rag_auto_index) == (False, 5, False)
+    assert settings.budget == Budget(4_000, "chars")
+    assert problems == ()
+
+
+def test_later_layers_win_and_null_says_nothing() -> None:
+    settings, _ = resolve(Layer("user", {"ragTopK": 7, "ragEnabled": True}), editor(ragTopK=3, ragEnabled=None))
+    assert (settings.rag_top_k, settings.rag_enabled) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ragTopK", 0),
+        ("ragTopK", 21),
+        ("ragTopK", "5"),
+        ("ragTopK", True),
+        ("ragEnabled", 1),
+        ("budget", {"chars": 0}),
+        ("budget", {"chars": 10, "tokens": 10}),
+        ("budget", {"words": 10}),
+        ("budget", 4000),
+        ("exclude", "*.py"),
+        ("storage", "desk"),
+        ("cacheFolder", "relative/folder"),
+        ("maxFileBytes", -1),
+    ],
+)
+def test_a_bad_value_is_reported_and_the_rest_stands(key: str, value: object) -> None:
+    settings, problems = resolve(editor(**{key: value, "ragAutoIndex": True}))
+    assert settings == Settings(rag_auto_index=True)
+    assert [(problem.source, problem.key) for problem in problems] == [("editor", key)]
+
+
+def test_unknown_keys_are_reported_where_a_person_typed_them() -> None:
+    assert resolve(editor(serverPath="x"))[1] == ()
+    assert [p.key for p in resolve(Layer("user", {"ragEnable": True}, report_unknown=True))[1]] == ["ragEnable"]
+
+
+def test_a_workspace_narrows() -> None:
+    settings, problems = resolve(
+        editor(ragEnabled=True, exclude=["a"], maxFileBytes=100_000, ragTopK=10),
+        workspace(ragEnabled=False, exclude=["b", "a"], maxFileBytes=50_000, ragTopK=3),
+    )
+    assert (settings.rag_enabled, settings.exclude, settings.max_file_bytes, settings.rag_top_k) == (False, ("a", "b"), 50_000, 3)
+    assert problems == ()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ragEnabled": True},
+        {"ragAutoIndex": True},
+        {"exclude": ["!secret.key"]},
+        {"storage": "workspace"},
+        {"cacheFolder": "/tmp/elsewhere"},
+        {"budget": {"chars": 9_000_000}},
+        {"logLevel": "debug"},
+        {"tokenizer": "cl100k_base"},
+    ],
+)
+def test_a_workspace_never_widens(options: dict[str, object]) -> None:
+    base = editor(exclude=["*.key"])
+    settings, problems = resolve(base, workspace(**options))
+    assert settings == resolve(base)[0]
+    assert [problem.key for problem in problems] == list(options)
+
+
+def test_a_workspace_cannot_raise_limits() -> None:
+    settings, _ = resolve(editor(ragTopK=2), workspace(ragTopK=20, maxFileBytes=50_000_000))
+    assert (settings.rag_top_k, settings.max_file_bytes) == (2, 500_000)
+
+
+@pytest.mark.parametrize(("name", "text"), [("settings.toml", "ragTopK = 9\n"), ("settings.json", '\ufeff{"ragTopK": 9}')])
+def test_the_user_file_is_toml_or_json(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    layer, problems = read_user(path)
+    assert resolve(layer)[0].rag_top_k == 9
+    assert problems == ()
+
+
+@pytest.mark.parametrize("text", ["ragTopK = ", "[1, 2]", "\x00"])
+def test_a_broken_file_is_a_problem_not_a_failure(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".carrel.toml").write_text(text)
+    layer, problems = read_workspace(tmp_path)
+    assert (resolve(layer)[0], len(problems)) == (Settings(), 1) or layer.options
+
+
+def test_a_linked_workspace_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("ragTopK = 1\n")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / ".carrel.toml").symlink_to(tmp_path / "mine.toml")
+    assert read_workspace(root)[0].options == {}
+
+
+def test_the_documentation_is_up_to_date() -> None:
+    assert Path("docs/settings.md").read_text("utf-8") == settings_docs.render(), "run python -m carrel.server.settings_docs"
