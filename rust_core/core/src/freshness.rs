@@ -48,7 +48,7 @@ impl Snapshot {
                 out.push(Err("not in this snapshot".to_owned()));
                 continue;
             };
-            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(doc, &info));
+            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(&info));
             out.push(match present {
                 Ok(present) => self.refresh(info, present, cancel)?,
                 Err(reason) => Err(reason.clone()),
@@ -57,14 +57,33 @@ impl Snapshot {
         Ok(out)
     }
 
-    fn present(&self, doc: Doc, info: &ChunkInfo) -> std::result::Result<Present, String> {
+    /// Lines of a file as they stand now in its buffer or on disk; `None` where it may not be read or is gone. 1-based, inclusive.
+    pub fn lines(&self, path: &str, start_line: u32, end_line: u32) -> Option<String> {
+        let text = match self.buffer_text(path) {
+            Some(text) if self.site.admits_buffer(path) => text.to_string(),
+            Some(_) => return None,
+            None => {
+                let gate = self.site.gate.as_ref()?;
+                gate.check(path).ok()?;
+                read_source(&self.site.config.root.join(path), self.site.config.walk.max_file_bytes).ok()?.text
+            }
+        };
+        let lines = LineTable::new(&text);
+        let (first, last) = (start_line.max(1), end_line.min(lines.count()));
+        if first > last {
+            return Some(String::new());
+        }
+        text.get(lines.start_of(first) as usize..lines.end_of(last) as usize).map(str::to_owned)
+    }
+
+    fn present(&self, info: &ChunkInfo) -> std::result::Result<Present, String> {
         let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
         if info.overlay {
             if !self.site.admits_buffer(&info.path) {
                 return Err(why(SkipReason::Ignored));
             }
-            let text = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
-            return Ok(Present { hash: info.file_hash, text, chunks: None });
+            let text = self.buffer_text(&info.path).ok_or_else(|| why(SkipReason::Gone))?;
+            return Ok(Present { hash: info.file_hash, text: text.to_string(), chunks: None });
         }
         if let Some(gate) = &self.site.gate {
             gate.check(&info.path).map_err(why)?;
@@ -72,12 +91,6 @@ impl Snapshot {
         let config = &self.site.config;
         let source = read_source(&config.root.join(&info.path), config.walk.max_file_bytes).map_err(why)?;
         Ok(Present { text: source.text, hash: source.hash, chunks: None })
-    }
-
-    fn buffer_text(&self, doc: Doc) -> Option<String> {
-        let (layer, chunk) = self.layer_of(doc)?;
-        let text = layer.texts.as_ref()?.get(layer.segment.file_of(chunk) as usize)?;
-        Some(text.to_string())
     }
 
     fn refresh(&self, mut info: ChunkInfo, present: &mut Present, cancel: &CancelToken) -> Result<std::result::Result<FreshChunk, String>> {

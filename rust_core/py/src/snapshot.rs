@@ -65,6 +65,12 @@ impl Snapshot {
         detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
     }
 
+    /// For each doc, the share of the question's weight that its whole file holds, 0..1.
+    #[allow(clippy::needless_pass_by_value)]
+    fn file_shares(&self, py: Python<'_>, query: &str, docs: Vec<u64>) -> PyResult<Vec<f32>> {
+        detached(py, || Ok(self.0.file_shares(query, &docs)))
+    }
+
     #[allow(clippy::needless_pass_by_value)]
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> PyResult<Vec<ChunkInfo>> {
         detached(py, || Ok(self.0.describe(&docs))).map(infos)
@@ -76,6 +82,11 @@ impl Snapshot {
 
     fn paths(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         detached(py, || Ok(self.0.paths()))
+    }
+
+    /// These lines as they stand now; None where the file may not be read or is gone.
+    fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32) -> PyResult<Option<String>> {
+        detached(py, || Ok(self.0.lines(path, start_line, end_line)))
     }
 
     fn vector<'py>(&self, py: Python<'py>, doc: u64) -> Bound<'py, PyBytes> {

@@ -10,7 +10,7 @@ pub use filter::{Filter, FilterOptions};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, bm25f, definitions};
+use crate::lexical::{FieldWeights, bm25f, definitions, file_shares};
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{SegmentSet, Site, locked};
 use crate::types::Chunk;
@@ -152,6 +152,13 @@ impl Snapshot {
         self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(|s| candidate(s, Vec::new())).collect()))
     }
 
+    /// For each chunk, the share of the question's weight that its whole file holds, 0 to 1; 0 for an unknown one.
+    pub fn file_shares(&self, query: &str, docs: &[Doc]) -> Vec<f32> {
+        let file = |&doc: &Doc| self.layer_of(doc).map_or(u32::MAX, |(layer, chunk)| layer.segment.file_of(chunk));
+        let files: Vec<(u32, u32)> = docs.iter().map(|doc| ((doc >> 32) as u32, file(doc))).collect();
+        file_shares(&self.views(None), query, &files)
+    }
+
     /// What is recorded of these chunks. Unknown ones are left out.
     pub fn describe(&self, docs: &[Doc]) -> Vec<ChunkInfo> {
         docs.iter().filter_map(|&doc| self.info(doc)).collect()
@@ -159,11 +166,23 @@ impl Snapshot {
 
     /// The chunks of a file, in order; none if it is not in the index.
     pub fn file_chunks(&self, path: &str) -> Vec<ChunkInfo> {
-        let found = self.layers.iter().enumerate().find_map(|(view, layer)| {
+        let Some((view, file)) = self.find(path) else { return Vec::new() };
+        self.layers[view].segment.file_chunks(file).filter_map(|chunk| self.info(doc(view as u32, chunk))).collect()
+    }
+
+    /// The layer and ordinal of a file.
+    pub(crate) fn find(&self, path: &str) -> Option<(usize, u32)> {
+        self.layers.iter().enumerate().find_map(|(view, layer)| {
+            layer.live.iter().find(|&file| layer.segment.file(file).path == path).map(|file| (view, file))
+        })
+    }
+
+    /// The text of the unsaved buffer of this path, if there is one.
+    pub(crate) fn buffer_text(&self, path: &str) -> Option<Arc<str>> {
+        self.layers.iter().filter_map(|layer| Some((layer, layer.texts.as_ref()?))).find_map(|(layer, texts)| {
             let file = layer.live.iter().find(|&file| layer.segment.file(file).path == path)?;
-            Some((view, layer.segment.file_chunks(file)))
-        });
-        found.map(|(view, chunks)| chunks.filter_map(|chunk| self.info(doc(view as u32, chunk))).collect()).unwrap_or_default()
+            texts.get(file as usize).cloned()
+        })
     }
 
     /// A chunk's vector, not quantised any more; empty for an unknown one.
