@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from typing import Literal
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.core.types import Budget, Dropped
+from carrel.core.types import Budget, Dropped, Format, Hit
 from carrel.engine.context import pack
 from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
 
@@ -25,12 +27,13 @@ HITS = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(HITS, st.integers(0, 900), st.sampled_from(["xml", "tool", "source"]), st.sampled_from(["chars", "tokens"]))
-def test_the_budget_is_never_exceeded(hits, amount, form, unit) -> None:
+def test_the_budget_is_never_exceeded(hits: list[Hit], amount: int, form: Format, unit: Literal["chars", "tokens"]) -> None:
     tokenizer = ExactTokenizer()
     result = pack(hits, Budget(amount, unit), tokenizer, form=form)
     assert (len(result.text) if unit == "chars" else tokenizer.count(result.text)) <= amount
     assert result.tokens == tokenizer.count(result.text)
-    shown = {(i.hit.chunk.path, line) for i in result.items for line in range(i.hit.chunk.span.start_line, i.hit.chunk.span.end_line + 1)}
+    spans = [(item.hit.chunk.path, item.hit.chunk.span) for item in result.items]
+    shown = {(path, line) for path, span in spans for line in range(span.start_line, span.end_line + 1)}
     for given_hit in hits:  # nothing vanishes silently
         span = given_hit.chunk.span
         named = any(d.path == given_hit.chunk.path and d.start_line == span.start_line for d in result.dropped)

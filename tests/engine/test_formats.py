@@ -72,6 +72,6 @@ def test_no_code_forges_markup(code: str) -> None:
 def test_attributes_are_escaped() -> None:
     text = XmlForm().block(ContextItem(hit('a"<&>\n.py', symbol='operator<"'), "x"))
     tag = text.split("\n")[0] + "</code_context>"
-    element = ET.fromstring(tag)  # noqa: S314: our own output
+    element = ET.fromstring(tag)  # noqa: S314 - our own output
     assert element.attrib["file"] == 'a"<&> .py'
     assert element.attrib["symbol"] == 'operator<"'

@@ -13,7 +13,13 @@ from carrel.frontends.messages import ContextParams, IndexParams, SearchParams, 
 
 def test_unknown_fields_and_nulls_are_ignored() -> None:
     params = decode(ContextParams, {"query": "q", "topK": None, "filters": {"symbol": None, "future": 1}, "future": {"a": 1}})
-    assert (params.query, params.top_k, params.filters.symbol, params.trigger, params.wait_ms) == ("q", None, None, "chat", 10_000)
+    assert (params.query, params.top_k, params.filters.symbol, params.trigger, params.wait_ms) == (
+        "q",
+        None,
+        None,
+        "chat",
+        10_000,
+    )
 
 
 def test_no_parameters_are_an_empty_object() -> None:
@@ -31,7 +37,11 @@ def test_no_parameters_are_an_empty_object() -> None:
         (SearchParams, {"query": "q", "filters": {"languages": ["python", 1]}}, "filters.languages[1]"),
         (SearchParams, {"query": "q", "filters": {"minScore": 2}}, "filters.minScore"),
         (ContextParams, {"query": "q", "active": {}}, "active.uri"),
-        (ContextParams, {"query": "q", "active": {"uri": "f", "selection": {"start": {"line": -1, "character": 0}}}}, "active.selection.start.line"),
+        (
+            ContextParams,
+            {"query": "q", "active": {"uri": "f", "selection": {"start": {"line": -1, "character": 0}}}},
+            "active.selection.start.line",
+        ),
         (ContextParams, {"query": "q", "trigger": "now"}, "trigger"),
         (ContextParams, {"query": "q", "budget": {"tokens": 0}}, "budget.tokens"),
         (ContextParams, [], "params"),

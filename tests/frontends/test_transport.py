@@ -28,7 +28,10 @@ def test_read_frame(stream: bytes, body: bytes | None) -> None:
     assert read_frame(io.BytesIO(stream)) == body
 
 
-@pytest.mark.parametrize("stream", [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"Content-Length: -1\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n"])
+@pytest.mark.parametrize(
+    "stream",
+    [b"hello\r\n\r\n", b"Content-Length: x\r\n\r\n", b"Content-Length: -1\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n"],
+)
 def test_what_is_no_frame_ends_the_connection(stream: bytes) -> None:
     with pytest.raises(BadFrame):
         read_frame(io.BytesIO(stream))

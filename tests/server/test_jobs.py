@@ -101,9 +101,21 @@ async def test_saved_files_survive_the_cancel_of_the_run_they_joined() -> None:
     q.request(full=True)
     q.cancel(pending)
     runner.gate.set()
-    while q.busy:
+    while q.busy:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     assert runner.ran[1:] == [(False, False, {"saved.py"})]
+
+
+async def test_dropped_paths_are_not_taken_up_again() -> None:
+    runner = Runner()
+    q = queue(runner)
+    running = q.request(paths=["a"])
+    await asyncio.sleep(0.03)
+    pending = q.request(paths=["b"])
+    await q.drop()
+    assert [isinstance(job.done.exception(), Cancelled) for job in (running, pending)] == [True, True]
+    await asyncio.sleep(0.02)
+    assert (len(runner.ran), q.busy) == (1, False)
 
 
 async def test_a_failing_job_reaches_its_waiter_and_the_queue_goes_on() -> None:

@@ -77,7 +77,7 @@ def test_a_workspace_narrows() -> None:
         {"ragAutoIndex": True},
         {"exclude": ["!secret.key"]},
         {"storage": "workspace"},
-        {"cacheFolder": "/tmp/elsewhere"},
+        {"cacheFolder": "/var/elsewhere"},
         {"budget": {"chars": 9_000_000}},
         {"logLevel": "debug"},
         {"tokenizer": "cl100k_base"},

@@ -17,11 +17,13 @@ from carrel._core import (
     Snapshot,
     Store,
     WalkOptions,
+    __version__,
     count_tokens,
     cut_text,
     detect_language,
     hash_bytes,
     languages,
+    simd_kernel,
     trim_tokens,
 )
 
@@ -40,10 +42,12 @@ __all__ = [
     "Snapshot",
     "Store",
     "WalkOptions",
+    "__version__",
     "count_tokens",
     "cut_text",
     "detect_language",
     "hash_bytes",
     "languages",
+    "simd_kernel",
     "trim_tokens",
 ]

@@ -105,7 +105,9 @@ def _elided(hit: Hit) -> ContextItem | None:
     first = next((line for line in chunk.text.splitlines() if line.strip()), "")
     indent = first[: len(first) - len(first.lstrip())]
     span = chunk.span
-    return ContextItem(hit, f"{indent}{chunk.signature}\n{indent}    … (lines {span.start_line}-{span.end_line} left out)", elided=True)
+    return ContextItem(
+        hit, f"{indent}{chunk.signature}\n{indent}    … (lines {span.start_line}-{span.end_line} left out)", elided=True
+    )
 
 
 def _joined(items: Sequence[ContextItem], read_lines: LineReader | None) -> list[ContextItem]:
@@ -130,7 +132,9 @@ def _joined(items: Sequence[ContextItem], read_lines: LineReader | None) -> list
         )
         text = _with_line_end(neighbour.text) + between + item.text
         symbol = _common_symbol(neighbour.hit.chunk.symbol, item.hit.chunk.symbol)
-        joined = replace(better, hit=replace(better.hit, chunk=replace(better.hit.chunk, span=span, text=text, symbol=symbol)), text=text)
+        joined = replace(
+            better, hit=replace(better.hit, chunk=replace(better.hit.chunk, span=span, text=text, symbol=symbol)), text=text
+        )
         result[result.index(better)] = joined
         result.remove(other)
     return result

@@ -26,12 +26,25 @@ _LINE_ENDS = re.compile(r"[\r\n\u0085\u2028\u2029]+")
 class Form(Protocol):
     """One text form: a block an item, put between a head and a tail."""
 
-    head: str
-    tail: str
-    joint: str
-    empty: str
-    by_place: bool
-    """Ordered by file and line for the reader; by score otherwise."""
+    @property
+    def head(self) -> str:
+        """What stands before the first item."""
+
+    @property
+    def tail(self) -> str:
+        """What stands after the last."""
+
+    @property
+    def joint(self) -> str:
+        """What stands between two."""
+
+    @property
+    def empty(self) -> str:
+        """The whole text when there is no item."""
+
+    @property
+    def by_place(self) -> bool:
+        """Ordered by file and line for the reader; by score otherwise."""
 
     def block(self, item: ContextItem) -> str:
         """Give the text of one item, its code made harmless."""
@@ -112,7 +125,8 @@ class SourceForm:
 
 def form_of(name: Format) -> Form:
     """The form of that name with the spec's defaults."""
-    return {"xml": XmlForm, "tool": ToolForm, "source": SourceForm}[name]()
+    forms: dict[Format, Callable[[], Form]] = {"xml": XmlForm, "tool": ToolForm, "source": SourceForm}
+    return forms[name]()
 
 
 def _body(code: str) -> str:

@@ -17,8 +17,11 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for kind, pattern in (
         (
             TEST,
-            r"(?:^|/)(?:tests?|__tests__|specs?|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"
-            r"|(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_spec|[^/]*\.test|[^/]*\.spec|[^/]*(?:[a-z0-9])(?:Tests?|Spec|Suite)|conftest|test_?helpers?)\.\w+$",
+            r"(?:^|/)(?:tests?|__tests__|specs?|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/",
+        ),
+        (
+            TEST,
+            r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|_spec|\.test|\.spec|[a-z0-9](?:Tests?|Spec|Suite))|conftest|test_?helpers?)\.\w+$",
         ),
         (EXAMPLE, r"(?:^|/)(?:_?examples?|samples?|demos?|docs?|docs?_src|bench(?:es|marks?)?|playground|tutorials?)/"),
         (COMPATIBILITY, r"(?:^|/)(?:_?compat|legacy|deprecated|polyfills?|shims?)(?:/|\.\w+$)"),

@@ -8,9 +8,12 @@ from functools import lru_cache
 
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
-    """a about all also an and any are as at be been but by can code could did do does each find for from get gets give has have how i if in into is it
-    its like make me my no not of on one or our out please s should show so some such t tell than that the their them then there these they this
-    to up us use used uses using via was we were what when where which who why will with would you your""".split()
+    """
+    a about all also an and any are as at be been but by can code could did do does each find for from get gets
+    give has have how i if in into is it its like make me my no not of on one or our out please s should show so
+    some such t tell than that the their them then there these they this to up us use used uses using via was we
+    were what when where which who why will with would you your
+    """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")
@@ -21,7 +24,13 @@ _SYMBOL_QUERY = re.compile(
     """,
     re.VERBOSE,
 )
-_NAMED = re.compile(r"`([^`\s]+)`|\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)|\b((?=\w*[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w+_\w)\w+)\b")
+_NAMED = re.compile(
+    r"""`([^`\s]+)`                                                  # in backticks
+        |\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)                # qualified
+        |\b((?=\w*[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w+_\w)\w+)\b  # camelCase, PascalCase, snake_case
+    """,
+    re.VERBOSE,
+)
 _TOKEN = re.compile(r"[^\s\w]*\w[\w.:/\\#-]*")
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
@@ -45,17 +54,18 @@ def read(text: str) -> Question:
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
     words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)
     telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
-    return Question(text, " ".join(telling) or text, tuple(dict.fromkeys(stem(word) for word in words)), tuple(dict.fromkeys(filter(None, names))), is_symbol)
+    return Question(
+        text,
+        " ".join(telling) or text,
+        tuple(dict.fromkeys(stem(word) for word in words)),
+        tuple(dict.fromkeys(filter(None, names))),
+        is_symbol,
+    )
 
 
 def split(text: str) -> list[str]:
     """Identifiers as lower-case words of two letters or more: `getHTTPServer` gives get, http, server."""
-    return [
-        piece.lower()
-        for identifier in _IDENTIFIER.findall(text)
-        for piece in _PIECES.findall(identifier)
-        if len(piece) > 1
-    ]
+    return [piece.lower() for identifier in _IDENTIFIER.findall(text) for piece in _PIECES.findall(identifier) if len(piece) > 1]
 
 
 @lru_cache(maxsize=65_536)

@@ -121,7 +121,9 @@ _PENALTIES = {
 }
 _ASKS_FOR = {
     path_rules.TEST: frozenset({"test", "tests", "spec", "specs", "fixture", "fixtures", "mock", "mocks"}),
-    path_rules.EXAMPLE: frozenset({"example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"}),
+    path_rules.EXAMPLE: frozenset(
+        {"example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"}
+    ),
     path_rules.COMPATIBILITY: frozenset({"compat", "compatibility", "legacy", "deprecated", "polyfill", "shim"}),
     path_rules.GENERATED: frozenset({"generated", "protobuf"}),
 }

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Commands:
     """One coroutine a request; parameters come as plain data, results are wire structs."""
 
-    def __init__(self, session: Session, bars: ProgressBars) -> None:
+    def __init__(self, session: Session, bars: ProgressBars | None) -> None:
         self._session = session
         self._bars = bars
 
@@ -119,8 +119,10 @@ class Commands:
             return await answers.followed_index(workspace)
         job = workspace.request_index(force=params.force)
         bar = None
-        if params.work_done_token is not None:
-            bar = self._bars.open(job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job))
+        if params.work_done_token is not None and self._bars:
+            bar = self._bars.open(
+                job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job)
+            )
         message = "cancelled"
         try:
             report = await workspace.queue.wait(job)
@@ -129,7 +131,7 @@ class Commands:
             message = str(error)
             raise
         finally:
-            if bar:
+            if bar and self._bars:
                 self._bars.end(job, bar, message)
         return report
 

@@ -49,8 +49,7 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
         raise InvalidInput("budget", "give either tokens or chars, not both")
     if param.tokens is not None:
         return Budget(param.tokens, "tokens")
-    assert param.chars is not None
-    return Budget(param.chars, "chars")
+    return Budget(param.chars or default.amount, "chars")
 
 
 def from_hit(hit: Hit, uri_of: UriOf) -> wire.HitResult:

@@ -70,7 +70,9 @@ class Documents:
         watch = workspace and workspace.did_change_watched_files
         if watch and watch.dynamic_registration:
             options = {"watchers": [{"globPattern": "**/*"}]}
-            registrations.append({"id": "carrel-files", "method": types.WORKSPACE_DID_CHANGE_WATCHED_FILES, "registerOptions": options})
+            registrations.append(
+                {"id": "carrel-files", "method": types.WORKSPACE_DID_CHANGE_WATCHED_FILES, "registerOptions": options}
+            )
         configuration = workspace and workspace.did_change_configuration
         if configuration and configuration.dynamic_registration:
             options_ = {"section": "carrel"}
@@ -82,7 +84,7 @@ class Documents:
         try:
             request = self._server.protocol.ask_client("client/registerCapability", {"registrations": registrations})
             await asyncio.wait_for(request, 5)
-        except Exception as error:  # noqa: BLE001 - the server then looks for itself
+        except Exception as error:
             log.warning("The editor doesn't report changes on disk (%s)", type(error).__name__)
             return
         if watch and watch.dynamic_registration:
@@ -94,7 +96,7 @@ class Documents:
         try:
             request = self._server.protocol.ask_client("workspace/configuration", {"items": [{"section": "carrel"}]})
             answer = await asyncio.wait_for(request, 5)
-        except Exception as error:  # noqa: BLE001 - the settings of `initialize` stand
+        except Exception as error:
             log.warning("The editor gave no settings (%s)", type(error).__name__)
             return
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):

@@ -22,7 +22,7 @@ class EditorHandler(logging.Handler):
         kind = next((kind for level, kind in _LSP_TYPES if record.levelno >= level), 4)
         try:
             self._send(kind, self.format(record))
-        except Exception:  # noqa: BLE001 - as logging's own handlers do
+        except Exception:
             self.handleError(record)
 
 

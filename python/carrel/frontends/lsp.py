@@ -6,9 +6,11 @@ Every slow handler is a coroutine over `server.jobs`: `$/cancelRequest` cancels 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
+import signal
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -62,7 +64,9 @@ class LspServer:
         self.bars = ProgressBars(self.protocol)
         self.statuses = StatusNotifier(self._send_status)
         self.documents = Documents(self.pygls, self.session)
-        self.protocol.requests = {method: _guarded(handler) for method, handler in Commands(self.session, self.bars).table().items()}
+        self.protocol.requests = {
+            method: _guarded(handler) for method, handler in Commands(self.session, self.bars).table().items()
+        }
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)
         self.pygls.feature(types.INITIALIZE)(self._make(self._initialize))
@@ -77,9 +81,14 @@ class LspServer:
         """Take messages until `exit`, the end of input or the parent's death."""
         loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        writer = Writer(self._stdout, lambda: loop.call_soon_threadsafe(self._exit, 1))
+        writer = Writer(self._stdout, lambda: _on_loop(loop, self._exit, 1))
         self.protocol.set_writer(writer)
-        logs.to_editor(lambda kind, text: _on_loop(loop, self.protocol.send, "window/logMessage", {"type": kind, "message": text}))
+        logs.to_editor(
+            lambda kind, text: _on_loop(loop, self.protocol.send, "window/logMessage", {"type": kind, "message": text})
+        )
+        if not WINDOWS:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self._exit, 128 + number)
         self.protocol.feed(first)
         start_reader(self._stdin, lambda body: _on_loop(loop, self._take, body))
         gc.freeze()  # what was imported stays: a collection needn't look at it
@@ -167,7 +176,10 @@ class LspServer:
 
     @staticmethod
     def _make(handler: Any) -> Any:
-        return lambda params: handler(params)
+        def registered(params: Any) -> None:
+            handler(params)
+
+        return registered
 
     @staticmethod
     def _make_async(handler: Any) -> Any:
@@ -185,7 +197,7 @@ def _guarded(handler: Handler) -> Handler:
             return await handler(params)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001 - the task's edge
+        except Exception as error:
             raise to_rpc_error(error) from None
 
     return guarded
@@ -208,10 +220,8 @@ def _ignores_case(root: str) -> bool:
 
 
 def _on_loop(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) -> None:
-    try:
+    with contextlib.suppress(RuntimeError):  # the loop has closed: nobody listens
         loop.call_soon_threadsafe(function, *arguments)
-    except RuntimeError:
-        pass  # the loop has closed: nobody listens
 
 
 def _leave_after(seconds: float, code: int) -> None:

@@ -1,7 +1,7 @@
 """A small LSP client on asyncio: what the tests and `carrel demo` drive the real server with.
 
-    async with LspClient.started(folder) as client:
-        await client.request("carrel/index", {})
+async with LspClient.started(folder) as client:
+    await client.request("carrel/index", {})
 """
 
 from __future__ import annotations
@@ -53,7 +53,12 @@ class LspClient:
 
     @classmethod
     async def spawn(
-        cls, command: Sequence[str] = SERVER, *, env: Mapping[str, str] | None = None, stderr: int | None = None, cwd: Path | None = None
+        cls,
+        command: Sequence[str] = SERVER,
+        *,
+        env: Mapping[str, str] | None = None,
+        stderr: int | None = None,
+        cwd: Path | None = None,
     ) -> LspClient:
         """Start a server process; nothing is said to it yet."""
         process = await asyncio.create_subprocess_exec(
@@ -131,7 +136,8 @@ class LspClient:
     def write(self, message: Any) -> None:
         """Send any JSON value as a frame."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        assert self.process.stdin is not None
+        if self.process.stdin is None:
+            return
         with contextlib.suppress(ConnectionError, RuntimeError):
             self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
@@ -188,12 +194,12 @@ class LspClient:
         await asyncio.gather(self._reader, return_exceptions=True)
 
     async def _read(self) -> None:
-        assert self.process.stdout is not None
+        stdout = self.process.stdout
         try:
-            while True:
-                header = await self.process.stdout.readuntil(b"\r\n\r\n")
+            while stdout:
+                header = await stdout.readuntil(b"\r\n\r\n")
                 fields = dict(line.split(b": ", 1) for line in header.strip().split(b"\r\n"))
-                await self._take(json.loads(await self.process.stdout.readexactly(int(fields[b"Content-Length"]))))
+                await self._take(json.loads(await stdout.readexactly(int(fields[b"Content-Length"]))))
         except (asyncio.IncompleteReadError, ConnectionError):
             for future in self._waiting.values():
                 if not future.done():

@@ -23,28 +23,28 @@ class Wire(Struct, rename="camel", kw_only=True, frozen=True):
     """Base of everything that crosses the wire."""
 
 
-class Position(Wire, kw_only=True):
+class Position(Wire, kw_only=True, frozen=True):
     """LSP's position: 0-based, characters in the negotiated encoding."""
 
     line: Annotated[int, Meta(ge=0)]
     character: Annotated[int, Meta(ge=0)]
 
 
-class Range(Wire, kw_only=True):
+class Range(Wire, kw_only=True, frozen=True):
     """LSP's range: the end is exclusive."""
 
     start: Position
     end: Position
 
 
-class ActiveEditor(Wire, kw_only=True):
+class ActiveEditor(Wire, kw_only=True, frozen=True):
     """The editor that the person is looking at."""
 
     uri: Annotated[str, Meta(description="The file's URI.")]
     selection: Annotated[Range | None, Meta(description="What is selected in it.")] = None
 
 
-class BudgetParam(Wire, kw_only=True):
+class BudgetParam(Wire, kw_only=True, frozen=True):
     """How long a context may get, tags and separators included: give one of the two."""
 
     tokens: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many tokens of the model's tokenizer.")] = (
@@ -53,7 +53,7 @@ class BudgetParam(Wire, kw_only=True):
     chars: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many characters.")] = None
 
 
-class FiltersParam(Wire, kw_only=True):
+class FiltersParam(Wire, kw_only=True, frozen=True):
     """Which chunks may answer. Everything given must hold."""
 
     sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(description="Only these sources.")] = ()
@@ -64,14 +64,14 @@ class FiltersParam(Wire, kw_only=True):
     max_age_days: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="Only files that changed since.")] = None
 
 
-class HistoryTurn(Wire, kw_only=True):
+class HistoryTurn(Wire, kw_only=True, frozen=True):
     """One earlier turn of the chat."""
 
     role: str
     content: str
 
 
-class FolderParams(Wire, kw_only=True):
+class FolderParams(Wire, kw_only=True, frozen=True):
     """A request about one workspace folder."""
 
     workspace_folder: Annotated[str | None, Meta(description="URI or path of the folder; the only or first one by default.")] = (
@@ -79,22 +79,22 @@ class FolderParams(Wire, kw_only=True):
     )
 
 
-class StatusParams(FolderParams, kw_only=True):
+class StatusParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/status`: what the index holds and what it is doing."""
 
 
-class ClearParams(FolderParams, kw_only=True):
+class ClearParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/clear`: delete the index of the folder."""
 
 
-class IndexParams(FolderParams, kw_only=True):
+class IndexParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/index`: bring the index up to date, with `$/progress` in numbers of files."""
 
     force: Annotated[bool, Meta(description="Read and embed everything again.")] = False
     work_done_token: Annotated[ProgressToken | None, Meta(description="Where progress is reported.")] = None
 
 
-class SearchParams(FolderParams, kw_only=True):
+class SearchParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/search`: the chunks that answer a query, best first."""
 
     query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
@@ -103,7 +103,7 @@ class SearchParams(FolderParams, kw_only=True):
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
 
 
-class ContextParams(FolderParams, kw_only=True):
+class ContextParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat."""
 
     query: Annotated[str, Meta(description="The user's words.")]
@@ -120,9 +120,7 @@ class ContextParams(FolderParams, kw_only=True):
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     trigger: Annotated[
         Literal["chat", "explicit"],
-        Meta(
-            description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may start and await a first index.'
-        ),
+        Meta(description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index.'),
     ] = "chat"
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long an explicit request waits for a first index.")] = 10_000
     deadline_ms: Annotated[
@@ -131,13 +129,14 @@ class ContextParams(FolderParams, kw_only=True):
     format: Annotated[Literal["xml", "source", "tool"], Meta(description="The form of the text.")] = "xml"
 
 
-class AugmentParams(ContextParams, kw_only=True):
+class AugmentParams(ContextParams, kw_only=True, frozen=True):
     """`carrel/augment`: as `carrel/context`, with the text to put the context in front of."""
 
     text: Annotated[str, Meta(description="The user's text as it stands.")]
+    query: Annotated[str, Meta(description="What to look for; the text without a leading command by default.")] = ""
 
 
-class ExplainParams(FolderParams, kw_only=True):
+class ExplainParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/explain`: why a pack holds what it holds, or why one line was or wasn't found."""
 
     pack_id: Annotated[str | None, Meta(description="A recent pack's `id`; or give `query`, `path` and `line`.")] = None
@@ -146,7 +145,7 @@ class ExplainParams(FolderParams, kw_only=True):
     line: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="A 1-based line of it.")] = None
 
 
-class SimilarParams(FolderParams, kw_only=True):
+class SimilarParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/similar`: code like this code."""
 
     uri: Annotated[str, Meta(description="The file.")]
@@ -154,7 +153,7 @@ class SimilarParams(FolderParams, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
 
 
-class FilesParams(FolderParams, kw_only=True):
+class FilesParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/files`: the files that answer a query best, by the summed scores of their chunks."""
 
     query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
@@ -164,21 +163,21 @@ class FilesParams(FolderParams, kw_only=True):
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
 
 
-class SkippedFile(Wire, kw_only=True):
+class SkippedFile(Wire, kw_only=True, frozen=True):
     """A file that isn't in the index, and why."""
 
     path: str
     reason: str
 
 
-class ModelInfo(Wire, kw_only=True):
+class ModelInfo(Wire, kw_only=True, frozen=True):
     """The embedding model."""
 
     id: str
     dims: int
 
 
-class StatusResult(Wire, kw_only=True):
+class StatusResult(Wire, kw_only=True, frozen=True):
     """The state of one folder's index; also the content of `carrel/statusChanged`."""
 
     workspace_folder: str
@@ -201,7 +200,7 @@ class StatusResult(Wire, kw_only=True):
     error: str | UnsetType = UNSET
 
 
-class IndexResult(Wire, kw_only=True):
+class IndexResult(Wire, kw_only=True, frozen=True):
     """What one index run did, in files."""
 
     added: int
@@ -214,14 +213,14 @@ class IndexResult(Wire, kw_only=True):
     elapsed_ms: float
 
 
-class Boost(Wire, kw_only=True):
+class Boost(Wire, kw_only=True, frozen=True):
     """A rule that moved a hit."""
 
     rule: str
     factor: float
 
 
-class SignalsResult(Wire, kw_only=True):
+class SignalsResult(Wire, kw_only=True, frozen=True):
     """How each stage saw a hit."""
 
     dense: Annotated[float | UnsetType, Meta(description="Cosine.")] = UNSET
@@ -234,7 +233,7 @@ class SignalsResult(Wire, kw_only=True):
     boosts: tuple[Boost, ...]
 
 
-class HitResult(Wire, kw_only=True):
+class HitResult(Wire, kw_only=True, frozen=True):
     """A chunk that answers a query, as it stands in the buffer or on disk at this moment."""
 
     id: str
@@ -257,7 +256,7 @@ class HitResult(Wire, kw_only=True):
     source: Literal["code", "docs"]
 
 
-class SearchResult(Wire, kw_only=True):
+class SearchResult(Wire, kw_only=True, frozen=True):
     """Hits, best first."""
 
     hits: tuple[HitResult, ...]
@@ -267,7 +266,7 @@ class SearchResult(Wire, kw_only=True):
     plan: Annotated[dict[str, Any], Meta(description="What was done to answer.")]
 
 
-class DroppedResult(Wire, kw_only=True):
+class DroppedResult(Wire, kw_only=True, frozen=True):
     """A hit or file that was left out, and why."""
 
     path: str
@@ -276,7 +275,7 @@ class DroppedResult(Wire, kw_only=True):
     reason: str
 
 
-class ContextResult(Wire, kw_only=True):
+class ContextResult(Wire, kw_only=True, frozen=True):
     """A `ContextPack`: the text for the chat and where each part of it is from."""
 
     id: str
@@ -297,7 +296,7 @@ class ContextResult(Wire, kw_only=True):
     stages: Annotated[dict[str, float], Meta(description="Milliseconds by stage.")]
 
 
-class AugmentResult(Wire, kw_only=True):
+class AugmentResult(Wire, kw_only=True, frozen=True):
     """The user's text with the context in front, or as it was."""
 
     text: str
@@ -305,7 +304,7 @@ class AugmentResult(Wire, kw_only=True):
     pack: ContextResult
 
 
-class FileResult(Wire, kw_only=True):
+class FileResult(Wire, kw_only=True, frozen=True):
     """A file and the sum of its chunks' scores."""
 
     uri: str
@@ -313,14 +312,14 @@ class FileResult(Wire, kw_only=True):
     score: float
 
 
-class FilesResult(Wire, kw_only=True):
+class FilesResult(Wire, kw_only=True, frozen=True):
     """Files, best first."""
 
     files: tuple[FileResult, ...]
     elapsed_ms: float
 
 
-class ClearResult(Wire, kw_only=True):
+class ClearResult(Wire, kw_only=True, frozen=True):
     """How much was deleted."""
 
     freed_bytes: int

@@ -13,7 +13,13 @@ _SYNCHRONIZE, _INFINITE = 0x00100000, 0xFFFFFFFF
 
 
 def watch(pid: int, on_death: Callable[[], None]) -> None:
-    """Call `on_death` on the running loop within a second of the end of process `pid`."""
+    """Call `on_death` on the running loop within a second of the end of process `pid`.
+
+    A process that isn't there to begin with lives elsewhere (another container, another machine): then only the end
+    of input tells.
+    """
+    if sys.platform != "win32" and not alive(pid):
+        return
     loop = asyncio.get_running_loop()
     if sys.platform == "win32":
         _watch_windows(pid, lambda: loop.call_soon_threadsafe(on_death))

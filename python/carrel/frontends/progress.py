@@ -29,7 +29,9 @@ class ProgressBar:
         """Say how many files are done."""
         if not self._ended and progress.total:
             message = f"{progress.done}/{progress.total} files"
-            self._send({"kind": "report", "message": message, "percentage": 100 * progress.done // progress.total, "cancellable": True})
+            self._send(
+                {"kind": "report", "message": message, "percentage": 100 * progress.done // progress.total, "cancellable": True}
+            )
 
     def end(self, message: str) -> None:
         """Close the bar."""
@@ -62,7 +64,7 @@ class ProgressBars:
         token = f"carrel-{uuid.uuid4().hex[:12]}"
         try:
             await asyncio.wait_for(self._protocol.ask_client("window/workDoneProgress/create", {"token": token}), 5)
-        except Exception:  # noqa: BLE001 - a client that can't show progress is no fault
+        except Exception:
             return None
         return self.open(job, token, title, cancel)
 

@@ -24,7 +24,6 @@ def schema() -> dict[str, Any]:
     """Every struct under `$defs`, every request with its parameters and result."""
     kinds = [kind for pair in REQUESTS.values() for kind in pair] + list(NOTIFICATIONS.values())
     refs, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-    refs = list(refs)
     requests = {method: {"params": refs[2 * i], "result": refs[2 * i + 1]} for i, method in enumerate(REQUESTS)}
     notifications = {method: refs[2 * len(REQUESTS) + i] for i, method in enumerate(NOTIFICATIONS)}
     return {

@@ -42,6 +42,7 @@ def to_rpc_error(error: BaseException) -> JsonRpcException:
     if isinstance(error, CarrelError):
         kind = "NotReady" if isinstance(error, NotReady) else type(error).__name__
         return JsonRpcException(str(error), REQUEST_FAILED, {"kind": kind})
+    # Without the message: it may quote what was being worked on.
     log.error("%s in a request, at:\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return JsonRpcException(f"Something went wrong inside Carrel ({type(error).__name__}); its log says where.", INTERNAL_ERROR)
 
@@ -72,7 +73,7 @@ class CarrelProtocol(LanguageServerProtocol):
             return
         try:
             self._take(data)
-        except Exception as error:  # noqa: BLE001 - the task's edge: one bad message must not end the connection
+        except Exception as error:
             wrong = to_rpc_error(error)
             if "id" in data and "method" in data:
                 self._fail(data["id"], wrong.code, wrong.message, wrong.data)
@@ -110,7 +111,9 @@ class CarrelProtocol(LanguageServerProtocol):
         try:
             return self._converter.structure(data, kind)
         except (cattrs.BaseValidationError, KeyError, TypeError, ValueError) as error:
-            reasons = cattrs.transform_error(error, path="") if isinstance(error, cattrs.BaseValidationError) else ["can't be read"]
+            reasons = (
+                cattrs.transform_error(error, path="") if isinstance(error, cattrs.BaseValidationError) else ["can't be read"]
+            )
             raise JsonRpcInvalidParams("; ".join(reasons[:3]).replace(".params.", "")) from None
 
     def _mend_initialize(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +193,7 @@ class CarrelProtocol(LanguageServerProtocol):
         return await self.requests[method](argument)
 
     @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:  # type: ignore[override]
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
         """Stop what reports under this token."""
         self.on_progress_cancel(params.token)
 

@@ -3,14 +3,17 @@
 Coroutines on the event loop; what costs time runs on the interactive pool with a token.
 """
 
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+import traceback
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
@@ -159,11 +162,17 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
         return empty(request, f"The work was stopped: {error}"), None
     except CarrelError as error:
         return empty(request, str(error)), None
-    except Exception as error:  # noqa: BLE001 - the one place where a fault must not reach the chat
-        log.error("No context for this turn: %s", type(error).__name__, exc_info=log.isEnabledFor(logging.DEBUG))
+    except Exception as error:
+        # Not the error itself: its message may quote what was being worked on.
+        log.error("No context for this turn: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400
         return empty(request, "Something went wrong inside Carrel; its log says more."), None
     answer = replace(answer, stages={**answer.stages, "total": round(1000 * (time.perf_counter() - started), 3)})
     return answer, KeptAnswer(str(workspace.root), answer, candidates)
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames[-4:]))
 
 
 def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
@@ -215,8 +224,7 @@ def _allowed(index: OpenIndex, named: Sequence[Named], refused: list[Dropped]) -
     for file in named:
         reason = OUTSIDE if file.path is None else index.store.gate(file.path)
         if reason is None:
-            assert file.path is not None
-            allowed.append(file.path)
+            allowed.append(file.path or "")
         else:
             refused.append(Dropped(file.path or file.label, 0, 0, reason))
     return tuple(allowed)
@@ -239,7 +247,12 @@ def explanation_of(kept: KeptAnswer) -> dict[str, Any]:
         "query": pack.query,
         "tokens": pack.tokens,
         "items": [
-            {"path": i.hit.chunk.path, "startLine": i.hit.chunk.span.start_line, "endLine": i.hit.chunk.span.end_line, "elided": i.elided}
+            {
+                "path": i.hit.chunk.path,
+                "startLine": i.hit.chunk.span.start_line,
+                "endLine": i.hit.chunk.span.end_line,
+                "elided": i.elided,
+            }
             for i in pack.items
         ],
         "dropped": [{"path": d.path, "startLine": d.start_line, "endLine": d.end_line, "reason": d.reason} for d in pack.dropped],

@@ -19,9 +19,9 @@ KEEP_GONE_SECONDS = 30 * 24 * 3600
 """An index whose folder is gone is deleted after 30 days without use."""
 
 _OWNER = "workspace.json"
-_CACHEDIR_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds caches of Carrel; backups may leave it out.\n"
-_README = """Carrel's search indexes, one folder for each workspace. Nothing here is the only copy of anything: every folder can be
-deleted while no editor uses it, and is made again when needed. `carrel clear PATH` deletes one.
+_CACHEDIR_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Caches of Carrel; backups may leave them out.\n"
+_README = """Carrel's search indexes, one folder for each workspace. Nothing here is the only copy of anything: each folder
+can be deleted while no editor uses it, and is made again when needed. `carrel clear PATH` deletes one.
 """
 
 
@@ -38,7 +38,7 @@ def cache_root(settings: Settings) -> tuple[Path, tuple[str, ...]]:
     """The folder of all indexes in the cache, and what is wrong with it."""
     if settings.cache_folder:
         return Path(settings.cache_folder).expanduser() / "indexes", ()
-    import platformdirs
+    import platformdirs  # noqa: PLC0415 - not every start needs it
 
     root = platformdirs.user_cache_path("carrel", appauthor=False)
     if not is_network(_existing(root)):

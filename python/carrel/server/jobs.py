@@ -24,9 +24,13 @@ R = TypeVar("R")
 class Token(Protocol):
     """What `carrel.core.native.CancelToken` offers."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """Ask the work to stop."""
+
     @property
-    def cancelled(self) -> bool: ...
+    def cancelled(self) -> bool:
+        """True once it was asked to."""
+        ...
 
 
 TokenT = TypeVar("TokenT", bound=Token)
@@ -161,17 +165,19 @@ class IndexQueue(Generic[TokenT, R]):
         if job.work.paths and not self._closed:
             self.request(paths=job.work.paths)
 
+    async def drop(self) -> None:
+        """Cancel the running and the pending job, single paths included, and wait until the thread has left."""
+        pending, self._pending = self._pending, None
+        if pending:
+            self._settle(pending, Cancelled("dropped before it began"))
+        if running := self.running:
+            running.token.cancel()
+            await asyncio.wait({running.done})
+
     async def close(self) -> None:
-        """Cancel everything and wait until the thread has left."""
+        """Drop everything and take no more requests."""
         self._closed = True
-        for job in (self.running, self._pending):
-            if job:
-                job.token.cancel()
-        if self._task:
-            await asyncio.wait([self._task])
-        if self._pending:
-            self._settle(self._pending, Cancelled("the workspace was closed"))
-            self._pending = None
+        await self.drop()
 
     def _new_job(self, work: Work) -> Job[TokenT, R]:
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
@@ -188,7 +194,7 @@ class IndexQueue(Generic[TokenT, R]):
             self.running = job
             try:
                 result = await self._run(job)
-            except Exception as error:  # noqa: BLE001 - whoever awaits the job gets it
+            except Exception as error:
                 self._settle(job, error)
             else:
                 with contextlib.suppress(asyncio.InvalidStateError):

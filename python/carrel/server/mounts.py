@@ -91,6 +91,6 @@ def _windows_remote(path: str) -> bool:
         return True
     if sys.platform != "win32":
         return False
-    import ctypes
+    import ctypes  # noqa: PLC0415 - Windows only
 
     return bool(ctypes.windll.kernel32.GetDriveTypeW(path[:3]) == _REMOTE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import msgspec
@@ -31,6 +32,7 @@ def _setting(default: Any, doc: str, *, workspace: Narrowing = "never") -> Any:
 class Settings:
     """Everything that can be set, with its default. Types carry the limits."""
 
+    # ruff: noqa: RUF009 - `_setting` makes a field
     rag_enabled: bool = _setting(
         False,
         "Put context before chat turns. Explicit questions (a command, a tool call, the CLI) work without it.",
@@ -133,11 +135,8 @@ def _convert(name: str, raw: Any) -> Any:
         value = msgspec.convert(raw, _HINTS[name])
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
-    if name == "cache_folder" and value:
-        from pathlib import Path
-
-        if not Path(value).expanduser().is_absolute():
-            raise ValueError("must be an absolute path")
+    if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
+        raise ValueError("must be an absolute path")
     return value
 
 

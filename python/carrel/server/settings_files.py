@@ -18,7 +18,7 @@ _LIMIT = 1_000_000
 
 def user_file() -> Path:
     """The settings file that exists, or the one to create: `settings.toml` or `settings.json` in the user's config folder."""
-    import platformdirs
+    import platformdirs  # noqa: PLC0415 - not every start needs it
 
     folder = platformdirs.user_config_path("carrel", appauthor=False)
     found = [folder / name for name in ("settings.toml", "settings.json") if (folder / name).is_file()]

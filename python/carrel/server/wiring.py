@@ -3,6 +3,7 @@
 Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
 """
 
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import logging
@@ -94,7 +95,9 @@ class Wiring:
             prepare(location, root)
         except OSError as error:
             in_memory = True
-            problems.append(f"The index is kept in memory only: {location.directory} can't be written ({error.strerror or error}).")
+            problems.append(
+                f"The index is kept in memory only: {location.directory} can't be written ({error.strerror or error})."
+            )
         folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
         store = Store.open(
             str(location.directory),

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,12 +57,8 @@ class Workspace:
         self._scanned = 0.0
         self._scan_seconds = 0.0
         self._closed = False
-        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(
-            wiring.new_token, self._run, settings.save_delay_ms / 1000
-        )
-        self.buffers = Buffers(
-            root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled
-        )
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(wiring.new_token, self._run, settings.save_delay_ms / 1000)
+        self.buffers = Buffers(root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled)
 
     # --- questions
 
@@ -228,9 +225,9 @@ class Workspace:
             if index is None:
                 return
             try:
-                if await self.ask(lambda _, index=index: index.follow()):
+                if await self.ask(partial(_follow_once, index)):
                     self.on_change(self)
-                elif await self.ask(lambda _, store=index.store: store.try_lead()):
+                elif await self.ask(partial(_lead, index)):
                     log.info("Took over writing the index of a workspace")
                     if index.store.generation > 0 or self.settings.rag_auto_index:
                         self.queue.request(full=True)
@@ -305,7 +302,7 @@ class Workspace:
         self.queue.delay = settings.save_delay_ms / 1000
         self.buffers.delay = settings.buffer_delay_ms / 1000
         if self.index and self._wiring.needs_reopening(old, settings):
-            await self._stop_running()
+            await self.queue.drop()
             await self._reopen()
             if self.index and self.index.store.role == "writer" and self.index.store.generation > 0:
                 self.queue.request(full=True)
@@ -316,18 +313,13 @@ class Workspace:
         if self.index is None and not self._wiring.index_exists(self.root, self.settings):
             return 0
         index = await self.open()
-        await self._stop_running()
+        await self.queue.drop()
         freed = index.store.bytes_on_disk
         await self.ask(lambda _: index.clear())
         self.error = None
         self.buffers.attach(index)
         self.on_change(self)
         return max(freed - index.store.bytes_on_disk, 0)
-
-    async def _stop_running(self) -> None:
-        if job := self.queue.running:
-            self.queue.cancel(job)
-            await asyncio.wait({job.done})
 
     async def _reopen(self) -> None:
         index, self.index = self.index, None
@@ -349,3 +341,11 @@ class Workspace:
         if index:
             with contextlib.suppress(CarrelError, RuntimeError):
                 await asyncio.get_running_loop().run_in_executor(None, index.store.close)
+
+
+def _follow_once(index: OpenIndex, _: CancelToken) -> bool:
+    return index.follow()
+
+
+def _lead(index: OpenIndex, _: CancelToken) -> bool:
+    return index.store.try_lead()

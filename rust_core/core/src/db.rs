@@ -48,7 +48,10 @@ const RACY_NS: i64 = 2_000_000_000;
 impl Stamp {
     /// Whether a file of this size and time is surely the one that was read.
     pub fn is_clean(&self, size: u64, mtime_ns: i64) -> bool {
-        self.size == size && self.mtime_ns == mtime_ns && self.checked_ns != 0 && mtime_ns.saturating_add(RACY_NS) < self.checked_ns
+        self.size == size
+            && self.mtime_ns == mtime_ns
+            && self.checked_ns != 0
+            && mtime_ns.saturating_add(RACY_NS) < self.checked_ns
     }
 }
 
@@ -131,7 +134,11 @@ impl Database {
                 let aside = directory.join(format!("{DATABASE_FILE}.damaged"));
                 std::fs::rename(&path, &aside).map_err(|e| Error::io(&path, e))?;
                 remove_journals(&path);
-                problems.push(format!("{}: the index database is damaged ({source}); it was moved to {} and the index is built again", path.display(), aside.display()));
+                problems.push(format!(
+                    "{}: the index database is damaged ({source}); it was moved to {} and the index is built again",
+                    path.display(),
+                    aside.display()
+                ));
                 Self::try_open_writer(&path, problems)
             }
             opened => opened,
@@ -243,7 +250,10 @@ impl Database {
             Ok(())
         } else {
             let folder = self.path.parent().unwrap_or(&self.path);
-            Err(Error::Closed(format!("{}: the index folder was deleted while it was in use: open the index again", folder.display())))
+            Err(Error::Closed(format!(
+                "{}: the index folder was deleted while it was in use: open the index again",
+                folder.display()
+            )))
         }
     }
 
@@ -291,13 +301,20 @@ impl Database {
                 generation: generation.and_then(|v| v.parse().ok()).unwrap_or(0),
                 segments: all(&t, "SELECT id FROM segments ORDER BY id", |row| Ok(row.get::<_, i64>(0)? as u64))?,
                 files: all(&t, "SELECT path, segment, file, size, mtime_ns, checked_ns FROM files", |row| {
-                    Ok(FileRow { path: row.get(0)?, segment: row.get::<_, i64>(1)? as u64, file: row.get(2)?, stamp: stamp(row, 3)? })
+                    Ok(FileRow {
+                        path: row.get(0)?,
+                        segment: row.get::<_, i64>(1)? as u64,
+                        file: row.get(2)?,
+                        stamp: stamp(row, 3)?,
+                    })
                 })?,
                 unusable: all(&t, "SELECT path, reason, size, mtime_ns, checked_ns FROM unusable", |row| {
                     Ok(UnusableRow { path: row.get(0)?, reason: reason(row)?, stamp: stamp(row, 2)? })
                 })?,
                 failed: all(&t, "SELECT path, reason FROM failed", |row| Ok((row.get(0)?, row.get(1)?)))?,
-                skipped: all(&t, "SELECT path, reason FROM skipped", |row| Ok(Skipped { path: row.get(0)?, reason: reason(row)? }))?,
+                skipped: all(&t, "SELECT path, reason FROM skipped", |row| {
+                    Ok(Skipped { path: row.get(0)?, reason: reason(row)? })
+                })?,
             })
         };
         load().map_err(|e: rusqlite::Error| self.fail(e))
@@ -318,7 +335,14 @@ impl Database {
             for row in &change.files {
                 forget[1..].iter_mut().try_for_each(|delete| delete.execute([&row.path]).map(drop))?;
                 let stamp = row.stamp;
-                add.execute(params![row.path, row.segment as i64, row.file, stamp.size as i64, stamp.mtime_ns, stamp.checked_ns])?;
+                add.execute(params![
+                    row.path,
+                    row.segment as i64,
+                    row.file,
+                    stamp.size as i64,
+                    stamp.mtime_ns,
+                    stamp.checked_ns
+                ])?;
             }
             let mut add = t.prepare_cached("INSERT OR REPLACE INTO unusable VALUES (?1, ?2, ?3, ?4, ?5)")?;
             for row in &change.unusable {
@@ -372,7 +396,9 @@ impl Database {
     pub fn clear(&mut self, generation: u64) -> Result<()> {
         self.check_present()?;
         self.transaction(|t| {
-            t.execute_batch("DELETE FROM files; DELETE FROM segments; DELETE FROM unusable; DELETE FROM failed; DELETE FROM skipped")?;
+            t.execute_batch(
+                "DELETE FROM files; DELETE FROM segments; DELETE FROM unusable; DELETE FROM failed; DELETE FROM skipped",
+            )?;
             t.execute("DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut')", [])?;
             t.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?1)", [generation.to_string()]).map(drop)
         })?;
@@ -396,7 +422,11 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_size_limit", 4 << 20)
 }
 
-fn all<T>(t: &Transaction<'_>, sql: &str, map: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<Vec<T>> {
+fn all<T>(
+    t: &Transaction<'_>,
+    sql: &str,
+    map: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
     t.prepare(sql)?.query_map([], map)?.collect()
 }
 

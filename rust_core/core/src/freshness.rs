@@ -48,7 +48,7 @@ impl Snapshot {
                 out.push(Err("not in this snapshot".to_owned()));
                 continue;
             };
-            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(&info));
+            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(doc, &info));
             out.push(match present {
                 Ok(present) => self.refresh(info, present, cancel)?,
                 Err(reason) => Err(reason.clone()),
@@ -57,33 +57,26 @@ impl Snapshot {
         Ok(out)
     }
 
-    /// Lines of a file as they stand now in its buffer or on disk; `None` where it may not be read or is gone. 1-based, inclusive.
-    pub fn lines(&self, path: &str, start_line: u32, end_line: u32) -> Option<String> {
-        let text = match self.buffer_text(path) {
-            Some(text) if self.site.admits_buffer(path) => text.to_string(),
-            Some(_) => return None,
-            None => {
-                let gate = self.site.gate.as_ref()?;
-                gate.check(path).ok()?;
-                read_source(&self.site.config.root.join(path), self.site.config.walk.max_file_bytes).ok()?.text
-            }
-        };
-        let lines = LineTable::new(&text);
-        let (first, last) = (start_line.max(1), end_line.min(lines.count()));
-        if first > last {
-            return Some(String::new());
+    /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter.
+    pub fn lines(&self, path: &str, first: u32, last: u32) -> Option<String> {
+        let doc = self.file_chunks(path).first()?.doc;
+        let info = self.info(doc)?;
+        let present = self.present(doc, &info).ok()?;
+        let table = LineTable::new(&present.text);
+        if first == 0 || first > last || last > table.count() {
+            return None;
         }
-        text.get(lines.start_of(first) as usize..lines.end_of(last) as usize).map(str::to_owned)
+        present.text.get(table.start_of(first) as usize..table.end_of(last) as usize).map(str::to_owned)
     }
 
-    fn present(&self, info: &ChunkInfo) -> std::result::Result<Present, String> {
+    fn present(&self, doc: Doc, info: &ChunkInfo) -> std::result::Result<Present, String> {
         let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
         if info.overlay {
             if !self.site.admits_buffer(&info.path) {
                 return Err(why(SkipReason::Ignored));
             }
-            let text = self.buffer_text(&info.path).ok_or_else(|| why(SkipReason::Gone))?;
-            return Ok(Present { hash: info.file_hash, text: text.to_string(), chunks: None });
+            let text = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
+            return Ok(Present { hash: info.file_hash, text, chunks: None });
         }
         if let Some(gate) = &self.site.gate {
             gate.check(&info.path).map_err(why)?;
@@ -93,7 +86,18 @@ impl Snapshot {
         Ok(Present { text: source.text, hash: source.hash, chunks: None })
     }
 
-    fn refresh(&self, mut info: ChunkInfo, present: &mut Present, cancel: &CancelToken) -> Result<std::result::Result<FreshChunk, String>> {
+    fn buffer_text(&self, doc: Doc) -> Option<String> {
+        let (layer, chunk) = self.layer_of(doc)?;
+        let text = layer.texts.as_ref()?.get(layer.segment.file_of(chunk) as usize)?;
+        Some(text.to_string())
+    }
+
+    fn refresh(
+        &self,
+        mut info: ChunkInfo,
+        present: &mut Present,
+        cancel: &CancelToken,
+    ) -> Result<std::result::Result<FreshChunk, String>> {
         let before = info.chunk.span;
         if present.hash != info.file_hash {
             if present.chunks.is_none() {
@@ -128,12 +132,15 @@ fn find<'a>(old: &Chunk, now: &'a [Chunk]) -> Option<&'a Chunk> {
     if !old.symbol.is_empty() {
         let named = now.iter().filter(|c| c.symbol == old.symbol && c.container == old.container);
         // Overloads share a symbol; the signature tells them apart while it lasts.
-        return named.clone().filter(|c| c.signature == old.signature).min_by_key(distance).or_else(|| named.min_by_key(distance));
+        return named
+            .clone()
+            .filter(|c| c.signature == old.signature)
+            .min_by_key(distance)
+            .or_else(|| named.min_by_key(distance));
     }
     // Nameless code: the place with most of its lines, if that is still the same kind of thing.
-    let shared = |c: &Chunk| {
-        (c.span.end_line.min(old.span.end_line) + 1).saturating_sub(c.span.start_line.max(old.span.start_line))
-    };
+    let shared =
+        |c: &Chunk| (c.span.end_line.min(old.span.end_line) + 1).saturating_sub(c.span.start_line.max(old.span.start_line));
     now.iter().filter(|c| c.kind == old.kind && shared(c) > 0).max_by_key(|c| shared(c))
 }
 

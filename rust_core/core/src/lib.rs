@@ -2,8 +2,7 @@
 //!
 //! A [`walk`] finds the files that count, [`read`] decodes them, [`cut`] parses them into chunks, [`diff`] tells which
 //! chunks are new, [`embed`] turns those into vectors, [`segment`] stores a batch as one immutable file and
-//! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer, and
-//! [`freshness`] checks what it found against the disk.
+//! [`store`] records it in `SQLite`; a [`snapshot`] searches all live segments without ever waiting for a writer.
 
 pub mod cancel;
 pub mod cut;

@@ -84,7 +84,10 @@ pub fn register_grammar(name: &str, grammar: tree_sitter::Language) -> Result<La
     };
     let abi = grammar.abi_version();
     if !(tree_sitter::MIN_COMPATIBLE_LANGUAGE_VERSION..=tree_sitter::LANGUAGE_VERSION).contains(&abi) {
-        return Err(Error::invalid("grammar", format!("the grammar `{name}` has ABI version {abi}, which this build can't read")));
+        return Err(Error::invalid(
+            "grammar",
+            format!("the grammar `{name}` has ABI version {abi}, which this build can't read"),
+        ));
     }
     let mut registered = REGISTERED.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !registered.iter().any(|(known, _)| *known == language) {

@@ -24,6 +24,23 @@ pub enum ChunkKind {
     Lines = 8,
 }
 
+impl ChunkKind {
+    /// As the protocol shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Class => "class",
+            Self::ClassHeader => "class header",
+            Self::Declaration => "declaration",
+            Self::Section => "section",
+            Self::Text => "text",
+            Self::Cell => "cell",
+            Self::Lines => "lines",
+        }
+    }
+}
+
 /// A half-open byte range of the decoded text with the 1-based inclusive lines that it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {

@@ -1,22 +1,37 @@
-//! The one map from the core's errors to `carrel.core.errors`.
+//! The one place where a core error becomes a Python exception: the classes of `carrel.core.errors`.
 
 use carrel_core::error::Error;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// The Python exception of an error. The classes are imported when first needed: they must not depend on this module.
-pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
-    let raise = |class: &str, arguments: Vec<String>| {
-        let found = py.import("carrel.core.errors").and_then(|module| module.getattr(class)?.cast_into::<PyType>().map_err(Into::into));
-        let made = found.and_then(|class| class.call1(pyo3::types::PyTuple::new(py, arguments)?));
-        made.map_or_else(|failure| failure, PyErr::from_value)
-    };
-    let text = error.to_string();
-    match error {
-        Error::Cancelled => raise("Cancelled", vec![text]),
-        Error::Invalid { field, message } => raise("InvalidInput", vec![(*field).to_owned(), message.clone()]),
-        Error::NewerFormat { .. } => raise("NewerFormat", vec![text]),
-        Error::NotWriter => raise("NotWriter", vec![text]),
-        Error::Io { .. } | Error::Database { .. } | Error::Damaged { .. } | Error::Closed(_) => raise("StoreError", vec![text]),
-    }
+/// Make `error` the exception that Python callers catch.
+pub fn to_python(error: &Error) -> PyErr {
+    Python::attach(|py| {
+        let message = error.to_string();
+        let raised = match error {
+            Error::Cancelled => raise(py, "Cancelled", (message,)),
+            Error::NewerFormat { .. } => raise(py, "NewerFormat", (message,)),
+            Error::NotWriter => raise(py, "NotWriter", (message,)),
+            Error::Invalid { field, message } => raise(py, "InvalidInput", (*field, message.clone())),
+            _ => raise(py, "StoreError", (message,)),
+        };
+        raised.unwrap_or_else(|problem| problem)
+    })
+}
+
+fn raise<'py, A>(py: Python<'py>, name: &'static str, arguments: A) -> PyResult<PyErr>
+where
+    A: pyo3::call::PyCallArgs<'py>,
+{
+    // Imported when the first error is raised: the module must not need the package to be loaded.
+    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = ERRORS.get_or_try_init(py, || py.import("carrel.core.errors").map(Bound::unbind))?;
+    let class = module
+        .bind(py)
+        .getattr(name)?
+        .cast_into::<PyType>()
+        .map_err(|_| PyRuntimeError::new_err("carrel.core.errors is damaged"))?;
+    Ok(PyErr::from_value(class.call1(arguments)?))
 }

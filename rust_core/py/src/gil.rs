@@ -1,11 +1,12 @@
-//! The one place that releases the GIL.
+//! The one gate between Python and work in the core: the GIL is released, errors are mapped.
 
 use carrel_core::error::Result;
+use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 
 use crate::errors::to_python;
 
-/// Run `work` without the GIL and map its error.
-pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    py.detach(work).map_err(|error| to_python(py, &error))
+/// Run `work` without the GIL.
+pub fn detached<T: Ungil + Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Ungil + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| to_python(&error))
 }

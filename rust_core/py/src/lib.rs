@@ -1,39 +1,40 @@
-//! The Python module `carrel._core`: frozen classes over `carrel-core`.
-//!
-//! Nothing is decided here. Every method converts its arguments, leaves the interpreter ([`gil::detached`], the one place that
-//! releases the GIL), calls the core, and converts the answer or the error ([`errors::to_python`], the one map of errors).
-//! `python/carrel/_core.pyi` describes this module; a test compares the two.
+//! `carrel._core`: frozen classes over `carrel-core`. [`gil`] is the one place that releases the GIL, [`errors`] the one that
+//! maps errors; what each class means is written in `python/carrel/_core.pyi`.
 
-mod batch;
-mod chunks;
+mod answers;
 mod errors;
+mod functions;
 mod gil;
 mod options;
 mod snapshot;
 mod store;
-mod text;
 
-/// The module `carrel._core`.
-#[pyo3::pymodule]
-mod _core {
-    use pyo3::prelude::*;
+use pyo3::prelude::*;
 
-    #[pymodule_export]
-    use crate::batch::{Batch, Commit, Plan};
-    #[pymodule_export]
-    use crate::chunks::{Candidate, ChunkInfo, FreshChunk};
-    #[pymodule_export]
-    use crate::options::{CancelToken, CutOptions, Embedder, Filter, WalkOptions};
-    #[pymodule_export]
-    use crate::snapshot::Snapshot;
-    #[pymodule_export]
-    use crate::store::Store;
-    #[pymodule_export]
-    use crate::text::{count_tokens, cut_text, detect_language, hash_bytes, languages, trim_tokens};
-
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("FORMAT_VERSION", carrel_core::db::FORMAT_VERSION)
-    }
+/// The module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FORMAT_VERSION", carrel_core::db::FORMAT_VERSION)?;
+    module.add_class::<options::PyCancelToken>()?;
+    module.add_class::<options::PyWalkOptions>()?;
+    module.add_class::<options::PyCutOptions>()?;
+    module.add_class::<options::PyEmbedder>()?;
+    module.add_class::<options::PyFilter>()?;
+    module.add_class::<answers::PyCandidate>()?;
+    module.add_class::<answers::PyChunkInfo>()?;
+    module.add_class::<answers::PyFreshChunk>()?;
+    module.add_class::<answers::PyCommit>()?;
+    module.add_class::<snapshot::PySnapshot>()?;
+    module.add_class::<store::PyPlan>()?;
+    module.add_class::<store::PyBatch>()?;
+    module.add_class::<store::PyStore>()?;
+    module.add_function(wrap_pyfunction!(functions::cut_text, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::count_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::trim_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::detect_language, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::languages, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::simd_kernel, module)?)?;
+    Ok(())
 }

@@ -1,29 +1,26 @@
-//! The read side.
+//! The read side: an immutable view of one generation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use carrel_core::snapshot;
+use carrel_core::snapshot::{Candidate, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::chunks::{Candidate, ChunkInfo, FreshChunk};
+use crate::answers::{PyCandidate, PyChunkInfo, PyFreshChunk};
 use crate::gil::detached;
-use crate::options::{CancelToken, Filter, to_bytes, to_floats};
+use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
 
-/// An immutable view of one generation plus the unsaved buffers.
-#[pyclass(frozen, module = "carrel._core")]
-pub struct Snapshot(pub Arc<snapshot::Snapshot>);
+/// See `_core.pyi`.
+#[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
+pub struct PySnapshot(pub Arc<Snapshot>);
 
-/// A fresh chunk, or why there is none.
-#[derive(IntoPyObject)]
-enum FreshOrReason {
-    Fresh(FreshChunk),
-    Reason(String),
+fn candidates(found: Vec<Candidate>) -> Vec<PyCandidate> {
+    found.into_iter().map(PyCandidate).collect()
 }
 
 #[pymethods]
-impl Snapshot {
+impl PySnapshot {
     #[getter]
     fn generation(&self) -> u64 {
         self.0.generation()
@@ -39,74 +36,74 @@ impl Snapshot {
         self.0.chunks()
     }
 
-    fn languages(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, usize>> {
-        detached(py, || Ok(self.0.languages()))
+    fn languages(&self, py: Python<'_>) -> BTreeMap<&'static str, usize> {
+        py.detach(|| self.0.languages())
     }
 
+    #[pyo3(signature = (vector, k, floor, filter, cancel))]
     fn dense(
         &self,
         py: Python<'_>,
         vector: &[u8],
         k: usize,
         floor: f32,
-        filter: Option<&Filter>,
-        cancel: &CancelToken,
-    ) -> PyResult<Vec<Candidate>> {
-        detached(py, || self.0.dense(&to_floats("vector", vector)?, k, floor, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+        filter: Option<&PyFilter>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<PyCandidate>> {
+        let vector = to_floats(vector);
+        detached(py, || self.0.dense(&vector, k, floor, filter.map(|f| &f.0), &cancel.0)).map(candidates)
     }
 
-    fn lexical(&self, py: Python<'_>, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> PyResult<Vec<Candidate>> {
+    #[pyo3(signature = (query, k, filter, cancel))]
+    fn lexical(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        k: usize,
+        filter: Option<&PyFilter>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<PyCandidate>> {
         detached(py, || self.0.lexical(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
     }
 
-    #[allow(clippy::needless_pass_by_value)]
-    fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&Filter>) -> PyResult<Vec<Candidate>> {
+    #[pyo3(signature = (names, k, filter))]
+    fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&PyFilter>) -> PyResult<Vec<PyCandidate>> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
     }
 
-    /// For each doc, the share of the question's weight that its whole file holds, 0..1.
-    #[allow(clippy::needless_pass_by_value)]
-    fn file_shares(&self, py: Python<'_>, query: &str, docs: Vec<u64>) -> PyResult<Vec<f32>> {
-        detached(py, || Ok(self.0.file_shares(query, &docs)))
+    fn file_shares(&self, py: Python<'_>, query: &str, docs: Vec<u64>) -> Vec<f32> {
+        py.detach(|| self.0.file_shares(query, &docs))
     }
 
-    #[allow(clippy::needless_pass_by_value)]
-    fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> PyResult<Vec<ChunkInfo>> {
-        detached(py, || Ok(self.0.describe(&docs))).map(infos)
+    fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
+        py.detach(|| self.0.describe(&docs)).into_iter().map(PyChunkInfo).collect()
     }
 
-    fn file_chunks(&self, py: Python<'_>, path: &str) -> PyResult<Vec<ChunkInfo>> {
-        detached(py, || Ok(self.0.file_chunks(path))).map(infos)
+    fn file_chunks(&self, py: Python<'_>, path: &str) -> Vec<PyChunkInfo> {
+        py.detach(|| self.0.file_chunks(path)).into_iter().map(PyChunkInfo).collect()
     }
 
-    fn paths(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detached(py, || Ok(self.0.paths()))
+    fn paths(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.paths())
     }
 
-    /// These lines as they stand now; None where the file may not be read or is gone.
-    fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32) -> PyResult<Option<String>> {
-        detached(py, || Ok(self.0.lines(path, start_line, end_line)))
+    fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32) -> Option<String> {
+        py.detach(|| self.0.lines(path, start_line, end_line))
     }
 
     fn vector<'py>(&self, py: Python<'py>, doc: u64) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &to_bytes(&self.0.vector(doc)))
     }
 
-    /// The chunks as they stand now, in order; a string says why one can't be given.
-    #[allow(clippy::needless_pass_by_value)]
-    fn fresh(&self, py: Python<'_>, docs: Vec<u64>, cancel: &CancelToken) -> PyResult<Vec<FreshOrReason>> {
-        let found = detached(py, || self.0.fresh(&docs, &cancel.0))?;
-        let convert = |fresh: Result<_, String>| fresh.map_or_else(FreshOrReason::Reason, |f| FreshOrReason::Fresh(FreshChunk(f)));
-        Ok(found.into_iter().map(convert).collect())
+    fn fresh<'py>(&self, py: Python<'py>, docs: Vec<u64>, cancel: &PyCancelToken) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let checked = detached(py, || self.0.fresh(&docs, &cancel.0))?;
+        checked
+            .into_iter()
+            .map(|one| match one {
+                Ok(fresh) => Ok(Bound::new(py, PyFreshChunk::new(py, fresh)?)?.into_any()),
+                Err(reason) => Ok(reason.into_pyobject(py)?.into_any()),
+            })
+            .collect()
     }
-}
-
-fn candidates(found: Vec<snapshot::Candidate>) -> Vec<Candidate> {
-    found.into_iter().map(Candidate).collect()
-}
-
-/// Chunks for Python.
-pub fn infos(found: Vec<snapshot::ChunkInfo>) -> Vec<ChunkInfo> {
-    found.into_iter().map(ChunkInfo).collect()
 }

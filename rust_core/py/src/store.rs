@@ -1,39 +1,124 @@
-//! The write side.
+//! The write side: the index of one workspace, its plans and batches.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use carrel_core::store;
+use carrel_core::store::{Batch, Plan, Store, StoreConfig};
 use pyo3::prelude::*;
 
-use crate::batch::{Batch, Commit, Plan};
-use crate::chunks::hex;
+use crate::answers::PyCommit;
+use crate::errors::to_python;
 use crate::gil::detached;
-use crate::options::{CancelToken, CutOptions, WalkOptions};
-use crate::snapshot::Snapshot;
+use crate::options::{PyCancelToken, PyCutOptions, PyEmbedder, PyWalkOptions, to_floats};
+use crate::snapshot::PySnapshot;
 
-/// The index of one workspace on disk. One process writes (`role`), others follow.
-#[pyclass(frozen, module = "carrel._core")]
-pub struct Store(Arc<store::Store>);
+/// See `_core.pyi`.
+#[pyclass(name = "Plan", frozen, module = "carrel._core")]
+pub struct PyPlan(Plan);
 
 #[pymethods]
-impl Store {
-    /// Open or create the index in `directory` for the workspace `root`.
+impl PyPlan {
+    #[getter]
+    fn added(&self) -> usize {
+        self.0.added
+    }
+
+    #[getter]
+    fn changed(&self) -> usize {
+        self.0.changed
+    }
+
+    #[getter]
+    fn removed(&self) -> usize {
+        self.0.removed
+    }
+
+    #[getter]
+    fn unchanged(&self) -> usize {
+        self.0.unchanged
+    }
+
+    #[getter]
+    fn skipped(&self) -> usize {
+        self.0.skipped
+    }
+
+    #[getter]
+    fn pending(&self) -> usize {
+        self.0.pending()
+    }
+
+    #[getter]
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// See `_core.pyi`.
+#[pyclass(name = "Batch", frozen, module = "carrel._core")]
+pub struct PyBatch(Batch);
+
+#[pymethods]
+impl PyBatch {
+    #[getter]
+    fn files(&self) -> usize {
+        self.0.files()
+    }
+
+    #[getter]
+    fn added_chunks(&self) -> usize {
+        self.0.added_chunks()
+    }
+
+    #[getter]
+    fn kept_chunks(&self) -> usize {
+        self.0.kept_chunks()
+    }
+
+    fn embed(&self, py: Python<'_>, embedder: &PyEmbedder, cancel: &PyCancelToken) -> PyResult<()> {
+        let model = Arc::clone(&embedder.0);
+        detached(py, || self.0.embed(model.as_ref(), &cancel.0))
+    }
+
+    fn texts(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.texts())
+    }
+
+    fn set_vectors(&self, py: Python<'_>, vectors: &[u8]) -> PyResult<()> {
+        let floats = to_floats(vectors);
+        detached(py, || self.0.set_vectors(&floats))
+    }
+
+    fn fail(&self, py: Python<'_>, paths: Vec<String>, reason: &str) -> PyResult<()> {
+        detached(py, || self.0.fail(&paths, reason))
+    }
+
+    fn paths(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.paths())
+    }
+}
+
+/// See `_core.pyi`.
+#[pyclass(name = "Store", frozen, module = "carrel._core")]
+pub struct PyStore(Store);
+
+#[pymethods]
+impl PyStore {
     #[staticmethod]
     #[pyo3(signature = (directory, root, *, embedder_id, dim, walk, cut, in_memory = false))]
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments)] // keywords, all but two
     fn open(
         py: Python<'_>,
-        directory: String,
-        root: String,
+        directory: PathBuf,
+        root: PathBuf,
         embedder_id: String,
         dim: usize,
-        walk: &WalkOptions,
-        cut: &CutOptions,
+        walk: &PyWalkOptions,
+        cut: &PyCutOptions,
         in_memory: bool,
     ) -> PyResult<Self> {
-        let (walk, cut) = (walk.0.clone(), cut.0.clone());
-        let config = store::StoreConfig { directory: directory.into(), root: root.into(), embedder_id, dim, walk, cut, in_memory };
-        detached(py, || store::Store::open(config)).map(|store| Self(Arc::new(store)))
+        let config = StoreConfig { directory, root, embedder_id, dim, walk: walk.0.clone(), cut: cut.0, in_memory };
+        detached(py, || Store::open(config)).map(Self)
     }
 
     #[getter]
@@ -47,8 +132,8 @@ impl Store {
     }
 
     #[getter]
-    fn bytes_on_disk(&self) -> u64 {
-        self.0.bytes_on_disk()
+    fn bytes_on_disk(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.bytes_on_disk())
     }
 
     #[getter]
@@ -56,54 +141,49 @@ impl Store {
         self.0.directory().to_string_lossy().into_owned()
     }
 
-    /// What was mended or could not be used at opening, in words for a person.
     #[getter]
     fn problems(&self) -> Vec<String> {
         self.0.problems()
     }
 
-    /// Become the writer if nobody is.
     fn try_lead(&self, py: Python<'_>) -> PyResult<bool> {
         detached(py, || self.0.try_lead())
     }
 
-    /// Load a newer generation that another process committed.
     fn follow(&self, py: Python<'_>) -> PyResult<bool> {
         detached(py, || self.0.follow())
     }
 
-    fn scan(&self, py: Python<'_>, cancel: &CancelToken) -> PyResult<Plan> {
-        detached(py, || self.0.scan(&cancel.0)).map(Plan)
+    fn scan(&self, py: Python<'_>, cancel: &PyCancelToken) -> PyResult<PyPlan> {
+        detached(py, || self.0.scan(&cancel.0)).map(PyPlan)
     }
 
-    #[allow(clippy::needless_pass_by_value)]
-    fn check(&self, py: Python<'_>, paths: Vec<String>, cancel: &CancelToken) -> PyResult<Plan> {
-        detached(py, || self.0.check(&paths, &cancel.0)).map(Plan)
+    fn check(&self, py: Python<'_>, paths: Vec<String>, cancel: &PyCancelToken) -> PyResult<PyPlan> {
+        detached(py, || self.0.check(&paths, &cancel.0)).map(PyPlan)
     }
 
-    fn force(&self, py: Python<'_>, cancel: &CancelToken) -> PyResult<Plan> {
-        detached(py, || self.0.force(&cancel.0)).map(Plan)
+    fn force(&self, py: Python<'_>, cancel: &PyCancelToken) -> PyResult<PyPlan> {
+        detached(py, || self.0.force(&cancel.0)).map(PyPlan)
     }
 
     #[pyo3(signature = (plan, cancel, max_bytes = 8_000_000))]
-    fn cut(&self, py: Python<'_>, plan: &Plan, cancel: &CancelToken, max_bytes: u64) -> PyResult<Option<Batch>> {
-        let batch = detached(py, || self.0.cut(&plan.0, &cancel.0, max_bytes))?;
-        Ok(batch.map(|batch| Batch(Arc::new(batch))))
+    fn cut(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken, max_bytes: u64) -> PyResult<Option<PyBatch>> {
+        detached(py, || self.0.cut(&plan.0, &cancel.0, max_bytes)).map(|batch| batch.map(PyBatch))
     }
 
-    fn commit(&self, py: Python<'_>, batch: &Batch, cancel: &CancelToken) -> PyResult<Commit> {
-        detached(py, || self.0.commit(&batch.0, &cancel.0)).map(Commit)
+    fn commit(&self, py: Python<'_>, batch: &PyBatch, cancel: &PyCancelToken) -> PyResult<PyCommit> {
+        detached(py, || self.0.commit(&batch.0, &cancel.0)).map(PyCommit)
     }
 
-    fn compact(&self, py: Python<'_>, cancel: &CancelToken) -> PyResult<bool> {
+    fn compact(&self, py: Python<'_>, cancel: &PyCancelToken) -> PyResult<bool> {
         detached(py, || self.0.compact(&cancel.0))
     }
 
-    fn cut_buffer(&self, py: Python<'_>, path: &str, text: &str, cancel: &CancelToken) -> PyResult<Batch> {
-        detached(py, || self.0.cut_buffer(path, text, &cancel.0)).map(|batch| Batch(Arc::new(batch)))
+    fn cut_buffer(&self, py: Python<'_>, path: &str, text: &str, cancel: &PyCancelToken) -> PyResult<PyBatch> {
+        detached(py, || self.0.cut_buffer(path, text, &cancel.0)).map(PyBatch)
     }
 
-    fn commit_buffer(&self, py: Python<'_>, batch: &Batch) -> PyResult<()> {
+    fn commit_buffer(&self, py: Python<'_>, batch: &PyBatch) -> PyResult<()> {
         detached(py, || self.0.commit_buffer(&batch.0))
     }
 
@@ -111,18 +191,17 @@ impl Store {
         detached(py, || self.0.close_buffer(path))
     }
 
-    fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
-        detached(py, || self.0.snapshot()).map(Snapshot)
+    fn snapshot(&self) -> PyResult<PySnapshot> {
+        self.0.snapshot().map(PySnapshot).map_err(|error| to_python(&error))
     }
 
-    /// None if this file may be read and sent, else the reason.
-    fn gate(&self, py: Python<'_>, path: &str) -> PyResult<Option<&'static str>> {
-        detached(py, || Ok(self.0.gate(path).map(carrel_core::types::SkipReason::code)))
+    fn gate(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
+        py.detach(|| self.0.gate(path)).map(carrel_core::types::SkipReason::code)
     }
 
     #[pyo3(signature = (limit = 1000))]
-    fn skipped(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<(String, &'static str)>> {
-        detached(py, || Ok(self.0.skipped(limit).into_iter().map(|s| (s.path, s.reason.code())).collect()))
+    fn skipped(&self, py: Python<'_>, limit: usize) -> Vec<(String, &'static str)> {
+        py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()
     }
 
     fn get_meta(&self, py: Python<'_>, key: &str) -> PyResult<Option<String>> {
@@ -133,20 +212,16 @@ impl Store {
         detached(py, || self.0.set_meta(key, value))
     }
 
-    /// (path, mtime in ms, chunk ids) of every file.
-    fn index_state(&self, py: Python<'_>) -> PyResult<Vec<(String, i64, Vec<String>)>> {
-        let hexes = |ids: Vec<u128>| ids.into_iter().map(hex).collect();
-        detached(py, || Ok(self.0.index_state().into_iter().map(|(path, time, ids)| (path, time, hexes(ids))).collect()))
+    fn index_state(&self, py: Python<'_>) -> Vec<(String, i64, Vec<String>)> {
+        let state = py.detach(|| self.0.index_state());
+        state.into_iter().map(|(path, mtime, ids)| (path, mtime, ids.iter().map(|id| format!("{id:032x}")).collect())).collect()
     }
 
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         detached(py, || self.0.clear())
     }
 
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || {
-            self.0.close();
-            Ok(())
-        })
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
     }
 }

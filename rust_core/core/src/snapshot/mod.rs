@@ -2,7 +2,7 @@
 
 mod filter;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 pub use filter::{Filter, FilterOptions};
@@ -86,7 +86,8 @@ impl Snapshot {
         let parts = || below.parts.iter().chain(&overlay.parts);
         let files = parts().map(|p| p.live.count() as usize).sum();
         let chunks = parts().map(|p| p.live_chunks as usize).sum();
-        let layers = parts().map(|p| Layer { segment: Arc::clone(&p.segment), live: p.live.clone(), texts: p.texts.clone() }).collect();
+        let layers =
+            parts().map(|p| Layer { segment: Arc::clone(&p.segment), live: p.live.clone(), texts: p.texts.clone() }).collect();
         Self { site, generation, layers, files, chunks, filtered: Mutex::default() }
     }
 
@@ -125,7 +126,14 @@ impl Snapshot {
     }
 
     /// The `k` chunks most like a unit vector, best first, none below `floor`.
-    pub fn dense(&self, vector: &[f32], k: usize, floor: f32, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
+    pub fn dense(
+        &self,
+        vector: &[f32],
+        k: usize,
+        floor: f32,
+        filter: Option<&Filter>,
+        cancel: &CancelToken,
+    ) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
         self.widening(k, filter, |k| {
@@ -134,15 +142,38 @@ impl Snapshot {
         })
     }
 
-    /// The `k` chunks that match the words of `query` best.
+    /// The `k` chunks that match the words of `query` best. A score is the share of the question's weight that the chunk holds.
     pub fn lexical(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
         self.widening(k, filter, |k| {
             let found = bm25f(&views, query, k, &FieldWeights::default(), cancel)?;
             let words = |matched: &[u16]| matched.iter().filter_map(|&m| found.terms.get(m as usize).cloned()).collect();
-            Ok(found.hits.iter().map(|hit| candidate(hit.scored, words(&hit.matched))).collect())
+            let share = |mut scored: Scored| {
+                scored.score /= found.possible;
+                scored
+            };
+            Ok(found.hits.iter().map(|hit| candidate(share(hit.scored), words(&hit.matched))).collect())
         })
+    }
+
+    /// For each chunk, the share of the question's weight that its whole file holds, from 0 to 1.
+    pub fn file_shares(&self, query: &str, docs: &[Doc]) -> Vec<f32> {
+        let mut files: Vec<(u32, u32)> = Vec::new();
+        let mut number: HashMap<(u32, u32), usize> = HashMap::new();
+        let of: Vec<Option<usize>> = docs
+            .iter()
+            .map(|&doc| {
+                let (layer, chunk) = self.layer_of(doc)?;
+                let file = ((doc >> 32) as u32, layer.segment.file_of(chunk));
+                Some(*number.entry(file).or_insert_with(|| {
+                    files.push(file);
+                    files.len() - 1
+                }))
+            })
+            .collect();
+        let shares = file_shares(&self.views(None), query, &files);
+        of.into_iter().map(|file| file.map_or(0.0, |file| shares[file])).collect()
     }
 
     /// The chunks that define one of `names`: exact ones first, then those that differ in case, then those of the same stem.
@@ -152,13 +183,6 @@ impl Snapshot {
         self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(|s| candidate(s, Vec::new())).collect()))
     }
 
-    /// For each chunk, the share of the question's weight that its whole file holds, 0 to 1; 0 for an unknown one.
-    pub fn file_shares(&self, query: &str, docs: &[Doc]) -> Vec<f32> {
-        let file = |&doc: &Doc| self.layer_of(doc).map_or(u32::MAX, |(layer, chunk)| layer.segment.file_of(chunk));
-        let files: Vec<(u32, u32)> = docs.iter().map(|doc| ((doc >> 32) as u32, file(doc))).collect();
-        file_shares(&self.views(None), query, &files)
-    }
-
     /// What is recorded of these chunks. Unknown ones are left out.
     pub fn describe(&self, docs: &[Doc]) -> Vec<ChunkInfo> {
         docs.iter().filter_map(|&doc| self.info(doc)).collect()
@@ -166,23 +190,11 @@ impl Snapshot {
 
     /// The chunks of a file, in order; none if it is not in the index.
     pub fn file_chunks(&self, path: &str) -> Vec<ChunkInfo> {
-        let Some((view, file)) = self.find(path) else { return Vec::new() };
-        self.layers[view].segment.file_chunks(file).filter_map(|chunk| self.info(doc(view as u32, chunk))).collect()
-    }
-
-    /// The layer and ordinal of a file.
-    pub(crate) fn find(&self, path: &str) -> Option<(usize, u32)> {
-        self.layers.iter().enumerate().find_map(|(view, layer)| {
-            layer.live.iter().find(|&file| layer.segment.file(file).path == path).map(|file| (view, file))
-        })
-    }
-
-    /// The text of the unsaved buffer of this path, if there is one.
-    pub(crate) fn buffer_text(&self, path: &str) -> Option<Arc<str>> {
-        self.layers.iter().filter_map(|layer| Some((layer, layer.texts.as_ref()?))).find_map(|(layer, texts)| {
+        let found = self.layers.iter().enumerate().find_map(|(view, layer)| {
             let file = layer.live.iter().find(|&file| layer.segment.file(file).path == path)?;
-            texts.get(file as usize).cloned()
-        })
+            Some((view, layer.segment.file_chunks(file)))
+        });
+        found.map(|(view, chunks)| chunks.filter_map(|chunk| self.info(doc(view as u32, chunk))).collect()).unwrap_or_default()
     }
 
     /// A chunk's vector, not quantised any more; empty for an unknown one.
@@ -242,7 +254,8 @@ impl Snapshot {
         loop {
             let mut found = search(wide)?;
             let all = found.len() < wide;
-            found.retain(|c| self.layer_of(c.doc).is_some_and(|(layer, chunk)| filter.allows_symbol(&layer.segment.chunk(chunk))));
+            found
+                .retain(|c| self.layer_of(c.doc).is_some_and(|(layer, chunk)| filter.allows_symbol(&layer.segment.chunk(chunk))));
             if all || found.len() >= k || wide >= self.chunks {
                 found.truncate(k);
                 return Ok(found);

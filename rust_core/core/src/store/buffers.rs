@@ -27,7 +27,9 @@ impl Store {
         if !self.site.admits_buffer(path) || text.len() as u64 > self.site.config.walk.max_file_bytes {
             return empty();
         }
-        let Some(language) = language_of(path, text).or(self.site.config.in_memory.then_some(Language::TEXT)) else { return empty() };
+        let Some(language) = language_of(path, text).or(self.site.config.in_memory.then_some(Language::TEXT)) else {
+            return empty();
+        };
         let Ok(source) = buffer_source(text) else { return empty() };
         let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, checked_ns: now_ns() };
         let cut = cut(path, language, text, &self.site.config.cut, cancel)?;

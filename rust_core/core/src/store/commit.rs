@@ -232,7 +232,8 @@ fn settle(ledger: &Arc<Ledger>, body: &Body, files: &[&CutEntry]) -> Arc<Ledger>
         return Arc::clone(ledger);
     }
     let mut ledger = Ledger::clone(ledger);
-    let settled = body.removed.iter().chain(&body.forgotten).chain(files.iter().map(|f| &f.path)).chain(body.touched.iter().map(|t| &t.0));
+    let settled =
+        body.removed.iter().chain(&body.forgotten).chain(files.iter().map(|f| &f.path)).chain(body.touched.iter().map(|t| &t.0));
     for path in settled {
         ledger.unusable.remove(path);
         ledger.failed.remove(path);

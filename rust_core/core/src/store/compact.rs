@@ -124,7 +124,11 @@ fn choose(set: &SegmentSet) -> Vec<u64> {
         let (all, live) = (part.segment.chunk_count(), part.live_chunks);
         all - live >= DEAD_LEAST && (all - live) as u64 * 100 > all as u64 * DEAD_SHARE as u64
     };
-    if set.parts.len() > MOST_SEGMENTS { smallest(set) } else { set.parts.iter().find(wasteful).map(|p| p.id).into_iter().collect() }
+    if set.parts.len() > MOST_SEGMENTS {
+        smallest(set)
+    } else {
+        set.parts.iter().find(wasteful).map(|p| p.id).into_iter().collect()
+    }
 }
 
 /// The smallest segments: as many as bring the number down, and then those that are no larger than all before together.

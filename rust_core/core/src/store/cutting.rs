@@ -9,13 +9,12 @@ use super::batch::{Batch, Body, CutEntry, Origin};
 use super::plan::{Mode, Plan, Work};
 use super::{Place, SegmentSet, Store, indexing_pool, locked, now_ns};
 use crate::cancel::CancelToken;
-use crate::cut::{CutOptions, cut};
+use crate::cut::cut;
 use crate::db::{Stamp, UnusableRow};
 use crate::diff::diff;
 use crate::error::Result;
 use crate::language::Language;
 use crate::read::{Source, read_source};
-use crate::snapshot::ChunkInfo;
 use crate::types::{CutFile, SkipReason};
 
 /// What became of a file.
@@ -69,8 +68,9 @@ impl Store {
     /// A panic over one file, which would be a bug, costs that file only.
     fn cut_safely(&self, work: &Work, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
         cancel.check()?;
-        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, set, cancel)))
-            .unwrap_or_else(|_| Ok(Outcome::Failed(work.path.clone(), "cutting it failed unexpectedly: please report this file".to_owned())))
+        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, set, cancel))).unwrap_or_else(|_| {
+            Ok(Outcome::Failed(work.path.clone(), "cutting it failed unexpectedly: please report this file".to_owned()))
+        })
     }
 
     fn cut_one(&self, work: &Work, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
@@ -155,22 +155,4 @@ pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReaso
     }
     let hash = crate::hash::xxh3_128(text.as_bytes());
     Ok(Source { text: text.to_owned(), encoding: "utf-8", hash, size: text.len() as u64, mtime_ns: now_ns() })
-}
-
-/// Cut one text without a store. A text of unknown kind is cut by lines.
-pub fn cut_text(path: &str, text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<Vec<ChunkInfo>> {
-    let language = language_of(path, text).unwrap_or(Language::TEXT);
-    let file = cut(path, language, text, options, cancel)?;
-    let (file_hash, updated_at) = (crate::hash::xxh3_128(text.as_bytes()), now_ns() / 1_000_000_000);
-    let info = |chunk| ChunkInfo {
-        doc: 0,
-        chunk,
-        path: path.to_owned(),
-        language,
-        file_hash,
-        updated_at,
-        imports: file.imports.clone(),
-        overlay: true,
-    };
-    Ok(file.chunks.into_iter().map(info).collect())
 }

@@ -152,7 +152,8 @@ impl Store {
         let embedder = database.meta("embedder")?;
         if embedder.as_ref().is_some_and(|found| *found != format!("{} {}", config.embedder_id, config.dim)) {
             let found = embedder.unwrap_or_default();
-            let text = format!("another process indexes this workspace with the embedding model {found}: use the same one in both");
+            let text =
+                format!("another process indexes this workspace with the embedding model {found}: use the same one in both");
             if !self.problems().contains(&text) {
                 self.problem(text);
             }

@@ -24,9 +24,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use batch::Batch;
 pub use commit::Commit;
-pub use plan::Plan;
-pub use cutting::cut_text;
 pub(crate) use cutting::language_of;
+pub use plan::Plan;
 pub use set::{Part, Place, SegmentSet};
 
 use crate::cut::CutOptions;
@@ -241,7 +240,8 @@ impl Store {
     fn publish(&self, change: impl FnOnce(&mut Current)) {
         let mut current = locked(&self.current);
         change(&mut current);
-        current.snapshot = Arc::new(Snapshot::new(Arc::clone(&self.site), Arc::clone(&current.disk), Arc::clone(&current.overlay)));
+        current.snapshot =
+            Arc::new(Snapshot::new(Arc::clone(&self.site), Arc::clone(&current.disk), Arc::clone(&current.overlay)));
     }
 
     fn problem(&self, text: String) {
@@ -282,7 +282,8 @@ pub(crate) fn now_ns() -> i64 {
 pub(crate) fn indexing_pool() -> &'static rayon::ThreadPool {
     static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
     POOL.get_or_init(|| {
-        let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("carrel-index-{i}")).build();
+        let build =
+            |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("carrel-index-{i}")).build();
         // A system that refuses threads still gives one, run by its caller.
         build(0).or_else(|_| rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()).expect("one thread")
     })

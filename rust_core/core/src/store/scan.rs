@@ -58,7 +58,9 @@ impl Store {
         }
         if !folders.is_empty() {
             // The walk knows no part of a workspace; a folder is checked rarely (a rename, a branch switch).
-            let inside = |path: &str| folders.iter().any(|f| f.is_empty() || path.strip_prefix(f).is_some_and(|rest| rest.starts_with('/')));
+            let inside = |path: &str| {
+                folders.iter().any(|f| f.is_empty() || path.strip_prefix(f).is_some_and(|rest| rest.starts_with('/')))
+            };
             let walk = walk(&self.site.config.root, &self.site.config.walk, cancel)?;
             let mut stamps = set.stamps();
             stamps.retain(|path, _| inside(path));

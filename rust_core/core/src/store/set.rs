@@ -152,7 +152,10 @@ impl SegmentSet {
 
     /// All live files.
     pub fn iter(&self) -> impl Iterator<Item = (Place, FileRef<'_>)> {
-        self.parts.iter().enumerate().flat_map(|(part, p)| p.live.iter().map(move |file| (Place { part, file }, p.segment.file(file))))
+        self.parts
+            .iter()
+            .enumerate()
+            .flat_map(|(part, p)| p.live.iter().map(move |file| (Place { part, file }, p.segment.file(file))))
     }
 
     /// Every live path with what it looked like on disk, for comparing with a walk.

@@ -1,0 +1,107 @@
+"""`carrel search | context | files | explain`: questions to the index, which is brought up to date first."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import CarrelError
+from carrel.frontends.cli.local import folder, with_commands
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+    from carrel.frontends.commands import Commands
+    from carrel.server.workspace import Workspace
+
+_WAIT_MS = 600_000
+_SHOWN_LINES = 12
+_STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "defines", "score", "matched", "boosts")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Ask one question and show the answer."""
+    root = folder(arguments.path)
+    result = with_commands(root, lambda commands, workspace: _ask(arguments, commands, workspace))
+    if error := getattr(result, "error", None):
+        raise CarrelError(error)
+    if output.json:
+        output.value(result)
+    else:
+        {"search": _show_hits, "context": _show_pack, "files": _show_files, "explain": _show_story}[arguments.command](
+            result, output
+        )
+    return 0
+
+
+async def _ask(arguments: Namespace, commands: Commands, workspace: Workspace) -> Any:
+    await workspace.open()
+    job = workspace.request_index()
+    await job.done
+    params: dict[str, Any] = {"query": arguments.query}
+    match arguments.command:
+        case "search":
+            return await commands.search({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": _WAIT_MS})
+        case "files":
+            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": _WAIT_MS})
+        case "explain":
+            path, line = arguments.place
+            return await commands.explain({**params, "path": path, "line": line})
+    budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
+    extra = {"budget": budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
+    return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": _WAIT_MS})
+
+
+def _filters(arguments: Namespace) -> dict[str, Any]:
+    given = {
+        "pathGlob": arguments.glob or None,
+        "languages": arguments.language or None,
+        "symbol": arguments.symbol,
+        "sources": arguments.source or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _show_hits(result: Any, output: Output) -> None:
+    if not result.hits:
+        output.note("No relevant code found.")
+    for hit in result.hits:
+        symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
+        output.text(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.score:.2f}{symbol}")
+        lines = hit.text.splitlines()
+        for line in lines[:_SHOWN_LINES]:
+            output.text(f"    {line}")
+        if len(lines) > _SHOWN_LINES:
+            output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
+    output.note(f"{len(result.hits)} hits in {result.elapsed_ms:.0f} ms")
+
+
+def _show_pack(result: Any, output: Output) -> None:
+    if result.text:
+        output.text(result.text)
+    output.note(f"{len(result.hits)} places, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
+    for drop in result.dropped:
+        output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
+
+
+def _show_files(result: Any, output: Output) -> None:
+    for file in result.files:
+        output.text(f"{file.score:8.2f}  {file.path}")
+
+
+def _show_story(result: Any, output: Output) -> None:
+    for chunk in result["candidates"]:
+        output.text(f"{chunk['path']}:{chunk['startLine']}-{chunk['endLine']} {chunk['symbol']}: {chunk['verdict']}")
+        for name in (
+            "rank",
+            "relevance",
+            "dense",
+            "denseRank",
+            "lexical",
+            "lexicalRank",
+            "defines",
+            "score",
+            "matched",
+            "boosts",
+        ):
+            if (value := chunk.get(name)) not in (None, (), []):
+                output.text(f"    {name}: {value}")

@@ -1,0 +1,172 @@
+"""What `carrel doctor` looks at. Each check is a function that finds out one thing and never raises for what it finds."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Level = Literal["ok", "note", "warning", "error"]
+MIN_PYTHON = (3, 11)
+_MB = 1_000_000
+_LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
+_WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
+_OPEN_FILES = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `remedy` says what to do unless all is well."""
+
+    check: str
+    level: Level
+    detail: str
+    remedy: str = ""
+
+
+Check = Callable[[Path], Iterator[Finding]]
+
+
+def python(_folder: Path) -> Iterator[Finding]:
+    """The interpreter and the packages that Carrel needs."""
+    version = sys.version.split()[0]
+    if sys.version_info < MIN_PYTHON:
+        yield Finding("Python", "error", version, "Install Python 3.11 or newer and Carrel into it.")
+    else:
+        yield Finding("Python", "ok", f"{version} at {sys.executable}")
+    missing = [
+        name for name in ("pygls", "lsprotocol", "msgspec", "platformdirs", "rich") if importlib.util.find_spec(name) is None
+    ]
+    if missing:
+        yield Finding(
+            "Packages", "error", f"missing: {', '.join(missing)}", f"{sys.executable} -m pip install --force-reinstall carrel"
+        )
+
+
+def native(_folder: Path) -> Iterator[Finding]:
+    """The compiled core: there, of this version, and with the fast kernel of this processor."""
+    try:
+        core = importlib.import_module("carrel.core.native")
+    except ImportError as error:
+        remedy = "Reinstall Carrel with a wheel for this Python and system; from source: `make test` in its folder."
+        yield Finding("Native core", "error", str(error), remedy)
+        return
+    installed = importlib.metadata.version("carrel")
+    if installed != core.__version__:
+        remedy = "Two installations are mixed; from source: `make test` builds the core again."
+        yield Finding("Native core", "error", f"version {core.__version__}, but the package is {installed}", remedy)
+    kernel = core.simd_kernel()
+    detail = f"{core.__version__}, index format {core.FORMAT_VERSION}, vector kernel {kernel}"
+    if kernel == "scalar":
+        yield Finding(
+            "Native core",
+            "note",
+            detail,
+            "This processor has no vector instructions that Carrel knows; large indexes search slower.",
+        )
+    else:
+        yield Finding("Native core", "ok", detail)
+    counts = {name: core.count_tokens("def main():", name) for name in ("o200k_base", "cl100k_base")}
+    yield Finding("Tokenizers", "ok" if all(counts.values()) else "error", "exact: " + ", ".join(counts))
+
+
+def extras(_folder: Path) -> Iterator[Finding]:
+    """Optional parts."""
+    if importlib.util.find_spec("tree_sitter_language_pack") is None:
+        yield Finding(
+            "More languages", "note", "not installed", "For grammars of rare languages: pip install 'carrel[languages]'."
+        )
+    else:
+        yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
+
+
+def settings(folder: Path) -> Iterator[Finding]:
+    """The user's settings file and what the workspace asks for."""
+    from carrel.server.settings import resolve
+    from carrel.server.settings_files import read_user, read_workspace, user_file
+
+    user, unreadable = read_user()
+    workspace, unreadable_here = read_workspace(folder)
+    _, refused = resolve(user, workspace)
+    problems = [*unreadable, *unreadable_here, *refused]
+    if not problems:
+        yield Finding("Settings", "ok", str(user_file()) if user_file().exists() else f"defaults (no {user_file()})")
+    for problem in problems:
+        yield Finding("Settings", "warning", str(problem), "Correct or remove it; until then the default counts.")
+
+
+def cache(folder: Path) -> Iterator[Finding]:
+    """The folder that indexes live in: writable, local, with space."""
+    from carrel.server.index_location import locate
+    from carrel.server.settings import resolve
+    from carrel.server.settings_files import read_user, read_workspace
+
+    location = locate(folder, resolve(read_user()[0], read_workspace(folder)[0])[0])
+    for problem in location.problems:
+        yield Finding("Index folder", "warning", problem, "Set `cacheFolder` to a folder on a local disk.")
+    place = location.directory
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        remedy = "Make it writable, or set `cacheFolder` in your settings to a folder that is."
+        yield Finding("Index folder", "error", f"{place} can't be written: {error.strerror}", remedy)
+        return
+    free = shutil.disk_usage(place).free
+    detail = f"{location.directory}, {free / 1e9:.1f} GB free"
+    if free < _NO_SPACE:
+        yield Finding("Index folder", "error", detail, "Free some space: an index takes about half the size of the source.")
+    elif free < _LOW_SPACE:
+        yield Finding(
+            "Index folder", "warning", detail, "Little space is left; an index takes about half the size of the source."
+        )
+    else:
+        yield Finding("Index folder", "ok", detail)
+
+
+def git(folder: Path) -> Iterator[Finding]:
+    """Git, which tells branch switches and renames apart; without it hashes do."""
+    from carrel.engine import git as repository
+
+    if repository.git_program(folder) is None:
+        yield Finding(
+            "Git", "note", "not found on PATH", "Install git to have HEAD and renames in the status; the index works without."
+        )
+        return
+    state = repository.state(folder)
+    if state is None and any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        remedy = "Try `git status` there: it says whether the repository is damaged or belongs to another user (safe.directory)."
+        yield Finding("Git", "warning", "there is a repository, but git can't read it", remedy)
+    elif state is None:
+        yield Finding("Git", "ok", "found; this folder is in no repository")
+    else:
+        commit = state.head[:12] if state.head else "no commit yet"
+        yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {len(state.dirty)} files changed since")
+
+
+def limits(_folder: Path) -> Iterator[Finding]:
+    """The system's limits on watched folders and open files."""
+    watches = Path("/proc/sys/fs/inotify/max_user_watches")
+    if watches.exists():
+        number = int(watches.read_text())
+        if number < _WATCHES:
+            remedy = f"sudo sysctl fs.inotify.max_user_watches={_WATCHES * 8} (and the same line in /etc/sysctl.d to keep it)"
+            yield Finding("Watched folders", "warning", f"the system allows {number:,}; editors may miss changes", remedy)
+        else:
+            yield Finding("Watched folders", "ok", f"{number:,} allowed")
+    if os.name == "posix":
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < _OPEN_FILES:
+            yield Finding("Open files", "warning", f"{soft} allowed", f"ulimit -n {_OPEN_FILES * 4}")

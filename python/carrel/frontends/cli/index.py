@@ -1,0 +1,70 @@
+"""`carrel index`: bring a folder's index up to date."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from argparse import Namespace
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError
+from carrel.frontends.cli.cancellable import cancellable
+from carrel.frontends.cli.local import folder
+from carrel.frontends.messages import IndexResult
+from carrel.server.jobs import Work
+from carrel.server.settings import resolve
+from carrel.server.settings_files import read_user, read_workspace
+from carrel.server.wiring import Wiring
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.engine.indexer import IndexReport
+    from carrel.frontends.cli.output import Output
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Index, with progress; in the background quietly, at the lowest priority."""
+    if not arguments.background:
+        return _index(arguments, output)
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(19)
+    with contextlib.suppress(CarrelError):
+        _index(arguments, output)
+    return 0
+
+
+def _index(arguments: Namespace, output: Output) -> int:
+    root = folder(arguments.path)
+    user, _ = read_user()
+    workspace, _ = read_workspace(root)
+    settings, problems = resolve(user, workspace)
+    for problem in problems:
+        output.note(f"setting: {problem}")
+    wiring = Wiring()
+    index = wiring.open_index(root, settings)
+    for text in index.problems:
+        output.note(text)
+    try:
+        if index.store.role == "follower":
+            output.note("Another Carrel process keeps this index up to date; nothing to do here.")
+            return 0
+        with output.progress(f"Indexing {root.name}") as progress:
+
+            def work(token: CancelToken) -> IndexReport:
+                return wiring.run_index(index, Work(full=True, force=arguments.force), token, progress)
+
+            report = cancellable(work)
+        snapshot = index.store.snapshot()
+        if output.json:
+            output.value(IndexResult(**asdict(report)))
+        else:
+            output.text(
+                f"{snapshot.files:,} files, {snapshot.chunks:,} chunks: {report.added:,} added, {report.changed:,} changed, "
+                f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
+                f"{report.skipped:,} paths left out; {report.elapsed_ms / 1000:.2f} s, "
+                f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
+            )
+        return 1 if report.failed else 0
+    finally:
+        index.store.close()

@@ -1,0 +1,35 @@
+"""What `carrel doctor` says of an index: read-only, and never in the way of the process that writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from carrel.core.errors import StoreError
+from carrel.frontends.cli.checks import Finding
+from carrel.server.settings import resolve
+from carrel.server.settings_files import read_user, read_workspace
+from carrel.server.wiring import Wiring
+
+
+def index(folder: Path) -> Iterator[Finding]:
+    """The index of this folder: its format, its segments, who writes it."""
+    settings, _ = resolve(read_user()[0], read_workspace(folder)[0])
+    wiring = Wiring()
+    if not wiring.index_exists(folder, settings):
+        yield Finding("Index", "note", "none yet for this folder", "It is made by the first question, or by `carrel index`.")
+        return
+    try:
+        opened = wiring.open_index(folder, settings)
+    except StoreError as error:
+        yield Finding("Index", "error", str(error), f"If nothing else helps: carrel clear {folder}")
+        return
+    try:
+        for problem in opened.problems:
+            yield Finding("Index", "warning", problem, "Run `carrel index`: it makes again what is missing.")
+        store, snapshot = opened.store, opened.store.snapshot()
+        who = "written by this process alone" if store.role == "writer" else "another Carrel process is writing it"
+        size = f"{store.bytes_on_disk / 1e6:.1f} MB in {opened.directory}"
+        yield Finding("Index", "ok", f"{snapshot.files:,} files, {snapshot.chunks:,} chunks, {size}; {who}")
+    finally:
+        opened.store.close()

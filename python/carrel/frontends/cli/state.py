@@ -1,0 +1,48 @@
+"""`carrel status | clear`: what the index holds, and its end."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.cli.local import folder, with_commands
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Show or delete."""
+    root = folder(arguments.path)
+    if arguments.command == "clear":
+        cleared = with_commands(root, lambda commands, _: commands.clear({}))
+        if output.json:
+            output.value(cleared)
+        else:
+            output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
+        return 0
+    status = with_commands(root, lambda commands, _: commands.status({}))
+    if output.json:
+        output.value(status)
+    else:
+        _show(status, output)
+    return 0
+
+
+def _show(status: Any, output: Output) -> None:
+    output.text(
+        f"{status.state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
+    )
+    if isinstance(status.last_indexed, str):
+        output.text(f"last indexed {status.last_indexed}, model {status.model.id}")
+    for language, files in sorted(status.languages.items(), key=lambda item: -item[1]):
+        output.text(f"  {language:<14}{files:>8,}")
+    reasons: dict[str, int] = {}
+    for skipped in status.skipped:
+        reasons[skipped.reason] = reasons.get(skipped.reason, 0) + 1
+    if reasons:
+        output.text(
+            "left out: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda i: -i[1]))
+        )
+    for problem in status.problems:
+        output.text(f"problem: {problem}")

@@ -1,0 +1,78 @@
+//! What needs no store: cutting one text, counting tokens, naming languages.
+
+use carrel_core::cancel::CancelToken;
+use carrel_core::cut::cut;
+use carrel_core::error::Error;
+use carrel_core::hash::xxh3_128;
+use carrel_core::language::Language;
+use carrel_core::snapshot::ChunkInfo;
+use carrel_core::tokens::Encoding;
+use pyo3::prelude::*;
+
+use crate::answers::PyChunkInfo;
+use crate::errors::to_python;
+use crate::gil::detached;
+use crate::options::PyCutOptions;
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn cut_text(py: Python<'_>, path: &str, text: &str, options: &PyCutOptions) -> PyResult<Vec<PyChunkInfo>> {
+    let language = Language::detect(path).unwrap_or(Language::TEXT);
+    let file = detached(py, || cut(path, language, text, &options.0, &CancelToken::new()))?;
+    let info = |(i, chunk)| ChunkInfo {
+        doc: i as u64,
+        path: path.to_owned(),
+        language,
+        imports: file.imports.clone(),
+        file_hash: xxh3_128(text.as_bytes()),
+        updated_at: 0,
+        overlay: true,
+        chunk,
+    };
+    Ok(file.chunks.iter().cloned().enumerate().map(|pair| PyChunkInfo(info(pair))).collect())
+}
+
+fn encoding(name: &str) -> PyResult<Encoding> {
+    let unknown = || Error::invalid("encoding", format!("{name:?} is not one of cl100k_base and o200k_base"));
+    Encoding::from_name(name).ok_or_else(|| to_python(&unknown()))
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+#[pyo3(name = "count_tokens", signature = (text, encoding))]
+pub fn count_tokens(py: Python<'_>, text: &str, encoding: &str) -> PyResult<usize> {
+    let table = self::encoding(encoding)?;
+    Ok(py.detach(|| table.count(text)))
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+#[pyo3(signature = (text, max_tokens, encoding))]
+pub fn trim_tokens<'a>(py: Python<'_>, text: &'a str, max_tokens: usize, encoding: &str) -> PyResult<&'a str> {
+    let table = self::encoding(encoding)?;
+    Ok(&text[..py.detach(|| table.trim(text, max_tokens))])
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn detect_language(path: &str) -> Option<&'static str> {
+    Language::detect(path).map(Language::name)
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn languages() -> Vec<&'static str> {
+    Language::all().map(Language::name).collect()
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn hash_bytes(data: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(data))
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn simd_kernel() -> &'static str {
+    carrel_core::simd::Kernel::best().name
+}

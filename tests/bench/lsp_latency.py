@@ -1,0 +1,107 @@
+"""Latencies of the real server over stdio: `python tests/bench/lsp_latency.py FOLDER [ROUNDS]`. Prints one JSON object.
+
+Start to `initialize`, start to the first answer on a warm index, `carrel/context` idle and during an index run, and a
+saved file to searchable (search until the new word is found; the
+file isn't open, so no buffer answers for it), each as p50 and p99 in milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from carrel.frontends.lsp_client import LspClient
+
+QUESTIONS = (
+    "how does login work?",
+    "database connection pool",
+    "parse configuration file",
+    "class Response",
+    "retry with timeout",
+)
+
+
+async def main(folder: Path, rounds: int) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as cache:
+        options = {"cacheFolder": cache, "ragEnabled": True}
+        client = await LspClient.spawn()
+        await client.initialize(folder, options=options)
+        began = time.perf_counter()
+        result["coldIndex"] = await client.request("carrel/index", {}, timeout=900)
+        result["coldIndexSeconds"] = round(time.perf_counter() - began, 2)
+        await client.stop()
+        await client.kill()
+
+        began = time.perf_counter()
+        client = await LspClient.spawn()
+        await client.initialize(folder, options=options)
+        result["initializeMs"] = _ms(began)
+        await client.request("carrel/context", {"query": QUESTIONS[0]})
+        result["firstAnswerMs"] = _ms(began)
+        await client.request("carrel/index", {}, timeout=900)
+        result["chunks"] = (await client.request("carrel/status", {}))["chunks"]
+        ask = client.request
+        result["contextMs"] = await _spread(rounds, lambda i: ask("carrel/context", {"query": QUESTIONS[i % 5]}))
+        result["saveToSearchableMs"] = await _saves(client, folder, rounds)
+        _, index = client.send("carrel/index", {"force": True, "workDoneToken": "t"})
+        during: list[float] = []
+        while not index.done():
+            asked = time.perf_counter()
+            await client.request("carrel/context", {"query": QUESTIONS[len(during) % 5]})
+            during.append(_ms(asked))
+        result["contextDuringIndexMs"] = _summary(during)
+        await client.stop()
+        await client.kill()
+    return result
+
+
+async def _saves(client: LspClient, folder: Path, rounds: int) -> dict[str, float]:
+    path = folder / "carrel_latency_probe.py"
+
+    async def save(i: int) -> None:
+        word = f"probe_word_{i}_{time.monotonic_ns()}"
+        text = f"def {word}():\n    return 'written by the latency probe, round {i}'\n"
+        path.write_text(text)
+        client.save(path)
+        while True:
+            hits = (await client.request("carrel/search", {"query": word, "limit": 1}))["hits"]
+            if hits and word in hits[0]["text"]:
+                return
+
+    try:
+        return await _spread(rounds, save)
+    finally:
+        path.unlink()
+        client.files_changed((path, 3))
+
+
+async def _spread(rounds: int, once: Callable[[int], Awaitable[Any]]) -> dict[str, float]:
+    times = []
+    for i in range(rounds):
+        began = time.perf_counter()
+        await once(i)
+        times.append(_ms(began))
+    return _summary(times)
+
+
+def _summary(times: list[float]) -> dict[str, float]:
+    ordered = sorted(times) or [0.0]
+    p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+    return {"p50": round(statistics.median(ordered), 2), "p99": p99, "n": len(times)}
+
+
+def _ms(began: float) -> float:
+    return round(1000 * (time.perf_counter() - began), 2)
+
+
+if __name__ == "__main__":
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    sys.stdout.write(json.dumps(asyncio.run(main(Path(sys.argv[1]).resolve(), rounds)), indent=2) + "\n")

@@ -1,0 +1,243 @@
+"""Index, search, context and the rest, as an editor sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from carrel.frontends.lsp_client import LspError
+from carrel.frontends.uris import path_to_uri
+
+from .conftest import Start, paths, write_many
+
+
+async def test_index_reports_progress_in_files(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        report = await client.request("carrel/index", {"workDoneToken": "bar"})
+        assert (report["added"], report["changed"], report["removed"], report["failed"]) == (4, 0, 0, 0)
+        values = [params["value"] for method, params in client.notifications if method == "$/progress"]
+        assert [values[0]["kind"], values[-1]["kind"]] == ["begin", "end"]
+        assert values[-2]["message"] == "4/4 files"
+        again = await client.request("carrel/index", {})
+        assert (again["added"], again["changed"], again["unchanged"]) == (0, 0, 4)
+        status = await client.request("carrel/status", {})
+        assert (status["state"], status["files"], status["role"], status["pending"]) == ("ready", 4, "writer", 0)
+        assert status["languages"] == {"python": 3, "markdown": 1}
+        assert status["bytes"] > 0
+        assert status["lastIndexed"].endswith("Z")
+
+
+async def test_force_reads_everything_again(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        report = await client.request("carrel/index", {"force": True})
+        assert report["added"] + report["changed"] == 4
+        assert report["chunks"] > 0
+
+
+async def test_search_finds_code_by_words(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        result = await client.request("carrel/search", {"query": "how does login work? authenticate user", "limit": 3})
+        hit = result["hits"][0]
+        assert hit["path"] == "src/auth.py"
+        assert hit["uri"] == path_to_uri(str(project / "src/auth.py"))
+        assert 0 <= hit["score"] <= 1
+        assert "load_account" in hit["text"]
+        assert hit["range"]["start"]["line"] == hit["startLine"] - 1
+        assert result["state"] == "ready"
+
+
+async def test_filters_hold(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        only_docs = await client.request("carrel/search", {"query": "orders pooled logins", "filters": {"sources": ["docs"]}})
+        assert set(paths(only_docs)) == {"README.md"}
+        by_path = await client.request(
+            "carrel/search", {"query": "orders price pool login", "filters": {"pathGlob": "src/o*.py"}}
+        )
+        assert set(paths(by_path)) <= {"src/orders.py"}
+
+
+async def test_what_is_ignored_or_secret_is_never_found(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        result = await client.request(
+            "carrel/search", {"query": "generated_wombat DATABASE_PASSWORD hunter2hunter2", "limit": 50}
+        )
+        assert not {"generated/out.py", ".env"} & set(paths(result))
+        assert "hunter2" not in str(result)
+
+
+async def test_a_chat_turn_gets_nothing_while_retrieval_is_off(start: Start, project: Path) -> None:
+    async with start(project, ragEnabled=False) as client:
+        await client.request("carrel/index", {})
+        chat = await client.request("carrel/context", {"query": "authenticate user"})
+        assert (chat["text"], chat["hits"], chat.get("error")) == ("", [], None)
+        explicit = await client.request("carrel/context", {"query": "authenticate user", "trigger": "explicit"})
+        assert "authenticate_user" in explicit["text"]
+
+
+async def test_context_stays_within_its_budget(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        for chars in (1, 60, 200, 400, 4000):
+            pack = await client.request("carrel/context", {"query": "order total price pool", "budget": {"chars": chars}})
+            assert len(pack["text"]) <= chars
+            assert pack["budgetChars"] == chars
+        pack = await client.request(
+            "carrel/context", {"query": "order total price pool", "budget": {"tokens": 120}, "model": "gpt-4o"}
+        )
+        assert 0 < pack["tokens"] <= pack["budgetTokens"] == 120
+        assert pack["text"].startswith("<rag_context>")
+
+
+async def test_augment_puts_the_context_first_and_keeps_commands_in_front(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        text = "/explain how is a user authenticated?"
+        result = await client.request("carrel/augment", {"text": text})
+        assert result["text"].startswith("/explain <rag_context>")
+        assert result["text"].endswith("\n\nhow is a user authenticated?")
+        assert result["original"] == text
+
+
+async def test_named_files_pass_the_gate(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        uris = [path_to_uri(str(project / name)) for name in (".env", "generated/out.py", "src/pool.py")]
+        pack = await client.request(
+            "carrel/context", {"query": "pool", "pinned": [*uris, "file:///etc/passwd"], "active": {"uri": "untitled:1"}}
+        )
+        refused = {drop["path"]: drop["reason"] for drop in pack["dropped"] if drop["endLine"] == 0}
+        assert refused[".env"] == "secret"
+        assert refused["generated/out.py"] == "ignored"
+        assert refused["file:///etc/passwd"] == refused["untitled:1"] == "outside the workspace"
+        assert "src/pool.py" not in refused
+
+
+async def test_an_explicit_question_makes_the_first_index_a_chat_turn_does_not(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        chat = await client.request("carrel/context", {"query": "authenticate user"})
+        assert chat["text"] == ""
+        explicit = await client.request("carrel/context", {"query": "authenticate user", "trigger": "explicit"})
+        assert "authenticate_user" in explicit["text"]
+
+
+async def test_a_deadline_is_kept(start: Start, tmp_path: Path) -> None:
+    root = tmp_path / "big"
+    write_many(root, 800, 200)
+    async with start(root) as client:
+        began = time.perf_counter()
+        pack = await client.request(
+            "carrel/context", {"query": "function_1_1", "trigger": "explicit", "deadlineMs": 50, "waitMs": 10_000}
+        )
+        assert time.perf_counter() - began < 1.5
+        assert pack["text"] == ""
+        assert "50 ms" in pack["error"]
+
+
+async def test_context_outside_any_folder_is_an_empty_pack_with_a_reason(start: Start) -> None:
+    async with start() as client:
+        pack = await client.request("carrel/context", {"query": "q", "trigger": "explicit"})
+        assert (pack["text"], pack["hits"]) == ("", [])
+        assert "folder" in pack["error"]
+
+
+async def test_explain_tells_of_packs_and_lines(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        pack = await client.request("carrel/context", {"query": "authenticate user login", "trigger": "explicit"})
+        story = await client.request("carrel/explain", {"packId": pack["id"]})
+        assert story["candidates"][0]["path"] == "src/auth.py"
+        line = await client.request("carrel/explain", {"query": "authenticate user login", "path": "src/auth.py", "line": 1})
+        assert line["candidates"][0]["rank"] == 1
+        secret = await client.request("carrel/explain", {"query": "password", "path": ".env", "line": 1})
+        assert "secret" in secret["candidates"][0]["verdict"]
+        with pytest.raises(LspError):
+            await client.request("carrel/explain", {"packId": "never made"})
+
+
+async def test_files_similar_and_commands(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        files = await client.request("carrel/files", {"query": "database connection pool size", "limit": 2})
+        assert files["files"][0]["path"] == "src/pool.py"
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}
+        similar = await client.request("carrel/similar", {"uri": path_to_uri(str(project / "src/auth.py")), "range": whole})
+        assert "src/auth.py" not in paths(similar)
+        with pytest.raises(LspError):
+            await client.request("carrel/similar", {"uri": path_to_uri(str(project / ".env")), "range": whole})
+        command = {"command": "carrel.search", "arguments": [{"query": "authenticate user", "limit": 1}]}
+        assert paths(await client.request("workspace/executeCommand", command)) == ["src/auth.py"]
+
+
+async def test_clear_deletes_the_index(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        assert (await client.request("carrel/clear", {}))["freedBytes"] > 0
+        status = await client.request("carrel/status", {})
+        assert (status["files"], status["state"]) == (0, "empty")
+        assert (await client.request("carrel/index", {}))["added"] == 4
+
+
+async def test_statuses_come_but_not_too_often(start: Start, tmp_path: Path) -> None:
+    root = tmp_path / "big"
+    write_many(root, 400, 100)
+    async with start(root) as client:
+        began = time.perf_counter()
+        await client.request("carrel/index", {})
+        await client.wait_for("carrel/statusChanged", lambda status: status["state"] == "ready" and status["files"] == 400)
+        seconds = time.perf_counter() - began
+        statuses = [params for method, params in client.notifications if method == "carrel/statusChanged"]
+        assert any(status["state"] == "indexing" for status in statuses)
+        assert len(statuses) <= 10 * seconds + 3
+
+
+async def test_a_cancelled_index_stops_at_once_and_keeps_what_it_finished(start: Start, tmp_path: Path) -> None:
+    root = tmp_path / "big"
+    write_many(root, 1500, 200)
+    async with start(root) as client:
+        identity, index = client.send("carrel/index", {"workDoneToken": "t"})
+        await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "report")
+        began = time.perf_counter()
+        client.cancel(identity)
+        with pytest.raises(LspError) as caught:
+            await index
+        assert time.perf_counter() - began < 0.1
+        assert caught.value.code == -32800
+        await client.wait_for("carrel/statusChanged", lambda status: status["state"] != "indexing")
+        assert (await client.request("carrel/index", {}))["failed"] == 0
+        assert (await client.request("carrel/status", {}))["files"] == 1500
+
+
+async def test_the_progress_bar_has_a_working_cancel_button(start: Start, tmp_path: Path) -> None:
+    root = tmp_path / "big"
+    write_many(root, 1500, 200)
+    async with start(root, ragAutoIndex=True) as client:
+        params = await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "begin")
+        began = time.perf_counter()
+        client.notify("window/workDoneProgress/cancel", {"token": params["token"]})
+        await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "end")
+        assert time.perf_counter() - began < 0.3
+
+
+async def test_questions_are_answered_while_indexing(start: Start, tmp_path: Path) -> None:
+    root = tmp_path / "big"
+    write_many(root, 1500, 200)
+    async with start(root) as client:
+        _, index = client.send("carrel/index", {"workDoneToken": "t"})
+        await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "report")
+        pack = await client.request("carrel/context", {"query": "function_3_3"})
+        assert pack["state"] == "indexing"
+        assert pack["pending"] > 0
+        await index
+
+
+async def test_a_cancelled_search_is_answered_once(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        identity, search = client.send("carrel/search", {"query": "authenticate"})
+        client.cancel(identity)
+        with pytest.raises(LspError) as caught:
+            await search
+        assert caught.value.code == -32800
+        await asyncio.sleep(0.05)
+        assert paths(await client.request("carrel/search", {"query": "authenticate", "limit": 1})) == ["src/auth.py"]

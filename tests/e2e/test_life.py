@@ -1,0 +1,252 @@
+"""From `initialize` to the end of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.frontends.lsp_client import LspClient, LspError
+from carrel.frontends.uris import path_to_uri
+
+from .conftest import Start, write_many
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {},
+        {"capabilities": {}},
+        {"processId": None, "rootUri": None, "capabilities": {}},
+        {"rootPath": "{root}", "capabilities": {}},
+        {"rootUri": "{uri}", "workspaceFolders": None, "capabilities": {"general": {"positionEncodings": ["utf-8", "utf-16"]}}},
+        {
+            "workspaceFolders": [{"uri": "vscode-remote://host/x", "name": "x"}, {"uri": "{uri}", "name": "shop"}],
+            "capabilities": {},
+        },
+        {
+            "workspaceFolders": [{"uri": "{uri}", "name": "shop"}],
+            "capabilities": {},
+            "initializationOptions": [1],
+            "trace": "off",
+        },
+        {
+            "workspaceFolders": [{"uri": "{uri}", "name": "shop"}],
+            "capabilities": {},
+            "initializationOptions": {"carrel": {"ragTopK": 3}},
+        },
+    ],
+)
+async def test_initialize_is_answered_however_it_is_written(project: Path, env: dict[str, str], variant: dict[str, Any]) -> None:
+    text = json.dumps(variant).replace("{uri}", path_to_uri(str(project))).replace("{root}", str(project))
+    client = await LspClient.spawn(env=env)
+    try:
+        result = await client.request("initialize", json.loads(text), timeout=10)
+        assert result["capabilities"]["positionEncoding"] == "utf-16"
+        assert result["capabilities"]["textDocumentSync"]["change"] == 2
+        client.notify("initialized", {})
+        if "shop" in text:
+            status = await client.request("carrel/status", {})
+            assert status["workspaceFolder"] == path_to_uri(str(project))
+        assert await client.stop() == 0
+    finally:
+        await client.kill()
+
+
+async def test_initialize_twice_gives_one_answer_each(project: Path, env: dict[str, str]) -> None:
+    client = await LspClient.spawn(env=env)
+    first = await client.initialize(project)
+    assert first["serverInfo"]["name"] == "carrel"
+    assert await client.request("initialize", {"capabilities": {}}) == first
+    await client.kill()
+
+
+async def test_requests_before_initialize_and_after_shutdown_are_refused(project: Path, env: dict[str, str]) -> None:
+    client = await LspClient.spawn(env=env)
+    with pytest.raises(LspError) as early:
+        await client.request("carrel/status", {})
+    assert early.value.code == -32002
+    await client.initialize(project)
+    await client.request("shutdown")
+    with pytest.raises(LspError) as late:
+        await client.request("carrel/status", {})
+    assert late.value.code == -32600
+    client.notify("exit", None)
+    assert await asyncio.wait_for(client.process.wait(), 2) == 0
+    await client.kill()
+
+
+async def test_exit_without_shutdown_is_code_one(project: Path, env: dict[str, str]) -> None:
+    client = await LspClient.spawn(env=env)
+    await client.initialize(project)
+    client.notify("exit", None)
+    assert await asyncio.wait_for(client.process.wait(), 2) == 1
+    await client.kill()
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("carrel/search", {"query": 1}, -32602),
+        ("carrel/search", [1], -32602),
+        ("carrel/context", {"query": "q", "topK": 99}, -32602),
+        ("carrel/search", {"query": "q", "workspaceFolder": "file:///somewhere/else"}, -32602),
+        ("carrel/nothing", {}, -32601),
+        ("textDocument/hover", {}, -32602),
+        ("textDocument/hover", {"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}}, -32601),
+        ("workspace/executeCommand", {"command": "carrel.nothing"}, -32602),
+        ("workspace/executeCommand", {"command": "carrel.search", "arguments": [1, 2]}, -32602),
+        ("workspace/executeCommand", {"command": "carrel.search", "arguments": [{}]}, -32602),
+    ],
+)
+async def test_every_bad_request_gets_an_error(start: Start, project: Path, method: str, params: Any, code: int) -> None:
+    async with start(project) as client:
+        with pytest.raises(LspError) as caught:
+            await client.request(method, params, timeout=10)
+        assert caught.value.code == code
+
+
+async def test_rubbish_between_messages_does_no_harm(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        for rubbish in (
+            b"{",
+            b"[]",
+            b'"x"',
+            b"{}",
+            b'{"jsonrpc":"2.0","method":5,"id":1}',
+            b'{"jsonrpc":"2.0","id":77,"result":1}',
+            b"\xff\xfe",
+        ):
+            client.write(rubbish)
+        client.notify(
+            "textDocument/didChange",
+            {"textDocument": {"uri": "file:///never/opened", "version": 1}, "contentChanges": [{"text": "x"}]},
+        )
+        client.notify("textDocument/didOpen", {"wrong": True})
+        client.notify("$/cancelRequest", {"id": 4711})
+        client.notify("window/workDoneProgress/cancel", {"token": "never seen"})
+        assert (await client.request("carrel/status", {}))["state"] == "empty"
+
+
+async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str, str], tmp_path: Path) -> None:
+    noisy = tmp_path / "noisy.py"
+    noisy.write_text(
+        "import os, sys\nfrom carrel.frontends import serve, transport\nclaim = transport.claim_stdio\n"
+        "def loud():\n    streams = claim()\n    print('python prints')\n"
+        "    os.write(1, b'C prints\\n'); os.system('echo a child prints')\n"
+        "    return streams\n"
+        "serve.claim_stdio = loud\nserve.main()\n"
+    )
+    client = await LspClient.spawn((sys.executable, str(noisy)), env=env, stderr=asyncio.subprocess.PIPE)
+    await client.initialize(project)
+    assert (await client.request("carrel/status", {}))["state"] == "empty"
+    assert await client.stop() == 0
+    assert client.process.stderr is not None
+    stderr = await client.process.stderr.read()
+    assert all(words in stderr for words in (b"python prints", b"C prints", b"a child prints"))
+    await client.kill()
+
+
+async def test_end_of_input_ends_the_server_within_a_second_also_while_indexing(
+    env: dict[str, str], options: dict[str, Any], tmp_path: Path
+) -> None:
+    root = tmp_path / "big"
+    write_many(root, 400, 200)
+    client = await LspClient.spawn(env=env)
+    await client.initialize(root, options=options)
+    client.send("carrel/index", {"workDoneToken": "t"})
+    await client.wait_for("$/progress")
+    began = time.perf_counter()
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    await asyncio.wait_for(client.process.wait(), 2)
+    assert time.perf_counter() - began < 1
+    await client.kill()
+
+
+async def test_the_death_of_the_editor_ends_the_server(project: Path, env: dict[str, str]) -> None:
+    editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(60)")
+    client = await LspClient.spawn(env=env)
+    await client.request("initialize", {"processId": editor.pid, "capabilities": {}, "rootUri": path_to_uri(str(project))})
+    client.notify("initialized", {})
+    await client.request("carrel/status", {})
+    os.kill(editor.pid, signal.SIGKILL)
+    await editor.wait()
+    # Its pipe to us is open still: only the process id tells.
+    await asyncio.wait_for(client.process.wait(), 1.5)
+    await client.kill()
+
+
+async def test_shutdown_stops_a_running_index_and_answers(env: dict[str, str], options: dict[str, Any], tmp_path: Path) -> None:
+    root = tmp_path / "big"
+    write_many(root, 400, 200)
+    client = await LspClient.spawn(env=env)
+    await client.initialize(root, options=options)
+    _, index = client.send("carrel/index", {"workDoneToken": "t"})
+    await client.wait_for("$/progress")
+    began = time.perf_counter()
+    assert await client.stop() == 0
+    assert time.perf_counter() - began < 1
+    assert index.exception() is not None
+    await client.kill()
+
+
+async def test_logs_hold_no_content(project: Path, env: dict[str, str], options: dict[str, Any]) -> None:
+    client = await LspClient.spawn(env=env, stderr=asyncio.subprocess.PIPE)
+    await client.initialize(project, options={**options, "logLevel": "debug"})
+    await client.request("carrel/index", {})
+    await client.request("carrel/context", {"query": "authenticate xylophone", "trigger": "explicit"})
+    with pytest.raises(LspError):
+        await client.request("carrel/search", {"query": ["xylophone"]})
+    client.notify("textDocument/didOpen", {"xylophone": "xylophone"})
+    await client.stop()
+    assert client.process.stderr is not None
+    logged = (await client.process.stderr.read()).decode() + json.dumps(client.notifications)
+    assert "xylophone" not in logged
+    assert "load_account" not in logged
+    await client.kill()
+
+
+async def test_a_parent_on_another_machine_is_no_reason_to_end(project: Path, env: dict[str, str]) -> None:
+    gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await gone.wait()
+    client = await LspClient.spawn(env=env)
+    await client.request("initialize", {"processId": gone.pid, "capabilities": {}, "rootUri": path_to_uri(str(project))})
+    client.notify("initialized", {})
+    await asyncio.sleep(1)
+    assert (await client.request("carrel/status", {}))["state"] == "empty"
+    assert await client.stop() == 0
+    await client.kill()
+
+
+async def test_an_idle_server_uses_no_processor(start: Start, project: Path) -> None:
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - only here
+
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        await asyncio.sleep(0.5)
+        process = psutil.Process(client.process.pid)
+        before = sum(process.cpu_times()[:2])
+        await asyncio.sleep(3)
+        assert sum(process.cpu_times()[:2]) - before <= 0.02
+
+
+async def test_a_terminate_signal_ends_the_server_cleanly(
+    start: Start, project: Path, env: dict[str, str], options: dict[str, Any]
+) -> None:
+    client = await LspClient.spawn(env=env)
+    await client.initialize(project, options=options)
+    await client.request("carrel/index", {})
+    client.process.terminate()
+    assert await asyncio.wait_for(client.process.wait(), 1.5) in (143, -15)
+    await client.kill()
+    async with start(project) as second:
+        await second.request("carrel/search", {"query": "order"})
+        assert (await second.request("carrel/status", {}))["role"] == "writer"
