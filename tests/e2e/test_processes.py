@@ -87,12 +87,14 @@ async def test_fifty_kills_in_mid_index_lose_nothing(env: dict[str, str], option
     await client.kill()
 
 
-async def test_a_cache_that_cannot_be_written_means_an_index_in_memory(start: Start, project: Path, tmp_path: Path) -> None:
+async def test_a_cache_that_cannot_be_written_means_an_index_for_this_process(
+    start: Start, project: Path, tmp_path: Path
+) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     async with start(project) as client:
         assert paths(await client.request("carrel/search", {"query": "authenticate user", "limit": 1})) == ["src/auth.py"]
         status = await client.request("carrel/status", {})
-        assert any("kept in memory" in problem for problem in status["problems"])
+        assert any("until this process ends" in problem for problem in status["problems"])
 
 
 async def test_a_folder_that_disappears_keeps_its_index(start: Start, project: Path, tmp_path: Path) -> None:

@@ -104,15 +104,15 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
 async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
     """Code like the code in these lines; raises `CarrelError`."""
     index = await workspace.ready(explicit=True, wait_ms=0)
-    buffer = workspace.buffers.text(path)
 
     def work(token: CancelToken) -> list[Hit]:
         from carrel.engine.similar import similar as find
 
         if reason := index.store.gate(path):
             raise CarrelError(f"{path} may not be read: {reason}")
-        text = _lines(workspace, path, lines, buffer) or ""
-        return find(index.store.snapshot(), index.embedder, path, lines, text, token, limit=limit)
+        view = index.store.snapshot()
+        text = view.lines(path, *lines) or ""
+        return find(view, index.embedder, path, lines, text, token, limit=limit)
 
     return await workspace.ask(work)
 
@@ -152,8 +152,7 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
         limit = None if request.deadline_ms is None else request.deadline_ms / 1000
         async with asyncio.timeout(limit):
             index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
-            overlaid = {path: workspace.buffers.text(path) for path in workspace.buffers.overlaid}
-            answer, candidates = await workspace.ask(lambda token: _pack(workspace, index, request, overlaid, token))
+            answer, candidates = await workspace.ask(lambda token: _pack(workspace, index, request, token))
     except TimeoutError:
         return empty(request, f"There was no answer within {request.deadline_ms} ms."), None
     except asyncio.CancelledError:
@@ -182,7 +181,7 @@ def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
 
 
 def _pack(
-    workspace: Workspace, index: OpenIndex, request: ContextRequest, overlaid: dict[str, str | None], token: CancelToken
+    workspace: Workspace, index: OpenIndex, request: ContextRequest, token: CancelToken
 ) -> tuple[ContextAnswer, tuple[Explanation, ...]]:
     """Runs on a thread."""
     from carrel.engine.context import pack
@@ -209,7 +208,7 @@ def _pack(
         query=request.query,
         form=request.format,
         dropped=(*refused, *found.dropped),
-        read_lines=lambda path, first, last: _lines(workspace, path, (first, last), overlaid.get(path)),
+        read_lines=view.lines,
     )
     watch.lap("pack")
     # The same question may be asked twice: an answer has an id of its own.
@@ -228,15 +227,6 @@ def _allowed(index: OpenIndex, named: Sequence[Named], refused: list[Dropped]) -
         else:
             refused.append(Dropped(file.path or file.label, 0, 0, reason))
     return tuple(allowed)
-
-
-def _lines(workspace: Workspace, path: str, lines: tuple[int, int], buffer: str | None) -> str | None:
-    """Some lines of a file that passed the gate, from its buffer or the disk."""
-    try:
-        text = buffer if buffer is not None else (workspace.root / path).read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return "".join(text.splitlines(keepends=True)[lines[0] - 1 : lines[1]])
 
 
 def explanation_of(kept: KeptAnswer) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
+from carrel.core.errors import StoreError
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
 from carrel.server.jobs import Work
 
@@ -37,6 +39,12 @@ class OpenIndex:
     problems: tuple[str, ...] = ()
     complete: bool = False
     last_indexed: float | None = None
+    temporary: TemporaryDirectory[str] | None = None  # goes with the process
+
+    @property
+    def begun(self) -> bool:
+        """Somebody wanted this index: it holds something, or a whole run found nothing to hold."""
+        return self.complete or self.store.snapshot().files > 0
 
     def follow(self) -> bool:
         """Load what the writer committed since; true when there was something."""
@@ -83,32 +91,30 @@ class Wiring:
         return any(getattr(old, key) != getattr(new, key) for key in keys)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
-        """Open or create the index of `root`; in memory where its folder can't be written. Raises `StoreError`."""
+        """Open or create the index of `root`; in a temporary folder where its own can't be written. Raises `StoreError`."""
         from carrel.core.native import CutOptions, Store, WalkOptions
         from carrel.providers.local import LocalEmbedder
 
         embedder = LocalEmbedder.hashed()
         location = locate(root, settings)
         problems = list(location.problems)
-        in_memory = False
+        temporary = None
         try:
             prepare(location, root)
         except OSError as error:
-            in_memory = True
-            problems.append(
-                f"The index is kept in memory only: {location.directory} can't be written ({error.strerror or error})."
-            )
+            temporary, note = _temporary_place(location, error)
+            problems.append(note)
+        directory = Path(temporary.name) if temporary else location.directory
         folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
         store = Store.open(
-            str(location.directory),
+            str(directory),
             str(root),
             embedder_id=embedder.id,
             dim=embedder.dim,
             walk=WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, "/.carrel/")),
             cut=CutOptions(),
-            in_memory=in_memory,
         )
-        index = OpenIndex(store, embedder, location.directory, (*problems, *store.problems))
+        index = OpenIndex(store, embedder, directory, (*problems, *store.problems), temporary=temporary)
         index.read_meta()
         self._clean_up(location)
         return index
@@ -141,3 +147,13 @@ class Wiring:
         if not location.in_workspace:
             for gone in clean_up(location.directory.parent):
                 log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)
+
+
+def _temporary_place(location: IndexLocation, error: OSError) -> tuple[TemporaryDirectory[str], str]:
+    """A place for an index that can't be kept; raises `StoreError` where there is none either."""
+    reason = error.strerror or str(error)
+    try:
+        place = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
+    except OSError:
+        raise StoreError(f"{location.directory} can't be written ({reason}). Set `cacheFolder` to a folder that can.") from None
+    return place, f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."

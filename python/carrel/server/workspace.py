@@ -75,7 +75,7 @@ class Workspace:
         index = await self.open()
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
-        elif index.store.generation > 0:
+        elif index.begun:
             self._catch_up(index)
         await self.buffers.flush()
         return self.index or index
@@ -134,7 +134,7 @@ class Workspace:
             return
         with contextlib.suppress(CarrelError):
             index = await self.open()
-            if index.store.role == "writer" and (settings.rag_auto_index or index.store.generation > 0):
+            if index.store.role == "writer" and (settings.rag_auto_index or index.begun):
                 self.queue.request(full=True)
 
     def request_index(self, *, force: bool = False) -> Job[CancelToken, IndexReport]:
@@ -144,13 +144,13 @@ class Workspace:
     def files_changed(self, paths: Iterable[str]) -> None:
         """Files were saved, created, deleted or renamed: look at these. An index that was never made stays unmade."""
         index = self.index
-        if index and index.store.role == "writer" and (index.store.generation > 0 or self.queue.busy):
+        if index and index.store.role == "writer" and (index.begun or self.queue.busy):
             self.queue.request(paths=paths)
 
     def rescan(self) -> None:
         """So much changed, or the rules of what counts did, that everything must be looked at."""
         index = self.index
-        if index and index.store.role == "writer" and (index.store.generation > 0 or self.queue.busy):
+        if index and index.store.role == "writer" and (index.begun or self.queue.busy):
             self.queue.request(full=True)
 
     def _unsettled(self, path: str) -> bool:
@@ -229,7 +229,7 @@ class Workspace:
                     self.on_change(self)
                 elif await self.ask(partial(_lead, index)):
                     log.info("Took over writing the index of a workspace")
-                    if index.store.generation > 0 or self.settings.rag_auto_index:
+                    if index.begun or self.settings.rag_auto_index:
                         self.queue.request(full=True)
                     self.on_change(self)
             except CarrelError as error:
@@ -245,7 +245,7 @@ class Workspace:
             return "indexing"
         if self.error:
             return "error"
-        return "ready" if self.index and self.index.store.generation > 0 else "empty"
+        return "ready" if self.index and self.index.begun else "empty"
 
     @property
     def pending(self) -> int:
@@ -304,7 +304,7 @@ class Workspace:
         if self.index and self._wiring.needs_reopening(old, settings):
             await self.queue.drop()
             await self._reopen()
-            if self.index and self.index.store.role == "writer" and self.index.store.generation > 0:
+            if self.index and self.index.store.role == "writer" and self.index.begun:
                 self.queue.request(full=True)
         await self.start()
 
