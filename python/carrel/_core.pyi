@@ -25,7 +25,7 @@ class WalkOptions:
         cls,
         *,
         max_file_bytes: int = 500_000,
-        exclude: Sequence[str] = (),
+        exclude: Sequence[str] = ...,
         excluded_folders: Sequence[str] | None = None,
     ) -> WalkOptions: ...
 
@@ -121,11 +121,11 @@ class Filter:
     def __new__(
         cls,
         *,
-        path_globs: Sequence[str] = (),
-        exclude_globs: Sequence[str] = (),
-        languages: Sequence[str] = (),
+        path_globs: Sequence[str] = ...,
+        exclude_globs: Sequence[str] = ...,
+        languages: Sequence[str] = ...,
         symbol: str | None = None,
-        sources: Sequence[str] = (),
+        sources: Sequence[str] = ...,
         updated_after: int | None = None,
     ) -> Filter: ...
 

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md"])
+def test_every_path_that_a_document_names_exists(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", text))
+    named |= {link for link in re.findall(r"\]\(([^)#:]+)\)", text)}
+    known = {path for path in named if path.split("/")[0] in {p.name for p in ROOT.iterdir()}}
+    assert [path for path in sorted(known) if not (ROOT / path).exists()] == []
+    assert known
+
+
+def test_the_readmes_two_commands_are_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in ("demo", "test"):
+        assert f"make {target}" in readme
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
