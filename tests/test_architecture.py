@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 def test_every_path_that_a_document_names_exists(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", text))
-    named |= {link for link in re.findall(r"\]\(([^)#:]+)\)", text)}
+    named |= set(re.findall(r"\]\(([^)#:]+)\)", text))
     known = {path for path in named if path.split("/")[0] in {p.name for p in ROOT.iterdir()}}
     assert [path for path in sorted(known) if not (ROOT / path).exists()] == []
     assert known

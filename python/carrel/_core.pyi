@@ -9,6 +9,31 @@ bytes of little-endian float32, `dim` values a text, L2-normalised. Every call t
 from collections.abc import Sequence
 from typing import Literal, final
 
+__all__ = [
+    "FORMAT_VERSION",
+    "Batch",
+    "CancelToken",
+    "Candidate",
+    "ChunkInfo",
+    "Commit",
+    "CutOptions",
+    "Embedder",
+    "Filter",
+    "FreshChunk",
+    "Plan",
+    "Snapshot",
+    "Store",
+    "WalkOptions",
+    "__version__",
+    "count_tokens",
+    "cut_text",
+    "detect_language",
+    "hash_bytes",
+    "languages",
+    "simd_kernel",
+    "trim_tokens",
+]
+
 __version__: str
 FORMAT_VERSION: int
 
@@ -38,7 +63,7 @@ class CutOptions:
         max_chars: int = 8_000,
         class_lines: int = 30,
         text_chars: int = 2_000,
-        line_chunk: tuple[int, int] = (60, 5),
+        line_chunk: tuple[int, int] = ...,
         always_lines: tuple[int, int] | None = None,
     ) -> CutOptions: ...
 

@@ -1,6 +1,8 @@
 //! `carrel._core`: frozen classes over `carrel-core`. [`gil`] is the one place that releases the GIL, [`errors`] the one that
 //! maps errors; what each class means is written in `python/carrel/_core.pyi`.
 
+#![allow(clippy::needless_pass_by_value)] // arguments come out of Python objects by value
+
 mod answers;
 mod errors;
 mod functions;

@@ -75,8 +75,8 @@ pub struct Snapshot {
 const WIDEN: usize = 8;
 
 impl Snapshot {
-    pub(crate) fn new(site: Arc<Site>, disk: Arc<SegmentSet>, overlay: Arc<SegmentSet>) -> Self {
-        let mut below = SegmentSet::clone(&disk);
+    pub(crate) fn new(site: Arc<Site>, disk: &SegmentSet, overlay: &SegmentSet) -> Self {
+        let mut below = disk.clone();
         if !below.parts.is_empty() {
             for (_, file) in overlay.iter() {
                 below.remove(file.path);

@@ -203,7 +203,9 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
         indexing_pool().install(|| files.par_iter().map(draft).collect::<Result<_>>())?
     };
     let mut builder = SegmentBuilder::new(dim);
-    drafts.into_iter().for_each(|draft| builder.push(draft));
+    for draft in drafts {
+        builder.push(draft);
+    }
     cancel.check()?;
     let bytes = builder.finish();
     cancel.check()?;

@@ -12,7 +12,7 @@ use super::{Disk, SegmentSet, Store, locked};
 use crate::cancel::CancelToken;
 use crate::db::{Change, FileRow};
 use crate::error::{Error, Result};
-use crate::segment::{FileMask, Segment, merge};
+use crate::segment::{FileMask, NewOrdinals, Segment, merge};
 
 /// More segments than this are merged.
 const MOST_SEGMENTS: usize = 12;
@@ -113,7 +113,7 @@ impl Store {
 }
 
 /// Merge the live files of some parts.
-pub(super) fn merge_parts(parts: &[&Part], cancel: &CancelToken) -> Result<(Vec<u8>, Vec<Vec<Option<u32>>>)> {
+pub(super) fn merge_parts(parts: &[&Part], cancel: &CancelToken) -> Result<(Vec<u8>, NewOrdinals)> {
     let masked: Vec<(&Segment, &FileMask)> = parts.iter().map(|p| (&*p.segment, &p.live)).collect();
     merge(&masked, cancel)
 }

@@ -240,8 +240,7 @@ impl Store {
     fn publish(&self, change: impl FnOnce(&mut Current)) {
         let mut current = locked(&self.current);
         change(&mut current);
-        current.snapshot =
-            Arc::new(Snapshot::new(Arc::clone(&self.site), Arc::clone(&current.disk), Arc::clone(&current.overlay)));
+        current.snapshot = Arc::new(Snapshot::new(Arc::clone(&self.site), &current.disk, &current.overlay));
     }
 
     fn problem(&self, text: String) {
@@ -252,7 +251,7 @@ impl Store {
 impl Current {
     fn empty(site: &Arc<Site>) -> Self {
         let (disk, overlay) = (Arc::<SegmentSet>::default(), Arc::<SegmentSet>::default());
-        let snapshot = Arc::new(Snapshot::new(Arc::clone(site), Arc::clone(&disk), Arc::clone(&overlay)));
+        let snapshot = Arc::new(Snapshot::new(Arc::clone(site), &disk, &overlay));
         Self { disk, overlay, ledger: Arc::default(), snapshot }
     }
 }

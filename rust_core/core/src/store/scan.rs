@@ -91,7 +91,9 @@ impl Store {
             sorter.found(file, stamp);
         }
         cancel.check()?;
-        stamps.into_keys().for_each(|path| sorter.removed(path.to_owned()));
+        for path in stamps.into_keys() {
+            sorter.removed(path.to_owned());
+        }
         // `seen` is sorted, as the walk is.
         let gone = ledger.unusable.keys().chain(ledger.failed.keys()).filter(|path| seen.binary_search(path).is_err());
         sorter.queue.forgotten.extend(gone.filter(|path| !sorter.wanted.contains(*path)).cloned());
