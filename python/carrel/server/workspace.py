@@ -132,6 +132,8 @@ class Workspace:
         settings = self.settings
         if not (settings.rag_auto_index or settings.rag_enabled):
             return
+        warming = asyncio.create_task(self.ask(lambda _: self._wiring.warm_up(settings)))
+        warming.add_done_callback(lambda done: done.cancelled() or done.exception())
         with contextlib.suppress(CarrelError):
             index = await self.open()
             if index.store.role == "writer" and (settings.rag_auto_index or index.begun):
