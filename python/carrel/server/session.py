@@ -127,7 +127,9 @@ class Session:
         settings, problems = self._resolve(workspace.root)
         workspace.problems = tuple(str(problem) for problem in problems)
         if settings != workspace.settings:
-            self._spawn(workspace.configure(settings))
+            # At once: the next question may already count on it. What follows from it takes its time.
+            old, workspace.settings = workspace.settings, settings
+            self._spawn(workspace.reconfigure(old))
         else:
             workspace.on_change(workspace)
 

@@ -80,6 +80,12 @@ class Wiring:
 
         return CancelToken()
 
+    def warm_up(self, settings: Settings) -> None:
+        """Load what the first question needs and what takes long to load: the engine, and the tokenizer's table."""
+        from carrel.engine import context, explain, retriever  # noqa: F401
+
+        self.tokenizer(settings, None).count("warm")
+
     def index_exists(self, root: Path, settings: Settings) -> bool:
         """True when an index was made before."""
         directory = locate(root, settings).directory

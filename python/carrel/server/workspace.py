@@ -132,6 +132,8 @@ class Workspace:
         settings = self.settings
         if not (settings.rag_auto_index or settings.rag_enabled):
             return
+        warming = asyncio.create_task(self.ask(lambda _: self._wiring.warm_up(settings)))
+        warming.add_done_callback(lambda done: done.cancelled() or done.exception())
         with contextlib.suppress(CarrelError):
             index = await self.open()
             if index.store.role == "writer" and (settings.rag_auto_index or index.begun):
@@ -296,9 +298,9 @@ class Workspace:
 
     # --- changes of settings, end
 
-    async def configure(self, settings: Settings) -> None:
-        """Take other settings; the index is opened anew where they change what it holds or where it lives."""
-        old, self.settings = self.settings, settings
+    async def reconfigure(self, old: Settings) -> None:
+        """Act on settings that were `old` before: open the index anew where they change what it holds or where it lives."""
+        settings = self.settings
         self.queue.delay = settings.save_delay_ms / 1000
         self.buffers.delay = settings.buffer_delay_ms / 1000
         if self.index and self._wiring.needs_reopening(old, settings):
