@@ -44,6 +44,7 @@ class Question:
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
+    spoken: frozenset[str]  # every word, as it was written but for its case
 
 
 def read(text: str) -> Question:
@@ -55,11 +56,12 @@ def read(text: str) -> Question:
     words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)
     telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
     return Question(
-        text,
-        " ".join(telling) or text,
-        tuple(dict.fromkeys(stem(word) for word in words)),
-        tuple(dict.fromkeys(filter(None, names))),
-        is_symbol,
+        text=text,
+        search_text=" ".join(telling) or text,
+        words=tuple(dict.fromkeys(stem(word) for word in words)),
+        names=tuple(dict.fromkeys(filter(None, names))),
+        is_symbol=is_symbol,
+        spoken=frozenset(split(text)),
     )
 
 

@@ -131,10 +131,9 @@ _ASKS_FOR = {
 
 def aside(ranked: Ranked, question: Question) -> float:
     """Tests, examples, re-exports and the like step back, unless the question asks for them."""
-    words = set(split(question.text))
     factor = 1.0
     for kind in path_rules.kinds(ranked.info.path):
-        if not words & _ASKS_FOR.get(kind, frozenset()):
+        if not question.spoken & _ASKS_FOR.get(kind, frozenset()):
             factor *= _PENALTIES[kind]
     return factor
 

@@ -97,7 +97,7 @@ class Commands:
             kept = self._session.recent.get(params.pack_id)
             if not isinstance(kept, KeptAnswer):
                 raise InvalidInput("packId", "is not among the recent packs")
-            return {**answers.explanation_of(kept), "candidates": [_plain(item) for item in kept.candidates]}
+            return {**answers.explanation_of(kept), "candidates": [_plain(item) for item in kept.candidates()]}
         if params.query is None or params.path is None or params.line is None:
             raise InvalidInput("packId", "give `packId`, or `query`, `path` and `line`")
         workspace, path = self._workspace(params), params.path

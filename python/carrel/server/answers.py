@@ -73,7 +73,14 @@ class KeptAnswer:
 
     root: str
     answer: ContextAnswer
-    candidates: tuple[Explanation, ...]
+    found: Retrieval
+    floor: float
+
+    def candidates(self) -> list[Explanation]:
+        """Every candidate's story, in the final order: made when somebody asks."""
+        from carrel.engine.explain import explain_ranked
+
+        return explain_ranked(self.found, self.floor)
 
 
 async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
@@ -152,7 +159,7 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
         limit = None if request.deadline_ms is None else request.deadline_ms / 1000
         async with asyncio.timeout(limit):
             index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
-            answer, candidates = await workspace.ask(lambda token: _pack(workspace, index, request, token))
+            answer, found = await workspace.ask(lambda token: _pack(workspace, index, request, token))
     except TimeoutError:
         return empty(request, f"There was no answer within {request.deadline_ms} ms."), None
     except asyncio.CancelledError:
@@ -166,7 +173,7 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
         log.error("No context for this turn: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400
         return empty(request, "Something went wrong inside Carrel; its log says more."), None
     answer = replace(answer, stages={**answer.stages, "total": round(1000 * (time.perf_counter() - started), 3)})
-    return answer, KeptAnswer(str(workspace.root), answer, candidates)
+    return answer, KeptAnswer(str(workspace.root), answer, found, index.embedder.floor)
 
 
 def _place(error: BaseException) -> str:
@@ -180,12 +187,9 @@ def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
     return ContextAnswer(pack, {}, error)
 
 
-def _pack(
-    workspace: Workspace, index: OpenIndex, request: ContextRequest, token: CancelToken
-) -> tuple[ContextAnswer, tuple[Explanation, ...]]:
+def _pack(workspace: Workspace, index: OpenIndex, request: ContextRequest, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
     """Runs on a thread."""
     from carrel.engine.context import pack
-    from carrel.engine.explain import explain_ranked
     from carrel.engine.retriever import Stopwatch, retrieve
 
     refused: list[Dropped] = []
@@ -213,8 +217,7 @@ def _pack(
     watch.lap("pack")
     # The same question may be asked twice: an answer has an id of its own.
     packed = replace(packed, id=uuid.uuid4().hex[:16])
-    candidates = tuple(explain_ranked(found, index.embedder.floor))
-    return ContextAnswer(packed, {**found.stages, **watch.stages}), candidates
+    return ContextAnswer(packed, {**found.stages, **watch.stages}), found
 
 
 def _allowed(index: OpenIndex, named: Sequence[Named], refused: list[Dropped]) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class Settings:
     )
     cache_folder: str = _setting("", "A folder for indexes in place of the user's cache folder (absolute path).")
     tokenizer: Literal["o200k_base", "cl100k_base"] = _setting(
-        "o200k_base", "How tokens are counted when the chat model isn't known."
+        "cl100k_base", "How tokens are counted when the chat model isn't known."
     )
     buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         300, "How long typing must rest before an unsaved buffer is indexed; a question doesn't wait for it."
