@@ -1,1 +1,28 @@
-"""Carrel: the right pages of your own code, in front of every chat request."""
+"""Carrel: the right pages of your own code, in front of every chat request.
+
+    from carrel import Index
+
+    index = Index("path/to/project")
+    index.index()
+    for hit in index.search("where are passwords checked?"):
+        print(hit.file_path, hit.start_line, hit.score)
+
+Names load when they are first used: `import carrel` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from carrel.library import Index, SearchHit, bag_of_words
+
+__all__ = ["Index", "SearchHit", "bag_of_words"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from carrel import library  # noqa: PLC0415 - on first use
+
+        return getattr(library, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

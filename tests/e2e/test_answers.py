@@ -132,7 +132,7 @@ async def test_a_deadline_is_kept(start: Start, tmp_path: Path) -> None:
         pack = await client.request(
             "carrel/context", {"query": "function_1_1", "trigger": "explicit", "deadlineMs": 50, "waitMs": 10_000}
         )
-        assert time.perf_counter() - began < 1.5
+        assert time.perf_counter() - began < 5
         assert pack["text"] == ""
         assert "50 ms" in pack["error"]
 

@@ -32,8 +32,11 @@ def test_the_budget_is_never_exceeded(hits: list[Hit], amount: int, form: Format
     result = pack(hits, Budget(amount, unit), tokenizer, form=form)
     assert (len(result.text) if unit == "chars" else tokenizer.count(result.text)) <= amount
     assert result.tokens == tokenizer.count(result.text)
-    spans = [(item.hit.chunk.path, item.hit.chunk.span) for item in result.items]
-    shown = {(path, line) for path, span in spans for line in range(span.start_line, span.end_line + 1)}
+    shown = {
+        (i.hit.chunk.path, line)
+        for i in result.items
+        for line in range(i.hit.chunk.span.start_line, i.hit.chunk.span.end_line + 1)
+    }
     for given_hit in hits:  # nothing vanishes silently
         span = given_hit.chunk.span
         named = any(d.path == given_hit.chunk.path and d.start_line == span.start_line for d in result.dropped)
@@ -69,3 +72,41 @@ def test_nothing_fits_into_nothing() -> None:
     assert pack([hit()], Budget(0), TOKENS).text == ""
     assert pack([hit()], Budget(20), TOKENS, form="tool").text == ""
     assert pack([], Budget(4_000), TOKENS).text == ""
+
+
+def test_a_best_hit_larger_than_the_budget_shows_its_beginning() -> None:
+    body = "def f():\n" + "".join(f"    step({n})\n" for n in range(200))
+    result = pack([hit(text=body, signature="def f():"), hit("b.py", text="y = 1\n")], Budget(600), TOKENS)
+    first = result.items[0]
+    assert first.elided
+    assert first.text.startswith("def f():\n    step(0)\n    step(1)\n")
+    assert first.text.splitlines()[-1] == f"    … (lines {len(first.text.splitlines())}-201 left out)"
+    assert [item.hit.chunk.path for item in result.items] == ["a.py", "b.py"]
+
+
+def test_a_hit_between_two_others_makes_one_piece_of_the_three() -> None:
+    hits = [hit("a.py", 7, "seven\n", score=0.5), hit("a.py", 1, "one\n", score=0.9), hit("a.py", 4, "four\n")]
+    result = pack(
+        hits, Budget(4_000), TOKENS, read_lines=lambda _path, first, last: "".join(f"{n}\n" for n in range(first, last + 1))
+    )
+    assert [(i.text, i.hit.score) for i in result.items] == [("one\n2\n3\nfour\n5\n6\nseven\n", 0.5)]
+
+
+def test_neighbours_are_joined_only_where_the_lines_between_fit() -> None:
+    hits = [hit("a.py", 1, "one\n"), hit("a.py", 3, "three\n")]
+    result = pack(hits, Budget(200), TOKENS, read_lines=lambda *_: "x" * 300)
+    assert [i.text for i in result.items] == ["one\n", "three\n"]
+
+
+def test_a_text_is_measured_once() -> None:
+    class Counting(ApproximateTokenizer):
+        measured = 0
+
+        def count(self, text: str) -> int:
+            Counting.measured += len(text)
+            return ApproximateTokenizer.count(self, text)
+
+    hits = [hit("a.py", 1 + 10 * n, "call(a, b)\n" * 10, symbol=f"f{n}") for n in range(200)]
+    result = pack(hits, Budget(100_000, "tokens"), Counting())
+    assert len(result.items) == 1
+    assert Counting.measured < 8 * len(result.text)

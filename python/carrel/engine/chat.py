@@ -1,4 +1,4 @@
-"""A chat turn with its context in front (spec B6). What "chat never breaks" means is kept here and in nothing else."""
+"""A chat turn with its context in front (spec B6). What "chat never breaks" means for a text is kept here."""
 
 from __future__ import annotations
 
@@ -10,23 +10,33 @@ from carrel.core.errors import Cancelled
 
 log = logging.getLogger(__name__)
 
-_COMMAND = re.compile(r"\A(\s*[/@][^\s/@]\S*)(?:\s+|\Z)")
+# `/fix`, `@carrel`, `@workspace /explain`; but neither `/usr/lib` nor `@scope/package`, which are part of a question.
+_COMMANDS = re.compile(r"\A\s*(?:[/@][^\W\d][\w.:-]*(?=\s|\Z)\s*)+")
 
 
 def question_of(text: str) -> str:
-    """The user's words without a leading `/command` or `@agent`."""
-    return _COMMAND.sub("", text, count=1).strip()
+    """The user's words without leading `/command`s and `@agent`s."""
+    return _COMMANDS.sub("", text, count=1).strip()
 
 
 def augment(text: str, context: str) -> str:
-    """Put `context` in front of `text`, a blank line between; a leading `/command` or `@agent` stays first."""
+    """Put `context` in front of `text`, a blank line between; leading `/command`s and `@agent`s stay first."""
     if not context:
         return text
-    match = _COMMAND.match(text)
+    match = _COMMANDS.match(text)
     if match is None:
         return f"{context}\n\n{text}"
     rest = text[match.end() :]
-    return f"{match[1]} {context}\n\n{rest}" if rest.strip() else text
+    return f"{match[0].strip()} {context}\n\n{rest}" if rest.strip() else text
+
+
+def augmented_turn(text: str, context_for: Callable[[str], str]) -> str:
+    """The turn with what `context_for` finds for its question in front, or as it was if anything goes wrong.
+
+    A turn without a question (a bare command) is left alone. Only `Cancelled` is raised.
+    """
+    question = question_of(text)
+    return augment(text, context_or_nothing(lambda: context_for(question))) if question else text
 
 
 def context_or_nothing(get: Callable[[], str]) -> str:

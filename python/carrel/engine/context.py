@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from carrel.core.ports import Tokenizer
-from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit, Span
+from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit
 from carrel.engine.formats import Form, form_of
+from carrel.engine.pieces import LineReader, beginning, follows, joined, signature_only
 
-GAP_LINES = 3
-"""Neighbours with so few lines between them are shown as one piece."""
-SMALLEST_SAVING = 0.6
-"""A signature in place of a body must save this share, or the body's end is no loss worth marking."""
-
-LineReader = Callable[[str, int, int], str | None]
-"""(path, first line, last line) -> their text as it stands now, or None."""
+DOES_NOT_FIT = "does not fit the budget"
+MOST_FOR_ONE = 0.5
+"""A best hit that is larger than the whole budget is cut to this share of it, so that others can stand beside it."""
 
 
 def pack(
@@ -38,16 +35,18 @@ def pack(
     shape = form_of(form) if isinstance(form, str) else form
     measure = len if budget.unit == "chars" else tokenizer.count
     left_out = list(dropped)
-    items = _choose(_without_overlaps(hits, left_out), budget.amount, shape, measure, left_out)
-    items = _joined(items, read_lines)
-    text = _render(items, shape)
-    # Tokens of a whole are seldom more than those of its parts, but they can be; and joining adds the lines between.
+    filling = _Filling(budget.amount, shape, measure, read_lines)
+    # The retriever's order stands: relevance is an estimate, the order is the verdict.
+    left_out += [_drop(hit, reason) for hit in hits if (reason := filling.add(hit))]
+    items = [piece.item for piece in filling.pieces]
+    text = render(items, shape)
+    # Costs were added up by parts. The tokens of a whole are seldom more than those of its parts, but they can be.
     while items and measure(text) > budget.amount:
-        left_out.append(_drop(items.pop().hit, "does not fit the budget"))
-        text = _render(items, shape)
-    if not items:
-        text = shape.empty if measure(shape.empty) <= budget.amount else ""
-    digest = hashlib.blake2b(f"{query}\0{text}".encode(), digest_size=8).hexdigest()
+        left_out.append(_drop(items.pop().hit, DOES_NOT_FIT))
+        text = render(items, shape)
+    if not items and measure(text) > budget.amount:
+        text = ""
+    digest = hashlib.blake2b(f"{query}\0{text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
     return ContextPack(
         id=digest,
         text=text,
@@ -61,119 +60,110 @@ def pack(
     )
 
 
-def _without_overlaps(hits: Sequence[Hit], left_out: list[Dropped]) -> list[Hit]:
-    kept: list[Hit] = []
-    # The retriever's order stands: relevance is an estimate, the order is the verdict.
-    for hit in hits:
-        if twin := next((k for k in kept if k.chunk.path == hit.chunk.path and k.chunk.span.overlaps(hit.chunk.span)), None):
-            span = twin.chunk.span
-            left_out.append(_drop(hit, f"overlaps lines {span.start_line}-{span.end_line}"))
-        else:
-            kept.append(hit)
-    return kept
-
-
-def _choose(
-    hits: Sequence[Hit], amount: int, shape: Form, measure: Callable[[str], int], left_out: list[Dropped]
-) -> list[ContextItem]:
-    items: list[ContextItem] = []
-    used = measure(shape.head + shape.tail)
-    # Every joint and line end is counted as if it were a token of its own: parts never add up to less than the whole.
-    joint = measure(shape.joint) + (1 if shape.joint else 0)
-    for hit in hits:
-        whole = ContextItem(hit, hit.chunk.text)
-        short = _elided(hit)
-        for item in (whole, short):
-            if item is None:
-                continue
-            cost = measure(shape.block(item)) + (joint if items else 0)
-            if used + cost <= amount:
-                items.append(item)
-                used += cost
-                break
-        else:
-            left_out.append(_drop(hit, "does not fit the budget"))
-    return items
-
-
-def _elided(hit: Hit) -> ContextItem | None:
-    """Signature and a mark in place of the body; None where that would save little."""
-    chunk = hit.chunk
-    lines = chunk.text.count("\n")
-    if not chunk.signature or lines < 3 or len(chunk.signature) > len(chunk.text) * (1 - SMALLEST_SAVING):
-        return None
-    first = next((line for line in chunk.text.splitlines() if line.strip()), "")
-    indent = first[: len(first) - len(first.lstrip())]
-    span = chunk.span
-    return ContextItem(
-        hit, f"{indent}{chunk.signature}\n{indent}    … (lines {span.start_line}-{span.end_line} left out)", elided=True
-    )
-
-
-def _joined(items: Sequence[ContextItem], read_lines: LineReader | None) -> list[ContextItem]:
-    """Join pieces of one file that touch or nearly do; the best one lends its score and place."""
-    result = list(items)
-    for item in sorted(items, key=lambda i: (i.hit.chunk.path, i.hit.chunk.span.start_line)):
-        neighbour = next(
-            (r for r in result if r is not item and not r.elided and not item.elided and _follows(r, item)),
-            None,
-        )
-        if neighbour is None or item not in result:
-            continue
-        between = _between(neighbour, item, read_lines)
-        if between is None:
-            continue
-        better, other = sorted((neighbour, item), key=result.index)
-        span = Span(
-            neighbour.hit.chunk.span.start_line,
-            item.hit.chunk.span.end_line,
-            neighbour.hit.chunk.span.start_character,
-            item.hit.chunk.span.end_character,
-        )
-        text = _with_line_end(neighbour.text) + between + item.text
-        symbol = _common_symbol(neighbour.hit.chunk.symbol, item.hit.chunk.symbol)
-        joined = replace(
-            better, hit=replace(better.hit, chunk=replace(better.hit.chunk, span=span, text=text, symbol=symbol)), text=text
-        )
-        result[result.index(better)] = joined
-        result.remove(other)
-    return result
-
-
-def _follows(first: ContextItem, second: ContextItem) -> bool:
-    a, b = first.hit.chunk, second.hit.chunk
-    return a.path == b.path and 0 < b.span.start_line - a.span.end_line <= GAP_LINES + 1
-
-
-def _between(first: ContextItem, second: ContextItem, read_lines: LineReader | None) -> str | None:
-    start, end = first.hit.chunk.span.end_line + 1, second.hit.chunk.span.start_line - 1
-    if end < start:
-        return ""
-    text = read_lines(first.hit.chunk.path, start, end) if read_lines else None
-    return None if text is None else _with_line_end(text)
-
-
-def _with_line_end(text: str) -> str:
-    return text if text.endswith(("\n", "\r")) or not text else text + "\n"
-
-
-def _common_symbol(first: str, second: str) -> str:
-    if not first or not second or first == second:
-        return first or second
-    container = first.rpartition(".")[0]
-    if container and container == second.rpartition(".")[0]:
-        return f"{container}.{{{first.rpartition('.')[2]}, {second.rpartition('.')[2]}}}"
-    return f"{first}, {second}"
-
-
-def _render(items: Sequence[ContextItem], shape: Form) -> str:
+def render(items: Sequence[ContextItem], shape: Form) -> str:
+    """Give the items, best first, as one text of this form."""
     if not items:
         return shape.empty
     ordered = list(items)
     if shape.by_place:
-        best = {path: i for i, path in reversed(list(enumerate(i.hit.chunk.path for i in items)))}
-        ordered.sort(key=lambda i: (best[i.hit.chunk.path], i.hit.chunk.span.start_line))
+        best_of_file: dict[str, int] = {}
+        for place, item in enumerate(items):
+            best_of_file.setdefault(item.hit.chunk.path, place)
+        ordered.sort(key=lambda i: (best_of_file[i.hit.chunk.path], i.hit.chunk.span.start_line))
     return shape.head + shape.joint.join(shape.block(item) for item in ordered) + shape.tail
+
+
+@dataclass(slots=True, eq=False)
+class _Piece:
+    item: ContextItem
+    cost: int
+
+
+class _Filling:
+    """A pack that is being filled. Each text is measured once, when it enters: the work is linear in what is offered."""
+
+    def __init__(self, amount: int, shape: Form, measure: Callable[[str], int], read_lines: LineReader | None) -> None:
+        self.pieces: list[_Piece] = []  # best first
+        self._of_file: dict[str, list[_Piece]] = {}
+        self._amount = amount
+        self._shape = shape
+        self._measure = measure
+        self._read_lines = read_lines
+        self._used = measure(shape.head + shape.tail)
+        # A joint is counted as if it shared no token with what stands around it.
+        self._joint = measure(shape.joint) + (1 if shape.joint else 0)
+
+    def add(self, hit: Hit) -> str | None:
+        """Place the hit whole, joined to its neighbours or shortened; else say why not."""
+        chunk = hit.chunk
+        for other in self._of_file.get(chunk.path, ()):
+            span = other.item.hit.chunk.span
+            if span.overlaps(chunk.span):
+                return f"overlaps lines {span.start_line}-{span.end_line}"
+        whole = self._piece(ContextItem(hit, chunk.text))
+        if self._join(whole) or self._place(whole):
+            return None
+        short = signature_only(hit)
+        if not self.pieces and self._used + whole.cost > self._amount:
+            room = int(self._amount * MOST_FOR_ONE) - self._used - self._overhead(whole.item)
+            short = beginning(hit, room, self._measure) or short
+        return None if short is not None and self._place(self._piece(short)) else DOES_NOT_FIT
+
+    def _piece(self, item: ContextItem) -> _Piece:
+        return _Piece(item, self._measure(self._shape.block(item)) + self._joint)
+
+    def _overhead(self, item: ContextItem) -> int:
+        return self._measure(self._shape.block(ContextItem(item.hit, "", item.elided)))
+
+    def _place(self, piece: _Piece) -> bool:
+        # The first piece has no joint before it.
+        if self._used + piece.cost - (0 if self.pieces else self._joint) > self._amount:
+            return False
+        self._used += piece.cost - (0 if self.pieces else self._joint)
+        self.pieces.append(piece)
+        self._of_file.setdefault(piece.item.hit.chunk.path, []).append(piece)
+        return True
+
+    def _join(self, piece: _Piece) -> bool:
+        """Make the piece one with those that stand right before and after it, if that fits."""
+        mates = self._of_file.get(piece.item.hit.chunk.path, [])
+        before = next((mate for mate in mates if follows(mate.item, piece.item)), None)
+        after = next((mate for mate in mates if follows(piece.item, mate.item)), None)
+        grown = piece
+        absorbed: list[_Piece] = []
+        for mate in (before, after):
+            if mate is None:
+                continue
+            # The better of the two lends its score and its place; pieces that were placed before are better.
+            pair = (mate, grown) if mate is before else (grown, mate)
+            made = self._made_one(pair, better=mate if not absorbed or self._is_better(mate, absorbed[0]) else grown)
+            if made is not None:
+                grown = made
+                absorbed.append(mate)
+        extra = grown.cost - sum(mate.cost for mate in absorbed)
+        if not absorbed or self._used + extra > self._amount:
+            return False
+        self._used += extra
+        best = min(absorbed, key=self.pieces.index)
+        self.pieces[self.pieces.index(best)] = grown
+        mates[mates.index(best)] = grown
+        for mate in absorbed:
+            if mate is not best:
+                self.pieces.remove(mate)
+                mates.remove(mate)
+        return True
+
+    def _is_better(self, one: _Piece, other: _Piece) -> bool:
+        return self.pieces.index(one) < self.pieces.index(other)
+
+    def _made_one(self, pair: tuple[_Piece, _Piece], *, better: _Piece) -> _Piece | None:
+        first, second = pair
+        made = joined(first.item, second.item, better.item, self._read_lines)
+        if made is None:
+            return None
+        item, between = made
+        heads = self._overhead(item) - self._overhead(first.item) - self._overhead(second.item)
+        return _Piece(item, first.cost + second.cost - self._joint + heads + self._measure(between) + 1)
 
 
 def _drop(hit: Hit, reason: str) -> Dropped:

@@ -9,7 +9,7 @@ from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Dropped, Filters, Query
 from carrel.engine import query_words
 from carrel.engine.ranking import Ranked, relevance
-from carrel.engine.retriever import Retrieval, native_filter, retrieve
+from carrel.engine.retriever import Retrieval, literal_glob, native_filter, retrieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _explain(
             given = any(h.chunk.path == info.path and h.chunk.id == info.id for h in result.hits)
             return _of(ranked, place, embedder.floor, _verdict(info, given, place, len(result.hits), result.dropped))
     # Not a candidate: ask each arm about this file alone.
-    only = native_filter(Filters(path_globs=(_literal(info.path),)))
+    only = native_filter(Filters(path_globs=(literal_glob(info.path),)))
     alone = Ranked(info)
     for candidate in view.dense(embedder.embed_query(query.text), 1_000, -1.0, only, cancel):
         if candidate.doc == info.doc:
@@ -118,8 +118,3 @@ def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explan
 
 def _nothing(path: str, line: int, verdict: str) -> Explanation:
     return Explanation(path, line, line, "", None, None, None, None, None, None, 0.0, 0.0, 0.0, (), (), verdict)
-
-
-def _literal(path: str) -> str:
-    """A glob that matches this path only."""
-    return "".join(f"[{c}]" if c in "*?[]{}!" else c for c in path)

@@ -6,12 +6,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from carrel.core.native import CancelToken
+from carrel.core.errors import InvalidInput
+from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Hit, Query
 from carrel.engine import query_words
 from carrel.engine.ranking import Scene, rank, relevance
 from carrel.engine.retriever import search
+
+_KEYS: dict[str, Callable[[ChunkInfo], str]] = {
+    "filename": lambda info: info.path,
+    "folder": lambda info: info.path.rpartition("/")[0],
+    "language": lambda info: info.language,
+    "symbol": lambda info: info.symbol,
+    "container": lambda info: info.container,
+}
 
 
 def pick_files_by_grouped_chunk_hits(
@@ -20,16 +29,24 @@ def pick_files_by_grouped_chunk_hits(
     section_query: str | Query,
     candidate_pool_size: int = 200,
     n_files: int = 5,
+    file_key: str | Callable[[ChunkInfo], str] = "filename",
     *,
     cancel: CancelToken | None = None,
 ) -> list[tuple[str, float]]:
-    """The `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks."""
+    """The `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
+
+    `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
+    function of the chunk.
+    """
+    key = file_key if callable(file_key) else _KEYS.get(file_key)
+    if key is None:
+        raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
     query = section_query if isinstance(section_query, Query) else Query(section_query)
     wide = replace(query, limit=max(1, candidate_pool_size // 5))
     ranked = search(vector_db, embedder, wide, cancel or CancelToken())
-    order = rank(ranked, query_words.read(query.text), Scene(query.active_path, frozenset(query.open_paths)))
+    order = rank(ranked, query_words.read(query.text), Scene.of(query))
     pool = order[:candidate_pool_size]
-    return group((r.info.path, relevance(r, embedder.floor)) for r in pool)[:n_files]
+    return group((key(r.info), relevance(r, embedder.floor)) for r in pool)[:n_files]
 
 
 def group_hits(hits: Iterable[Hit], file_key: Callable[[Hit], str] = lambda hit: hit.chunk.path) -> list[tuple[str, float]]:

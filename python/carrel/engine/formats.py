@@ -17,9 +17,12 @@ NOTHING_FOUND = "No relevant code found."
 SEPARATOR = "\n\n---\n\n"
 HEADER = "Source: {source}"
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:rag_context|code_context)\b)", re.IGNORECASE)
-_SEPARATOR_LINE = re.compile(r"^(?=---[ \t]*$)", re.MULTILINE)
-_TOOL_HEADER = re.compile(r"^(?=--- .*\(lines \d+-\d+, relevance: )", re.MULTILINE)
+# Invisible characters don't keep a reader from seeing a tag; every kind of line end begins a line for somebody.
+_BLANK = r"[\s\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*"
+_LINE_START = r"(?:^|(?<=[\r\n\v\f\x1c-\x1e\u0085\u2028\u2029]))"
+_TAG = re.compile(rf"<(?={_BLANK}/?{_BLANK}(?:rag|code){_BLANK}_{_BLANK}context\b)", re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(rf"{_LINE_START}(?=[ \t]*---[ \t]*(?:[\r\n\v\f\x1c-\x1e\u0085\u2028\u2029]|\Z))")
+_TOOL_HEADER = re.compile(rf"{_LINE_START}(?=[ \t]*---[ \t].{{0,2000}}?\([ \t]*lines[ \t]+\d+)", re.IGNORECASE)
 _LINE_ENDS = re.compile(r"[\r\n\u0085\u2028\u2029]+")
 
 
@@ -32,15 +35,15 @@ class Form(Protocol):
 
     @property
     def tail(self) -> str:
-        """What stands after the last."""
+        """What stands after the last item."""
 
     @property
     def joint(self) -> str:
-        """What stands between two."""
+        """What stands between two items."""
 
     @property
     def empty(self) -> str:
-        """The whole text when there is no item."""
+        """The text of a pack without items."""
 
     @property
     def by_place(self) -> bool:
@@ -114,13 +117,19 @@ class SourceForm:
 
     def block(self, item: ContextItem) -> str:
         """The header, if it is asked for, and the code."""
-        code, _ = _defuse(_SEPARATOR_LINE, item.text)
-        if self.separator != SEPARATOR and self.separator.strip():
-            code = code.replace(self.separator, "\\" + self.separator)
+        code = self._harmless(item.text)
         if not self.include_metadata:
             return _body(code)
         source = _LINE_ENDS.sub(" ", self.make_source(item.hit.chunk))
         return f"{self.header_fmt.format(source=source)}\n{_body(code)}"
+
+    def _harmless(self, code: str) -> str:
+        code, _ = _defuse(_SEPARATOR_LINE, code)
+        if self.separator.strip():
+            return code if self.separator == SEPARATOR else code.replace(self.separator, "\\" + self.separator)
+        # Nothing but blank lines between items: only a header tells where one begins.
+        start = self.header_fmt.partition("{")[0].strip()
+        return _defuse(re.compile(rf"{_LINE_START}(?=[ \t]*{re.escape(start)})"), code)[0] if start else code
 
 
 def form_of(name: Format) -> Form:

@@ -44,7 +44,7 @@ class Question:
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
-    spoken: frozenset[str]  # every word, as it was written but for its case
+    plain: frozenset[str]  # every word of it, split and lower-case
 
 
 def read(text: str) -> Question:
@@ -61,7 +61,7 @@ def read(text: str) -> Question:
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,
-        spoken=frozenset(split(text)),
+        plain=frozenset(split(text)),
     )
 
 
@@ -81,9 +81,9 @@ def stem(word: str) -> str:
         word = word[:-2]
     elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
-    if len(word) > 4 and word.endswith("e"):
+    if len(word) > 3 and word.endswith("e"):
         word = word[:-1]
-    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "ls":
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
         word = word[:-1]
     return word
 

@@ -1,8 +1,8 @@
 """From what each search arm found to one order.
 
 The arms (dense, lexical, definitions) are fused by reciprocal rank (Cormack, Clarke and Büttcher 2009, k = 60: spec D2);
-then rules move candidates by what is true of code in general. Each rule is one small function from a `Ranked` to a
-factor or an addend; `RULES` is the whole list, so that an experiment can leave any of them out.
+then rules move candidates by what is true of code in general. Each rule is one small function; `ADDING`, `SCALING` and
+`TOGETHER` are the whole list, and `rank` can be told to leave any of them out, which is how a rule's worth is measured.
 
 `relevance` is apart from the order: an absolute estimate from 0 to 1 that can be compared across queries.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from carrel.core.native import ChunkInfo
-from carrel.core.types import Signals
+from carrel.core.types import Query, Signals
 from carrel.engine import path_rules
 from carrel.engine.query_words import Question, path_words, split, stem
 
@@ -58,6 +58,12 @@ class Scene:
 
     active_path: str | None = None
     open_paths: frozenset[str] = frozenset()
+    pinned: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, query: Query) -> Scene:
+        """The scene that a query was asked in."""
+        return cls(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
 
 
 def fuse(candidates: Iterable[Ranked], question: Question) -> None:
@@ -129,20 +135,23 @@ _ASKS_FOR = {
 }
 
 
-def aside(ranked: Ranked, question: Question) -> float:
+def aside(ranked: Ranked, question: Question, _scene: Scene) -> float:
     """Tests, examples, re-exports and the like step back, unless the question asks for them."""
     factor = 1.0
     for kind in path_rules.kinds(ranked.info.path):
-        if not question.spoken & _ASKS_FOR.get(kind, frozenset()):
+        if not question.plain & _ASKS_FOR.get(kind, frozenset()):
             factor *= _PENALTIES[kind]
     return factor
 
 
-def in_view(ranked: Ranked, scene: Scene) -> float:
+def in_view(ranked: Ranked, _question: Question, scene: Scene) -> float:
     """Files that the person has open are likelier to be meant."""
     if ranked.info.path == scene.active_path:
         return 1.15
     return 1.05 if ranked.info.path in scene.open_paths else 1.0
+
+
+SCALING: tuple[Callable[[Ranked, Question, Scene], float], ...] = (aside, in_view)
 
 
 FILE_DECAY = 0.5
@@ -151,26 +160,8 @@ COHERENCE = 0.2
 """What the best chunk gains where many chunks of its file are candidates."""
 
 
-def rank(candidates: Sequence[Ranked], question: Question, scene: Scene) -> list[Ranked]:
-    """Order candidates, best first. Sets `fused`, `score` and `boosts` on each."""
-    fuse(candidates, question)
-    # The best possible fused score is 1 for ranks 1 and 1, so that rules are worth the same in every query.
-    best_fused = 2 / (RRF_K + 1)
-    for ranked in candidates:
-        ranked.score = 0.5 * ranked.fused / best_fused + (ranked.lexical or 0.0) + max(ranked.dense or 0.0, 0.0)
-        for rule in ADDING:
-            if gain := rule(ranked, question):
-                ranked.score += gain
-                ranked.boosts.append((rule.__name__, round(gain, 4)))
-        for name, factor in (("aside", aside(ranked, question)), ("in_view", in_view(ranked, scene))):
-            if factor != 1.0:
-                ranked.score *= factor
-                ranked.boosts.append((name, round(factor, 4)))
-    _coherence(candidates)
-    return _spread(candidates)
-
-
-def _coherence(candidates: Sequence[Ranked]) -> None:
+def coherence(candidates: Sequence[Ranked], _scene: Scene) -> None:
+    """Lift the best chunk of a file that has many candidates: the file is about the question."""
     sums: dict[str, float] = defaultdict(float)
     best: dict[str, Ranked] = {}
     for ranked in candidates:
@@ -187,13 +178,56 @@ def _coherence(candidates: Sequence[Ranked]) -> None:
         ranked.boosts.append(("coherence", round(gain, 4)))
 
 
-def _spread(candidates: Sequence[Ranked]) -> list[Ranked]:
+def spread(candidates: Sequence[Ranked], _scene: Scene) -> None:
+    """Halve each further chunk of a file."""
     seen: dict[str, int] = defaultdict(int)
-    order = sorted(candidates, key=lambda r: (-r.score, r.info.path, r.info.start_line))
-    for ranked in order:
+    for ranked in _sorted(candidates):
         ranked.score *= FILE_DECAY ** seen[ranked.info.path]
         seen[ranked.info.path] += 1
-    return sorted(order, key=lambda r: (-r.score, r.info.path, r.info.start_line))
+
+
+def pinned(candidates: Sequence[Ranked], scene: Scene) -> None:
+    """Put the best chunk of each file that the person pinned before everything else."""
+    top = max((ranked.score for ranked in candidates), default=0.0)
+    best: dict[str, Ranked] = {}
+    for ranked in _sorted(candidates):
+        if ranked.info.path in scene.pinned:
+            best.setdefault(ranked.info.path, ranked)
+    for ranked in best.values():
+        ranked.score += top
+        ranked.boosts.append(("pinned", round(top, 4)))
+
+
+TOGETHER: tuple[Callable[[Sequence[Ranked], Scene], None], ...] = (coherence, spread, pinned)
+
+
+def rank(
+    candidates: Sequence[Ranked], question: Question, scene: Scene, *, without: frozenset[str] = frozenset()
+) -> list[Ranked]:
+    """Order candidates, best first. Sets `fused`, `score` and `boosts` on each. `without` names rules to leave out."""
+    fuse(candidates, question)
+    adding = [rule for rule in ADDING if rule.__name__ not in without]
+    scaling = [rule for rule in SCALING if rule.__name__ not in without]
+    # The best possible fused score is 1 for ranks 1 and 1, so that rules are worth the same in every query.
+    best_fused = 2 / (RRF_K + 1)
+    for ranked in candidates:
+        ranked.score = 0.5 * ranked.fused / best_fused + (ranked.lexical or 0.0) + max(ranked.dense or 0.0, 0.0)
+        for rule in adding:
+            if gain := rule(ranked, question):
+                ranked.score += gain
+                ranked.boosts.append((rule.__name__, round(gain, 4)))
+        for scale in scaling:
+            if (factor := scale(ranked, question, scene)) != 1.0:
+                ranked.score *= factor
+                ranked.boosts.append((scale.__name__, round(factor, 4)))
+    for together in TOGETHER:
+        if together.__name__ not in without:
+            together(candidates, scene)
+    return _sorted(candidates)
+
+
+def _sorted(candidates: Iterable[Ranked]) -> list[Ranked]:
+    return sorted(candidates, key=lambda r: (-r.score, r.info.path, r.info.start_line))
 
 
 def relevance(ranked: Ranked, floor: float) -> float:

@@ -12,6 +12,8 @@ from carrel.core.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.engine import query_words
 from carrel.engine.ranking import Ranked, Scene, rank, relevance
 
+CANDIDATES_A_HIT = 5
+"""How many candidates each search gives for each hit that is asked for."""
 MINIMUM_POOL = 60
 MAXIMUM_POOL = 250
 SECONDS_A_DAY = 86_400
@@ -47,9 +49,9 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
     watch = Stopwatch()
     question = query_words.read(query.text)
     if not question.text:
-        return Retrieval((), (), (), watch.stages, {"query": query.text, "arms": {}})
+        return Retrieval((), (), (), watch.stages, {})
     ranked = search(view, embedder, query, cancel, watch)
-    order = rank(ranked, question, Scene(query.active_path, frozenset(query.open_paths)))
+    order = rank(ranked, question, Scene.of(query))
     watch.lap("rank")
     hits, dropped = _take(view, order, query, embedder.floor, cancel)
     watch.lap("read")
@@ -74,13 +76,18 @@ def search(
     watch = watch or Stopwatch()
     question = query_words.read(query.text)
     chosen = native_filter(query.filters)
-    pool = min(max(5 * query.limit, MINIMUM_POOL), MAXIMUM_POOL)
+    pool = min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit))
     vector = embedder.embed_query(query.text)
     watch.lap("embed")
     dense = view.dense(vector, pool, embedder.floor, chosen, cancel)
     watch.lap("dense")
     lexical = view.lexical(question.search_text, pool, chosen, cancel)
     watch.lap("lexical")
+    if query.pinned:  # what a person pinned is always a candidate
+        only = Filter(path_globs=[literal_glob(path) for path in query.pinned])
+        known = {candidate.doc for candidate in dense}
+        dense += [c for c in view.dense(vector, query.limit, -1.0, only, cancel) if c.doc not in known]
+        watch.lap("pinned")
     names = question.names or (question.words if len(question.words) == 1 else ())
     defining = view.definitions(names, pool, chosen) if names else []
     watch.lap("definitions")
@@ -155,6 +162,11 @@ def to_chunk(fresh: FreshChunk) -> Chunk:
         content_hash=info.content_hash,
         updated_at=info.updated_at,
     )
+
+
+def literal_glob(path: str) -> str:
+    """A glob that matches this path only."""
+    return "".join(f"[{c}]" if c in "*?[]{}!" else c for c in path)
 
 
 def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> Filter | None:

@@ -35,45 +35,93 @@ impl Encoding {
         }
     }
 
-    /// Tokens of `text`; what looks like a special token in it is text. Texts are cut into pieces at line ends first, which keeps
-    /// time linear; an encoding whose table can't be built counts bytes, which is never too few.
+    /// Tokens of `text`; what looks like a special token in it is text. An encoding whose table can't be built counts bytes,
+    /// which is never too few.
     pub fn count(self, text: &str) -> usize {
-        self.table().map_or(text.len(), |table| table.encode_ordinary(text).len())
+        blocks(text, BLOCK).map(|block| self.count_block(block)).sum()
     }
 
     /// The length in bytes of the longest prefix of whole characters that has at most `most` tokens.
     pub fn trim(self, text: &str, most: usize) -> usize {
-        // No token is shorter than a byte: a prefix of `most` bytes always fits, and 200 bytes a token is beyond any real text.
-        let mut low = floor_boundary(text, most);
-        let mut high = floor_boundary(text, most.saturating_mul(200));
-        if self.count(&text[..high]) <= most {
-            return if high == text.len() { high } else { self.extend(text, high, most) };
+        // No token is shorter than a byte.
+        if text.len() <= most {
+            return text.len();
         }
-        while low < high {
-            let middle = ceil_boundary(text, low.midpoint(high).max(low + 1));
-            if middle > high {
-                break;
+        let (mut end, mut left) = (0, most);
+        for line in blocks(text, 1) {
+            let count = self.count_block(line);
+            if count > left {
+                return end + self.trim_block(line, left);
             }
-            if self.count(&text[..middle]) <= most {
-                low = middle;
-            } else {
-                high = floor_boundary(text, middle - 1);
-            }
-        }
-        low
-    }
-
-    fn extend(self, text: &str, from: usize, most: usize) -> usize {
-        let mut end = from;
-        for (i, c) in text[from..].char_indices() {
-            let next = from + i + c.len_utf8();
-            if self.count(&text[..next]) > most {
-                break;
-            }
-            end = next;
+            end += line.len();
+            left -= count;
         }
         end
     }
+
+    fn count_block(self, block: &str) -> usize {
+        self.table().map_or(block.len(), |table| parts(block).map(|part| table.encode_ordinary(part).len()).sum())
+    }
+
+    /// A shorter text can have more tokens than a longer one (`hell`, `hello`), so a binary search would stop too soon: start
+    /// beyond the tokens that fit, by more than the longest token, and go back.
+    fn trim_block(self, block: &str, most: usize) -> usize {
+        let Some(table) = self.table() else { return floor_boundary(block, most) };
+        if most == 0 {
+            return 0;
+        }
+        // A line of thousands of bytes is no code that anyone reads: near is good enough there, and fast.
+        let near = block.len() > BLOCK;
+        let fitting: usize = parts(block)
+            .flat_map(|part| table.encode_ordinary(part))
+            .take(most)
+            .map(|token| table.decode_bytes(&[token]).map_or(1, |bytes| bytes.len()))
+            .sum();
+        let mut end = floor_boundary(block, if near { fitting } else { fitting + LONGEST_TOKEN });
+        while end > 0 && self.count_block(&block[..end]) > most {
+            end = floor_boundary(block, end - 1);
+        }
+        end
+    }
+}
+
+/// Bytes that are encoded in one go.
+const BLOCK: usize = 4_096;
+/// Bytes of the longest token of either encoding.
+const LONGEST_TOKEN: usize = 128;
+/// Bytes without a line start after which a text is cut anywhere: the crate's regular expressions give up on far longer runs.
+const LONGEST_RUN: usize = 65_536;
+
+/// `text` in parts of at least `size` bytes whose tokens add up to those of the whole. In both encodings no token reaches
+/// from a line end into the next line, unless that begins with white space or a slash.
+fn blocks(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let bytes = rest.as_bytes();
+        let starts_line = |&at: &usize| {
+            bytes[at - 1] == b'\n' && bytes[at] != b'/' && rest[at..].starts_with(|next: char| !next.is_whitespace())
+        };
+        let end = (size.clamp(1, bytes.len())..bytes.len()).find(starts_line).unwrap_or(bytes.len());
+        let (block, after) = rest.split_at(end);
+        rest = after;
+        Some(block)
+    })
+}
+
+/// The block itself; a monstrous one in pieces, which may count a token too many for each cut.
+fn parts(block: &str) -> impl Iterator<Item = &str> {
+    let mut rest = block;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (part, after) = rest.split_at(floor_boundary(rest, LONGEST_RUN));
+        rest = after;
+        Some(part)
+    })
 }
 
 fn floor_boundary(text: &str, at: usize) -> usize {
@@ -84,41 +132,96 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-fn ceil_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Counts by the authors' own `tiktoken` 0.13 over the same tables (their SHA-256 are those that it publishes).
     #[test]
-    fn known_counts() {
-        for encoding in [Encoding::Cl100k, Encoding::O200k] {
-            assert_eq!(encoding.count(""), 0);
-            assert_eq!(encoding.count("hello world"), 2);
-            assert_eq!(encoding.trim("hello world", 1), 5);
-            assert_eq!(encoding.trim("hello world", 0), 0);
-            assert_eq!(encoding.trim("hello world", 9), 11);
+    fn counts_are_those_of_the_authors() {
+        for (text, cl100k, o200k) in [
+            ("", 0, 0),
+            ("hello world", 2, 2),
+            ("fn main() {\n    println!(\"h\u{e9}llo, w\u{f6}rld\");\n}\n", 16, 15),
+            ("\u{6570}\u{636e}\u{5e93}\u{8fde}\u{63a5}\u{6c60}", 4, 3),
+            ("\u{1f642}\u{1f643}\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}", 18, 11),
+            // A special token in a file is text there.
+            ("<|endoftext|>", 7, 7),
+            (&" ".repeat(100), 2, 2),
+            ("x;\r\n\r\n//y\n\n\n   z", 7, 6),
+            ("a1b22c333d4444", 9, 9),
+            ("def authenticateUser(self, user_name: str) -> bool:\n    return True  # done\n", 20, 20),
+            ("\t\t\tif (x != null) {\n\n\n}\n", 9, 9),
+            ("It's don't WE'LL", 7, 5),
+        ] {
+            assert_eq!(Encoding::Cl100k.count(text), cl100k, "cl100k_base of {text:?}");
+            assert_eq!(Encoding::O200k.count(text), o200k, "o200k_base of {text:?}");
         }
-        // A special token in a file is text there, of several tokens.
-        assert!(Encoding::Cl100k.count("<|endoftext|>") > 1);
+    }
+
+    #[test]
+    fn an_unknown_encoding_has_no_table() {
+        assert_eq!(Encoding::from_name("cl100k_base"), Some(Encoding::Cl100k));
+        assert_eq!(Encoding::from_name("o200k_base"), Some(Encoding::O200k));
         assert_eq!(Encoding::from_name("p50k_base"), None);
     }
 
+    #[test]
+    fn a_text_is_trimmed_to_whole_tokens() {
+        for encoding in [Encoding::Cl100k, Encoding::O200k] {
+            assert_eq!([0, 1, 2, 9].map(|most| encoding.trim("hello world", most)), [0, 5, 11, 11]);
+        }
+    }
+
+    #[test]
+    fn monstrous_runs_are_counted_in_time() {
+        for run in [" ", "a", "^", "\u{6570}", "\n", "7", "\u{1f642}", " \t"] {
+            let text = format!("{}x", run.repeat(300_000));
+            let count = Encoding::Cl100k.count(&text);
+            assert!(count > 0 && count <= text.len(), "{run:?}");
+            assert!(Encoding::O200k.count(&text[..Encoding::O200k.trim(&text, 100)]) <= 100, "{run:?}");
+        }
+    }
+
+    fn code() -> impl Strategy<Value = String> {
+        proptest::collection::vec(
+            prop_oneof![
+                "[a-zA-Z_]{1,9}",
+                "[ \t]{1,5}",
+                Just("\n".to_owned()),
+                Just("\r\n".to_owned()),
+                "[(){};:/'.,0-9=<>-]{1,4}",
+                "[\u{e9}\u{6570}\u{1f600}\u{200d}\u{85}\u{2028}]"
+            ],
+            0..60,
+        )
+        .prop_map(|words| words.concat())
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
         #[test]
-        fn a_trimmed_text_fits(text in "[a-z(){};\n \u{e9}\u{1f600}]{0,120}", most in 0_usize..40) {
-            let end = Encoding::Cl100k.trim(&text, most);
-            prop_assert!(text.is_char_boundary(end));
-            prop_assert!(Encoding::Cl100k.count(&text[..end]) <= most);
-            prop_assert!(end == text.len() || Encoding::Cl100k.count(&text) > most);
+        fn blocks_add_up(text in code(), size in 1_usize..40) {
+            prop_assert_eq!(blocks(&text, size).collect::<String>(), text.clone());
+            for encoding in [Encoding::Cl100k, Encoding::O200k] {
+                let whole = encoding.table().unwrap().encode_ordinary(&text).len();
+                let parts: usize = blocks(&text, size).map(|block| encoding.count_block(block)).sum();
+                prop_assert_eq!(parts, whole);
+            }
+        }
+
+        #[test]
+        fn the_trimmed_text_is_the_longest_that_fits(text in code(), most in 0_usize..40) {
+            for encoding in [Encoding::Cl100k, Encoding::O200k] {
+                let end = encoding.trim(&text, most);
+                prop_assert!(text.is_char_boundary(end));
+                prop_assert!(encoding.count(&text[..end]) <= most);
+                for (longer, _) in text.char_indices().filter(|&(at, _)| at > end).take(LONGEST_TOKEN) {
+                    prop_assert!(encoding.count(&text[..longer]) > most);
+                }
+            }
         }
     }
 }

@@ -1,0 +1,105 @@
+"""Making the pieces of a pack: neighbours joined into one, chunks shortened to what tells most."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from carrel.core.types import Chunk, ContextItem, Hit, Span
+
+GAP_LINES = 3
+"""Neighbours with so few lines between them are shown as one piece."""
+MOST_SYMBOLS = 4
+"""A joined piece is named by so many of its parts."""
+_MORE = ", …"
+LARGEST_SIGNATURE = 0.4
+"""A signature that is a larger share of its chunk saves too little to be worth the body."""
+
+_OPENED = re.compile(r"([(\[])\s+")
+_CLOSED = re.compile(r",?\s+([)\]])")
+
+LineReader = Callable[[str, int, int], str | None]
+"""(path, first line, last line) -> their text as it stands now, or None."""
+
+
+def follows(first: ContextItem, second: ContextItem) -> bool:
+    """The second begins at most `GAP_LINES` lines after the first of the same file, and both are whole."""
+    a, b = first.hit.chunk, second.hit.chunk
+    whole = not first.elided and not second.elided
+    return whole and a.path == b.path and 0 < b.span.start_line - a.span.end_line <= GAP_LINES + 1
+
+
+def joined(
+    first: ContextItem, second: ContextItem, better: ContextItem, read_lines: LineReader | None
+) -> tuple[ContextItem, str] | None:
+    """Both and the lines between them as one item with the identity and score of the better one, and those lines.
+
+    None when the lines between can't be read.
+    """
+    a, b = first.hit.chunk, second.hit.chunk
+    between = ""
+    if b.span.start_line - a.span.end_line > 1:
+        read = read_lines(a.path, a.span.end_line + 1, b.span.start_line - 1) if read_lines else None
+        if read is None:
+            return None
+        between = _with_line_end(read)
+    text = _with_line_end(first.text) + between + second.text
+    chunk = replace(
+        better.hit.chunk,
+        span=Span(a.span.start_line, b.span.end_line, a.span.start_character, b.span.end_character),
+        symbol=_common_symbol(a.symbol, b.symbol),
+        definitions=tuple(dict.fromkeys((*a.definitions, *b.definitions))),
+        text=text,
+    )
+    return ContextItem(replace(better.hit, chunk=chunk), text), between
+
+
+def signature_only(hit: Hit) -> ContextItem | None:
+    """The signature and a mark in place of the body; None where that would save little."""
+    chunk = hit.chunk
+    if not chunk.signature or chunk.text.count("\n") < 3 or len(chunk.signature) > len(chunk.text) * LARGEST_SIGNATURE:
+        return None
+    indent = _indent(chunk)
+    span = chunk.span
+    mark = f"… (lines {span.start_line}-{span.end_line} left out)"
+    return ContextItem(hit, f"{indent}{_one_line(chunk.signature)}\n{indent}    {mark}", elided=True)
+
+
+def beginning(hit: Hit, room: int, measure: Callable[[str], int]) -> ContextItem | None:
+    """The first lines, as many as there is room for, and a mark; None where that is less than two lines."""
+    chunk = hit.chunk
+    lines = chunk.text.splitlines(keepends=True)
+    mark = f"{_indent(chunk)}    … (lines {{}}-{chunk.span.end_line} left out)"
+    room -= measure(mark.format(chunk.span.end_line)) + 1
+    shown = 0
+    while shown < len(lines) and (room := room - measure(lines[shown])) >= 0:
+        shown += 1
+    if shown < 2 or shown >= len(lines):
+        return None
+    # `splitlines` knows more line ends than editors do; the mark never claims a line that the chunk doesn't have.
+    first_left_out = min(chunk.span.start_line + shown, chunk.span.end_line)
+    return ContextItem(hit, "".join(lines[:shown]).rstrip() + "\n" + mark.format(first_left_out), elided=True)
+
+
+def _one_line(signature: str) -> str:
+    """A signature that was written over several lines, as it would be written on one."""
+    return _OPENED.sub(r"\1", _CLOSED.sub(r"\1", signature))
+
+
+def _indent(chunk: Chunk) -> str:
+    first = next((line for line in chunk.text.splitlines() if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
+
+
+def _with_line_end(text: str) -> str:
+    return text if text.endswith(("\n", "\r")) or not text else text + "\n"
+
+
+def _common_symbol(first: str, second: str) -> str:
+    if not first or not second or first == second:
+        return first or second
+    names = first.removesuffix(_MORE).split(", ")
+    if first.endswith(_MORE) or len(names) >= MOST_SYMBOLS:
+        return ", ".join(names) + _MORE
+    return f"{first}, {second}"

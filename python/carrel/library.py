@@ -1,0 +1,157 @@
+"""Carrel without an editor (spec A4): `Index(path)`, or `Index()` for texts that the caller has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from carrel.core.errors import InvalidInput
+from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.core.ports import Embedder, Progress
+from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
+from carrel.engine.context import pack, render
+from carrel.engine.formats import ToolForm
+from carrel.engine.indexer import IndexReport, run_index
+from carrel.engine.retriever import Retrieval, retrieve
+from carrel.providers.local import LocalEmbedder
+from carrel.providers.tokenizers import tokenizer_for
+
+LINE_CHUNKS = (50, 5)
+"""Lines and overlap of spec A1's chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A place that answers a query. Lines are 1-based and inclusive; `score` is relevance from 0 to 1."""
+
+    content: str
+    file_path: str
+    start_line: int
+    end_line: int
+    score: float
+    symbol: str = ""
+
+
+def bag_of_words() -> Embedder:
+    """Spec A2's cosine over words, which needs no model: the fallback when none is usable."""
+    return LocalEmbedder.hashed()
+
+
+class Index:
+    """A searchable index of a folder, or of texts that are added one by one.
+
+    With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
+    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap) instead of along
+    its syntax. Safe to share between threads; close it, or use it in a `with` block.
+    """
+
+    def __init__(
+        self, path: str | Path | None = None, *, line_chunks: tuple[int, int] | None = None, embedder: Embedder | None = None
+    ) -> None:
+        self._embedder = embedder or bag_of_words()
+        self._on_disk = path is not None
+        cut = CutOptions(always_lines=line_chunks)
+        if path is None:
+            self._store = self._memory(cut)
+        else:
+            root = Path(path).expanduser().resolve()
+            if not root.is_dir():
+                raise InvalidInput("path", f"{root} is not a folder")
+            self._store = self._disk(root, cut, line_chunks)
+
+    def add_file(self, path: str | Path, content: str) -> None:
+        """Add a text under this path, in place of an earlier one. It is kept in memory only."""
+        batch = self._store.cut_buffer(Path(path).as_posix(), content, CancelToken())
+        self._embedder.embed_batch(batch, CancelToken())
+        self._store.commit_buffer(batch)
+
+    def index(
+        self, *, force: bool = False, progress: Progress = lambda *_: None, cancel: CancelToken | None = None
+    ) -> IndexReport:
+        """Bring the index up to date with the folder. Where an editor's server is its writer, load what that has."""
+        if not self._on_disk:
+            raise InvalidInput("path", "this index has no folder; give its texts to add_file")
+        if self._store.role == "follower" and not self._store.try_lead():
+            self._store.follow()
+            return IndexReport(unchanged=self._store.snapshot().files)
+        return run_index(
+            self._store, self._embedder, cancel or CancelToken(), scope="force" if force else "all", progress=progress
+        )
+
+    def search(self, query: str, k: int = 3, *, filters: Filters | None = None) -> list[SearchHit]:
+        """The `k` best places, best first. A folder that was never indexed is indexed first."""
+        return [_public(hit) for hit in self._ask(query, k, filters)[1].hits]
+
+    def context(
+        self,
+        query: str,
+        budget: int | Budget = 4_000,
+        *,
+        k: int = 5,
+        model: str | None = None,
+        form: Format = "xml",
+        filters: Filters | None = None,
+    ) -> ContextPack:
+        """What goes in front of a chat request: at most `budget` characters, or tokens of `model` by a `Budget`."""
+        view, found = self._ask(query, k, filters)
+        amount = Budget(budget) if isinstance(budget, int) else budget
+        tokenizer = tokenizer_for(model)
+        return pack(found.hits, amount, tokenizer, query=query, form=form, dropped=found.dropped, read_lines=view.lines)
+
+    def search_code(self, query: str, k: int = 3) -> str:
+        """The answer of the `search_code` tool, for a language model (spec A5)."""
+        hits = self._ask(query, k, None)[1].hits
+        return render([ContextItem(hit, hit.chunk.text) for hit in hits], ToolForm())
+
+    def close(self) -> None:
+        """Release files and locks. A second call does nothing."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Files in the index."""
+        return self._store.snapshot().files
+
+    def _ask(self, query: str, k: int, filters: Filters | None) -> tuple[Snapshot, Retrieval]:
+        self._store.follow()
+        if self._on_disk and not self._store.snapshot().files:
+            self.index()
+        view = self._store.snapshot()
+        return view, retrieve(view, self._embedder, Query(query, limit=k, filters=filters or Filters()), CancelToken())
+
+    def _memory(self, cut: CutOptions) -> Store:
+        return Store.open(
+            "", "", embedder_id=self._embedder.id, dim=self._embedder.dim, walk=WalkOptions(), cut=cut, in_memory=True
+        )
+
+    def _disk(self, root: Path, cut: CutOptions, line_chunks: tuple[int, int] | None) -> Store:
+        from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
+        from carrel.server.settings import Settings  # noqa: PLC0415
+
+        location = locate(root, Settings())
+        if line_chunks:  # other chunks, another index
+            lines, overlap = line_chunks
+            location = replace(
+                location, directory=location.directory.with_name(f"{location.directory.name}-lines-{lines}-{overlap}")
+            )
+        prepare(location, root)
+        return Store.open(
+            str(location.directory),
+            str(root),
+            embedder_id=self._embedder.id,
+            dim=self._embedder.dim,
+            walk=WalkOptions(exclude=("/.carrel/",)),
+            cut=cut,
+        )
+
+
+def _public(hit: Hit) -> SearchHit:
+    chunk = hit.chunk
+    return SearchHit(chunk.text, chunk.path, chunk.span.start_line, chunk.span.end_line, hit.score, chunk.symbol)

@@ -1,0 +1,111 @@
+# ruff: noqa: ARG002 - fakes take what the port gives them
+"""A snapshot and an embedder made of plain data, for tests of what the engine does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from carrel.core.errors import Cancelled
+
+
+@dataclass
+class FakeChunk:
+    path: str
+    start_line: int
+    text: str
+    symbol: str = ""
+    dense: float | None = None
+    lexical: float | None = None
+    defines: float | None = None
+    gone: str = ""  # why its text can't be given
+
+
+@dataclass
+class FakeView:
+    """Answers every search from the scores that its chunks carry."""
+
+    items: list[FakeChunk]
+    asked: dict[str, Any] = field(default_factory=dict)
+
+    def dense(self, vector: bytes, k: int, floor: float, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
+        self._check(cancel)
+        self.asked["dense"] = k
+        return self._best("dense", k, floor)
+
+    def lexical(self, query: str, k: int, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
+        self._check(cancel)
+        self.asked["lexical"] = k
+        return self._best("lexical", k, 0.0)
+
+    def definitions(self, names: Sequence[str], k: int, filter: Any) -> list[Any]:  # noqa: A002
+        return self._best("defines", k, 0.0)
+
+    def file_shares(self, query: str, docs: Sequence[int]) -> list[float]:
+        return [0.0] * len(docs)
+
+    def describe(self, docs: Sequence[int]) -> list[Any]:
+        return [self._info(doc) for doc in docs]
+
+    def file_chunks(self, path: str) -> list[Any]:
+        return [self._info(doc) for doc, chunk in enumerate(self.items) if chunk.path == path]
+
+    def vector(self, doc: int) -> bytes:
+        return b"stored"
+
+    def fresh(self, docs: Sequence[int], cancel: Any) -> list[Any]:
+        self._check(cancel)
+        return [
+            self.items[doc].gone
+            or SimpleNamespace(info=self._info(doc), text=self.items[doc].text, start_character=0, end_character=0, moved=False)
+            for doc in docs
+        ]
+
+    def _best(self, arm: str, k: int, floor: float) -> list[Any]:
+        found = [(getattr(chunk, arm), doc) for doc, chunk in enumerate(self.items) if getattr(chunk, arm) is not None]
+        found.sort(key=lambda pair: (-pair[0], pair[1]))
+        return [SimpleNamespace(doc=doc, score=score, matched=["w"]) for score, doc in found[:k] if score >= floor]
+
+    def _info(self, doc: int) -> Any:
+        chunk = self.items[doc]
+        return SimpleNamespace(
+            doc=doc,
+            id=f"id{doc}",
+            path=chunk.path,
+            language="python",
+            source="code",
+            kind="function",
+            symbol=chunk.symbol,
+            container="",
+            signature="",
+            definitions=[chunk.symbol],
+            imports=[],
+            start_line=chunk.start_line,
+            end_line=chunk.start_line + max(len(chunk.text.splitlines()), 1) - 1,
+            content_hash="0",
+            updated_at=0,
+            overlay=False,
+        )
+
+    @staticmethod
+    def _check(cancel: Any) -> None:
+        if cancel.cancelled:
+            raise Cancelled
+
+
+class FakeEmbedder:
+    id = "fake"
+    dim = 1
+    floor = 0.3
+
+    def __init__(self) -> None:
+        self.queries: list[str] = []
+
+    def embed_query(self, text: str) -> bytes:
+        self.queries.append(text)
+        return b"\0\0\0\0"
+
+    def embed_batch(self, batch: Any, cancel: Any) -> None:
+        batch.embedded = True

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from carrel.core.errors import Cancelled, InvalidInput
+from carrel.core.native import CancelToken
+from carrel.core.types import Filters, Query
+from carrel.engine.explain import explain_line, explain_ranked
+from carrel.engine.files import pick_files_by_grouped_chunk_hits
+from carrel.engine.query_words import read
+from carrel.engine.ranking import Scene, rank
+from carrel.engine.retriever import retrieve, search
+from carrel.engine.similar import similar
+
+from .fakes import FakeChunk, FakeEmbedder, FakeView
+
+
+def places(view: Any, text: str = "how is it stored", **query: Any) -> list[tuple[str, int]]:
+    found = retrieve(view, FakeEmbedder(), Query(text, **query), CancelToken())
+    return [(hit.chunk.path, hit.chunk.span.start_line) for hit in found.hits]
+
+
+def test_a_chunk_that_both_searches_found_beats_one_that_only_one_found() -> None:
+    view = FakeView(
+        [
+            FakeChunk("only_meaning.py", 1, "a\n", dense=0.6),
+            FakeChunk("both.py", 1, "b\n", dense=0.5, lexical=0.5),
+            FakeChunk("only_words.py", 1, "c\n", lexical=0.6),
+        ]
+    )
+    assert places(view)[0] == ("both.py", 1)
+
+
+def test_the_definition_of_a_named_symbol_comes_first() -> None:
+    view = FakeView(
+        [
+            FakeChunk("uses.py", 1, "load_config()\n" * 3, dense=0.6, lexical=0.7),
+            FakeChunk("defines.py", 1, "def load_config(): ...\n", "load_config", dense=0.4, lexical=0.5, defines=1.0),
+        ]
+    )
+    assert places(view, "load_config")[0] == ("defines.py", 1)
+
+
+def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:
+    view, embedder = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5)]), FakeEmbedder()
+    retrieve(view, embedder, Query("how", limit=20), CancelToken())  # type: ignore[arg-type]
+    assert view.asked == {"dense": 100, "lexical": 100}
+    assert embedder.queries == ["how"]
+
+
+def test_what_cannot_be_given_makes_room_for_the_next() -> None:
+    view = FakeView(
+        [
+            FakeChunk("gone.py", 1, "", dense=0.9, lexical=0.9, gone="deleted"),
+            FakeChunk("a.py", 1, "one\ntwo\n", dense=0.8, lexical=0.8),
+            FakeChunk("a.py", 2, "two\nthree\n", dense=0.7, lexical=0.7),
+            FakeChunk("b.py", 1, "b\n", dense=0.4),
+        ]
+    )
+    found = retrieve(view, FakeEmbedder(), Query("q", limit=2), CancelToken())  # type: ignore[arg-type]
+    assert [hit.chunk.path for hit in found.hits] == ["a.py", "b.py"]
+    assert [(d.path, d.start_line, d.reason) for d in found.dropped] == [
+        ("gone.py", 1, "deleted"),
+        ("a.py", 2, "overlaps lines 1-2"),
+    ]
+
+
+def test_relevance_says_how_good_a_hit_is_whatever_else_was_found() -> None:
+    def best(*chunks: FakeChunk) -> float:
+        view: Any = FakeView(list(chunks))
+        return retrieve(view, FakeEmbedder(), Query("q"), CancelToken()).hits[0].score
+
+    weak, strong = FakeChunk("a.py", 1, "a\n", dense=0.35, lexical=0.1), FakeChunk("b.py", 1, "b\n", dense=0.8, lexical=0.8)
+    assert best(weak) < 0.3
+    assert 0.8 < best(strong) <= 1
+    assert best(strong) == best(strong, weak)
+
+
+def test_hits_below_the_least_score_are_left_out() -> None:
+    view = FakeView([FakeChunk("weak.py", 1, "a\n", dense=0.35), FakeChunk("good.py", 1, "b\n", dense=0.8, lexical=0.5)])
+    assert places(view, filters=Filters(min_score=0.5)) == [("good.py", 1)]
+
+
+def test_an_empty_question_finds_nothing_and_a_cancelled_one_raises() -> None:
+    view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.8)])
+    assert places(view, "  ") == []
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(Cancelled):
+        retrieve(view, FakeEmbedder(), Query("q"), token)  # type: ignore[arg-type]
+
+
+def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
+    view: Any = FakeView(
+        [
+            FakeChunk("one.py", 1, "a\n", dense=0.6, lexical=0.3),
+            FakeChunk("x/many.py", 1, "b\n", dense=0.55, lexical=0.25),
+            FakeChunk("x/many.py", 9, "c\n", dense=0.5, lexical=0.2),
+            FakeChunk("x/many.py", 19, "d\n", dense=0.45, lexical=0.15),
+        ]
+    )
+    assert [path for path, _ in pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q")] == ["x/many.py", "one.py"]
+    assert len(pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", n_files=1)) == 1
+    by_folder = pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", file_key="folder")
+    assert [folder for folder, _ in by_folder] == ["x", ""]
+    with pytest.raises(InvalidInput, match="file_key"):
+        pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", file_key="colour")
+
+
+def test_similar_code_leaves_out_the_code_itself() -> None:
+    view: Any = FakeView([FakeChunk("a.py", 1, "x\ny\n", dense=0.99), FakeChunk("b.py", 1, "x\nz\n", dense=0.8)])
+    embedder = FakeEmbedder()
+    assert [h.chunk.path for h in similar(view, embedder, "a.py", (1, 2), "x\ny\n", CancelToken())] == ["b.py"]
+    assert embedder.queries == []  # the stored vector was used
+    similar(view, embedder, "new.py", (1, 9), "x\n", CancelToken())
+    assert embedder.queries == ["x\n"]
+
+
+def test_an_explanation_tells_what_became_of_a_chunk() -> None:
+    view: Any = FakeView(
+        [
+            FakeChunk("a.py", 1, "one\ntwo\n", dense=0.8, lexical=0.8),
+            FakeChunk("a.py", 2, "two\nthree\n", dense=0.7, lexical=0.7),
+            FakeChunk("far.py", 1, "z\n"),
+            FakeChunk("b.py", 1, "b\n", dense=0.4),
+        ]
+    )
+
+    def verdict(path: str, line: int, limit: int = 2, gate: str | None = None) -> str:
+        return explain_line(view, FakeEmbedder(), Query("q", limit=limit), path, line, CancelToken(), gate=gate)[0].verdict
+
+    assert verdict("a.py", 1) == "given, as number 1"
+    assert verdict("a.py", 3) == "left out: overlaps lines 1-2"
+    assert "below the model's floor" in verdict("far.py", 1)
+    assert "the best 1 were asked for" in verdict("b.py", 1, limit=1)
+    assert "not in the index yet" in verdict("none.py", 1)
+    assert verdict("a.py", 99).startswith("no chunk holds this line")
+    assert "secret" in verdict(".env", 1, gate="secret")
+    found = retrieve(view, FakeEmbedder(), Query("q", limit=2), CancelToken())
+    assert [e.verdict[:5] for e in explain_ranked(found, 0.3)].count("given") == len(found.hits)
+
+
+def test_the_best_of_a_pinned_file_comes_first_however_weak() -> None:
+    view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.9, lexical=0.9), FakeChunk("notes.md", 1, "b\n", dense=0.1)])
+    assert places(view) == [("a.py", 1)]
+    assert places(view, pinned=("notes.md",))[0] == ("notes.md", 1)
+
+
+def test_rules_can_be_left_out_one_by_one() -> None:
+    def order(without: frozenset[str]) -> list[str]:
+        view: Any = FakeView(
+            [FakeChunk("tests/test_a.py", 1, "a\n", dense=0.5, lexical=0.5), FakeChunk("b.py", 1, "b\n", dense=0.4, lexical=0.4)]
+        )
+        question = read("how is it stored")
+        ranked = search(view, FakeEmbedder(), Query(question.text), CancelToken())
+        return [r.info.path for r in rank(ranked, question, Scene(), without=without)]
+
+    assert order(frozenset()) == ["b.py", "tests/test_a.py"]
+    assert order(frozenset({"aside"})) == ["tests/test_a.py", "b.py"]

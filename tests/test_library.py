@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import carrel
+from carrel.core.errors import InvalidInput
+from carrel.core.types import Budget
+
+AUTH = "def authenticate_user(name, password):\n    '''Check the login of a user.'''\n    return check(name, hash(password))\n"
+ORDER = "class Order:\n    '''A customer order with items.'''\n    def __init__(self, items):\n        self.items = items\n"
+POOL = "class DatabaseConnection:\n    '''Pool of database connections.'''\n    pool_size = 5\n    timeout = 30\n"
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def three() -> carrel.Index:
+    index = carrel.Index()
+    for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+        index.add_file(path, text)
+    return index
+
+
+def test_the_public_names_are_these() -> None:
+    assert carrel.__all__ == ["Index", "SearchHit", "bag_of_words"]
+    assert all(getattr(carrel, name) for name in carrel.__all__)
+    with pytest.raises(AttributeError):
+        _ = carrel.nothing_of_the_kind
+
+
+def test_importing_carrel_loads_nothing() -> None:
+    code = (
+        "import sys, carrel; print([m for m in sys.modules if m.startswith('carrel.') or m in ('pygls', 'lsprotocol', 'rich')])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_texts_are_added_and_searched() -> None:
+    with three() as index:
+        hits = index.search("how is a user's login checked?")
+        assert hits[0].file_path == "auth.py"
+        assert (hits[0].content, hits[0].start_line, hits[0].end_line) == (AUTH.rstrip(), 1, 3)
+        assert 0 < hits[0].score <= 1
+        assert index.search("database pool configuration")[0].file_path == "db/pool.py"
+        assert len(index.search("class", k=1)) <= 1
+        assert index.search("zzqx") == []
+        index.add_file("auth.py", ORDER.replace("Order", "Invoice"))
+        assert [hit.file_path for hit in index.search("authenticate_user")] == []
+        assert len(index) == 3
+
+
+def test_the_context_keeps_its_budget_and_the_tool_its_form() -> None:
+    with three() as index:
+        pack = index.context("database pool", 200)
+        assert pack.text.startswith('<rag_context>\n<code_context file="db/pool.py" lines="1-4"')
+        assert len(pack.text) <= 200
+        assert index.context("database pool", Budget(60, "tokens"), model="gpt-4o").tokens <= 60
+        assert index.search_code("database pool", k=1).startswith("--- db/pool.py (lines 1-4, relevance: 0.")
+        assert index.search_code("zzqx") == "No relevant code found."
+
+
+def test_files_can_be_cut_by_lines() -> None:
+    text = "".join(f"value_{n} = compute_something({n})\n" for n in range(1, 121))
+    with carrel.Index(line_chunks=(50, 5)) as index:
+        index.add_file("a.py", text)
+        hits = index.search("compute_something", k=20)
+        # Of windows that overlap, the better one is given.
+        assert {(hit.start_line, hit.end_line) for hit in hits} <= {(1, 50), (46, 95), (91, 120)}
+
+
+def test_a_folder_is_indexed_and_followed(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "auth.py").write_text(AUTH)
+    (root / ".env").write_text("PASSWORD=authenticate_user\n")
+    with carrel.Index(root) as index:
+        assert [hit.file_path for hit in index.search("authenticate_user")] == ["auth.py"]  # indexed on first use
+        (root / "order.py").write_text(ORDER)
+        report = index.index()
+        assert (report.added, report.unchanged) == (1, 1)
+        assert index.search("customer order")[0].file_path == "order.py"
+        (root / "order.py").unlink()
+        assert index.search("customer order") == []  # checked when it is given, not only when it is indexed
+    with carrel.Index(root) as again:
+        assert again.index().removed == 1
+
+
+def test_what_can_not_be_used_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="path"):
+        carrel.Index(tmp_path / "none")
+    with carrel.Index() as index, pytest.raises(InvalidInput, match="add_file"):
+        index.index()
