@@ -18,6 +18,7 @@ __all__ = [
     "Commit",
     "CutOptions",
     "Embedder",
+    "Evidence",
     "Filter",
     "FreshChunk",
     "Plan",
@@ -73,6 +74,9 @@ class Embedder:
 
     @staticmethod
     def hashed() -> Embedder: ...
+    @staticmethod
+    def static_model(path: str) -> Embedder:
+        """Map a trained model file (training/FORMAT.md). Raises `StoreError` for a file that is missing or damaged."""
     @property
     def id(self) -> str: ...
     @property
@@ -166,6 +170,29 @@ class Candidate:
     def matched(self) -> list[str]: ...
 
 @final
+class Evidence:
+    """What is known of a chunk as an answer to a question. Shares are from 0 to 1."""
+
+    @property
+    def dense(self) -> float:
+        """Cosine of its vector and the question's; 0 without one."""
+    @property
+    def lexical(self) -> float:
+        """Share of the question's weight that the chunk holds, as `Snapshot.lexical` scores it."""
+    @property
+    def matched(self) -> list[str]:
+        """The question's terms that it holds in any field, rarest first."""
+    @property
+    def covered(self) -> float:
+        """Share of the question's terms that it holds."""
+    @property
+    def file_share(self) -> float:
+        """Share of the question's weight that its file holds as a whole."""
+    @property
+    def file_words(self) -> int:
+        """Words in its file, roughly."""
+
+@final
 class ChunkInfo:
     @property
     def doc(self) -> int: ...
@@ -231,8 +258,10 @@ class Snapshot:
     def lexical(self, query: str, k: int, filter: Filter | None, cancel: CancelToken) -> list[Candidate]:
         """BM25F. A score is the share of the question's weight that the chunk holds, 0..1."""
     def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
-    def file_shares(self, query: str, docs: Sequence[int]) -> list[float]:
-        """For each doc, the share of the question's weight that its whole file holds, 0..1."""
+    def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Evidence]:
+        """Every signal of each doc, in order, whichever search found it. `vector` may be empty."""
+    def rarities(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is: the natural logarithm of about (chunks / chunks that hold it)."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def paths(self) -> list[str]: ...

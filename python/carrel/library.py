@@ -15,7 +15,7 @@ from carrel.engine.context import pack, render
 from carrel.engine.formats import ToolForm
 from carrel.engine.indexer import IndexReport, run_index
 from carrel.engine.retriever import Retrieval, retrieve
-from carrel.providers.local import LocalEmbedder
+from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import tokenizer_for
 
 LINE_CHUNKS = (50, 5)
@@ -50,7 +50,7 @@ class Index:
     def __init__(
         self, path: str | Path | None = None, *, line_chunks: tuple[int, int] | None = None, embedder: Embedder | None = None
     ) -> None:
-        self._embedder = embedder or bag_of_words()
+        self._embedder = embedder or bundled()
         self._on_disk = path is not None
         cut = CutOptions(always_lines=line_chunks)
         if path is None:

@@ -43,8 +43,17 @@ class FakeView:
     def definitions(self, names: Sequence[str], k: int, filter: Any) -> list[Any]:  # noqa: A002
         return self._best("defines", k, 0.0)
 
-    def file_shares(self, query: str, docs: Sequence[int]) -> list[float]:
-        return [0.0] * len(docs)
+    def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Any]:
+        chunks = [self.items[doc] for doc in docs]
+        return [
+            SimpleNamespace(
+                dense=c.dense or 0.0, lexical=c.lexical or 0.0, matched=["w"], covered=0.0, file_share=0.0, file_words=100
+            )
+            for c in chunks
+        ]
+
+    def rarities(self, words: Sequence[str]) -> list[float]:
+        return [1.0] * len(words)
 
     def describe(self, docs: Sequence[int]) -> list[Any]:
         return [self._info(doc) for doc in docs]

@@ -154,8 +154,8 @@ def test_rules_can_be_left_out_one_by_one() -> None:
             [FakeChunk("tests/test_a.py", 1, "a\n", dense=0.5, lexical=0.5), FakeChunk("b.py", 1, "b\n", dense=0.4, lexical=0.4)]
         )
         question = read("how is it stored")
-        ranked = search(view, FakeEmbedder(), Query(question.text), CancelToken())
-        return [r.info.path for r in rank(ranked, question, Scene(), without=without)]
+        ranked, asked = search(view, FakeEmbedder(), Query(question.text), CancelToken())
+        return [r.info.path for r in rank(ranked, asked, Scene(), without=without)]
 
     assert order(frozenset()) == ["b.py", "tests/test_a.py"]
     assert order(frozenset({"aside"})) == ["tests/test_a.py", "b.py"]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
-from carrel.core.types import Dropped, Filters, Query
+from carrel.core.types import Dropped, Query
 from carrel.engine import query_words
 from carrel.engine.ranking import Ranked, relevance
-from carrel.engine.retriever import Retrieval, literal_glob, native_filter, retrieve
+from carrel.engine.retriever import Retrieval, describe, retrieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def explain_line(
         reason = "no chunk holds this line: it is blank or too small to be one" if chunks else "the file is not in the index yet"
         return [_nothing(path, line, reason)]
     result = retrieve(view, embedder, query, cancel)
-    return [_explain(view, embedder, query, info, result, cancel) for info in here]
+    return [_explain(view, embedder, query, info, result) for info in here]
 
 
 def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
@@ -61,24 +61,15 @@ def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
     ]
 
 
-def _explain(
-    view: SnapshotView, embedder: Embedder, query: Query, info: ChunkInfo, result: Retrieval, cancel: CancelToken
-) -> Explanation:
+def _explain(view: SnapshotView, embedder: Embedder, query: Query, info: ChunkInfo, result: Retrieval) -> Explanation:
     for place, ranked in enumerate(result.ranked, 1):
         if ranked.info.doc == info.doc:
             given = any(h.chunk.path == info.path and h.chunk.id == info.id for h in result.hits)
             return _of(ranked, place, embedder.floor, _verdict(info, given, place, len(result.hits), result.dropped))
-    # Not a candidate: ask each arm about this file alone.
-    only = native_filter(Filters(path_globs=(literal_glob(info.path),)))
-    alone = Ranked(info)
-    for candidate in view.dense(embedder.embed_query(query.text), 1_000, -1.0, only, cancel):
-        if candidate.doc == info.doc:
-            alone.dense = candidate.score
-    for candidate in view.lexical(query_words.read(query.text).search_text, 1_000, only, cancel):
-        if candidate.doc == info.doc:
-            alone.lexical, alone.matched = candidate.score, tuple(candidate.matched)
+    # Not a candidate: what would each search have said?
+    [alone] = describe(view, query_words.read(query.text), embedder.embed_query(query.text), [info.doc])
     pool = len(result.ranked)
-    if alone.lexical is None and (alone.dense is None or alone.dense < embedder.floor):
+    if not alone.lexical and (alone.dense or 0.0) < embedder.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"

@@ -10,7 +10,6 @@ from carrel.core.errors import InvalidInput
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Hit, Query
-from carrel.engine import query_words
 from carrel.engine.ranking import Scene, rank, relevance
 from carrel.engine.retriever import search
 
@@ -43,8 +42,7 @@ def pick_files_by_grouped_chunk_hits(
         raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
     query = section_query if isinstance(section_query, Query) else Query(section_query)
     wide = replace(query, limit=max(1, candidate_pool_size // 5))
-    ranked = search(vector_db, embedder, wide, cancel or CancelToken())
-    order = rank(ranked, query_words.read(query.text), Scene.of(query))
+    order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), Scene.of(query))
     pool = order[:candidate_pool_size]
     return group((key(r.info), relevance(r, embedder.floor)) for r in pool)[:n_files]
 

@@ -11,6 +11,23 @@ COMPATIBILITY = "compatibility"
 RE_EXPORT = "re-export"
 DECLARATION = "declaration"
 GENERATED = "generated"
+PROSE = "prose"
+DATA = "data"
+
+ASKED_BY: dict[str, frozenset[str]] = {
+    TEST: frozenset({"test", "tests", "spec", "specs", "fixture", "fixtures", "mock", "mocks"}),
+    EXAMPLE: frozenset({"example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"}),
+    COMPATIBILITY: frozenset({"compat", "compatibility", "legacy", "deprecated", "polyfill", "shim"}),
+    RE_EXPORT: frozenset(),
+    DECLARATION: frozenset(),
+    GENERATED: frozenset({"generated", "protobuf"}),
+    PROSE: frozenset({"doc", "docs", "documentation", "readme", "guide", "tutorial", "changelog", "markdown", "blog"}),
+    DATA: frozenset(
+        """config configuration json yaml toml css html style styles workflow ci package dependency dependencies lint schema
+        settings""".split()  # noqa: SIM905 - a list of words reads best as text
+    ),
+}
+"""Words of a question that ask for files of this kind."""
 
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern))
@@ -28,6 +45,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (RE_EXPORT, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
         (DECLARATION, r"\.d\.[cm]?ts$|\.pyi$"),
         (GENERATED, r"(?:^|/)(?:generated|gen|autogen)/|[._](?:generated|gen|pb|pb2|g)\.\w+$|_pb2(?:_grpc)?\.py$"),
+        (PROSE, r"(?i)\.(?:mdx?|markdown|rst|txt|adoc|org|ipynb)$"),
+        (DATA, r"(?i)\.(?:jsonc?|ya?ml|toml|lock|ini|cfg|conf|xml|csv|svg|s?css|html?|properties|sql)$"),
     )
 )
 

@@ -1,8 +1,9 @@
-"""From what each search arm found to one order.
+"""From what each search found to one order.
 
-The arms (dense, lexical, definitions) are fused by reciprocal rank (Cormack, Clarke and Büttcher 2009, k = 60: spec D2);
-then rules move candidates by what is true of code in general. Each rule is one small function; `ADDING`, `SCALING` and
-`TOGETHER` are the whole list, and `rank` can be told to leave any of them out, which is how a rule's worth is measured.
+Every candidate has all signals (`Ranked`), whichever search found it. Rules turn them into a score: those in `ADDING` each
+add their weight times a value from about 0 to 1, those in `SCALING` multiply, those in `TOGETHER` look at all candidates. Each
+rule is one small function, and `rank` can be told to leave any of them out: docs/quality.md has what each is worth. The
+weights were fitted on 26 of the benchmark's repositories and checked on the others; no rule knows a repository.
 
 `relevance` is apart from the order: an absolute estimate from 0 to 1 that can be compared across queries.
 """
@@ -10,8 +11,9 @@ then rules move candidates by what is true of code in general. Each rule is one 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from carrel.core.native import ChunkInfo
@@ -20,7 +22,7 @@ from carrel.engine import path_rules
 from carrel.engine.query_words import Question, path_words, split, stem
 
 RRF_K = 60
-"""Rank constant of reciprocal rank fusion."""
+"""Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009: spec D2)."""
 
 
 @dataclass(slots=True)
@@ -28,13 +30,15 @@ class Ranked:
     """A candidate on its way through the stages. `score` is only comparable within one query."""
 
     info: ChunkInfo
-    dense: float | None = None
-    dense_rank: int | None = None
+    dense: float | None = None  # cosine
+    dense_rank: int | None = None  # from 1; None when the dense search didn't find it
     lexical: float | None = None  # share of the question's weight that the chunk holds, 0..1
     lexical_rank: int | None = None
     defines: float = 0.0  # 1 exact name, less for another case or form
     matched: tuple[str, ...] = ()
+    covered: float = 0.0  # share of the question's words that the chunk holds, 0..1
     file_share: float = 0.0  # what the file as a whole holds of the question, 0..1
+    file_words: int = 0
     fused: float = 0.0
     score: float = 0.0
     boosts: list[tuple[str, float]] = field(default_factory=list)
@@ -66,43 +70,42 @@ class Scene:
         return cls(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
 
 
-def fuse(candidates: Iterable[Ranked], question: Question) -> None:
-    """Set `fused`: reciprocal ranks of the arms, the dense one weighing less for a bare symbol."""
-    dense_weight = 0.6 if question.is_symbol else 1.0
-    for ranked in candidates:
-        ranked.fused = sum(
-            weight / (RRF_K + rank)
-            for weight, rank in ((dense_weight, ranked.dense_rank), (1.0, ranked.lexical_rank))
-            if rank is not None
-        )
+@dataclass(frozen=True, slots=True)
+class PathFit:
+    """How a file's path answers the question. Shares of the question's weight, 0..1."""
+
+    own: float  # words of the file's name
+    akin: float  # words that begin like one of them
+    covered: float  # share of the name's words that the question has
 
 
-# --- rules: each adds to or scales a candidate's score, and says so
+class Asked:
+    """The question with what the rules want to know of it, worked out once a path."""
 
+    def __init__(self, question: Question, rarity: Mapping[str, float] | None = None) -> None:
+        self.question = question
+        self.rarity = {word: (rarity or {}).get(word, 1.0) for word in question.words}
+        self.weight = sum(self.rarity.values()) or 1.0
+        self.named = frozenset(stem(word) for name in question.names for word in split(name))
+        self._fits: dict[str, PathFit] = {}
 
-def name_match(ranked: Ranked, question: Question) -> float:
-    """The chunk defines a symbol that the question names; more so when the file is called like it."""
-    if not ranked.defines:
-        return 0.0
-    own, _ = path_words(ranked.info.path)
-    wanted = {stem(word) for name in question.names for word in split(name)}
-    in_its_file = 1.5 if wanted and wanted <= own else 1.0
-    return (2.0 if question.is_symbol else 0.7 / max(1, len(question.names))) * ranked.defines * in_its_file
+    def fit(self, path: str) -> PathFit:
+        """How this path answers."""
+        found = self._fits.get(path)
+        if found is None:
+            found = self._fits[path] = self._measure(path)
+        return found
 
-
-def path_match(ranked: Ranked, question: Question) -> float:
-    """The question's words in the file's name, and less in its folders'."""
-    own, folders = path_words(ranked.info.path)
-    found = 0.0
-    for word in question.words:
-        if word in own:
-            found += 1.0
-        elif any(_akin(word, other) for other in own):
-            found += 0.8
-        elif word in folders:
-            found += 0.3
-    covered = len(own & set(question.words)) / len(own) if own else 0.0
-    return 0.5 * found / max(1, len(question.words)) + 0.2 * covered
+    def _measure(self, path: str) -> PathFit:
+        name, _ = path_words(path)
+        own = akin = 0.0
+        for word, rarity in self.rarity.items():
+            if word in name:
+                own += rarity
+            elif any(_akin(word, other) for other in name):
+                akin += rarity
+        covered = len(name & self.rarity.keys()) / len(name) if name else 0.0
+        return PathFit(own / self.weight, akin / self.weight, covered)
 
 
 def _akin(a: str, b: str) -> bool:
@@ -110,54 +113,108 @@ def _akin(a: str, b: str) -> bool:
     return min(len(a), len(b)) >= 4 and (a.startswith(b) or b.startswith(a))
 
 
-def whole_file(ranked: Ranked, _question: Question) -> float:
+# --- rules that add
+
+
+def words(ranked: Ranked, _asked: Asked) -> float:
+    """BM25F: what the chunk's words hold of the question."""
+    return LEXICAL * (ranked.lexical or 0.0)
+
+
+def meaning(ranked: Ranked, asked: Asked) -> float:
+    """Cosine of the vectors; a bare symbol is looked up by its name rather."""
+    return (DENSE_FOR_SYMBOL if asked.question.is_symbol else DENSE) * max(ranked.dense or 0.0, 0.0)
+
+
+def agreement(ranked: Ranked, _asked: Asked) -> float:
+    """Reciprocal rank fusion of both searches, 1 for the first of both."""
+    return FUSED * ranked.fused * (RRF_K + 1) / 2
+
+
+def coverage(ranked: Ranked, _asked: Asked) -> float:
+    """Few words often are worth less than all words once."""
+    return COVERED * ranked.covered * ranked.covered
+
+
+def whole_file(ranked: Ranked, _asked: Asked) -> float:
     """The file as a whole speaks of it, even where this chunk alone says little."""
-    return 0.4 * ranked.file_share
+    return FILE_SHARE * ranked.file_share
 
 
-ADDING: tuple[Callable[[Ranked, Question], float], ...] = (name_match, path_match, whole_file)
-
-_PENALTIES = {
-    path_rules.TEST: 0.3,
-    path_rules.EXAMPLE: 0.3,
-    path_rules.COMPATIBILITY: 0.4,
-    path_rules.RE_EXPORT: 0.5,
-    path_rules.DECLARATION: 0.7,
-    path_rules.GENERATED: 0.5,
-}
-_ASKS_FOR = {
-    path_rules.TEST: frozenset({"test", "tests", "spec", "specs", "fixture", "fixtures", "mock", "mocks"}),
-    path_rules.EXAMPLE: frozenset(
-        {"example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"}
-    ),
-    path_rules.COMPATIBILITY: frozenset({"compat", "compatibility", "legacy", "deprecated", "polyfill", "shim"}),
-    path_rules.GENERATED: frozenset({"generated", "protobuf"}),
-}
+def path_match(ranked: Ranked, asked: Asked) -> float:
+    """The question's words in the file's name. Folders count by BM25F alone: as a rule of their own they gained nothing."""
+    fit = asked.fit(ranked.info.path)
+    return PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered
 
 
-def aside(ranked: Ranked, question: Question, _scene: Scene) -> float:
-    """Tests, examples, re-exports and the like step back, unless the question asks for them."""
+def symbol_match(ranked: Ranked, asked: Asked) -> float:
+    """The words of the chunk's own name are the question's."""
+    name = {stem(word) for word in split(f"{ranked.info.symbol} {ranked.info.container}")}
+    common = name & asked.rarity.keys()
+    if not common:
+        return 0.0
+    return SYMBOL * sum(asked.rarity[word] for word in common) / asked.weight * len(common) / len(name)
+
+
+def substance(ranked: Ranked, _asked: Asked) -> float:
+    """Long files are where the work is done, and a few lines say little."""
+    lines = ranked.info.end_line - ranked.info.start_line + 1
+    return FILE_LENGTH * min(math.log1p(ranked.file_words) / 10, 1.0) + LINES * min(math.log1p(lines) / 4, 1.0)
+
+
+def name_match(ranked: Ranked, asked: Asked) -> float:
+    """The chunk defines a symbol that the question names; more so when the file is called like it."""
+    if not ranked.defines:
+        return 0.0
+    own, _ = path_words(ranked.info.path)
+    in_its_file = IN_ITS_FILE if asked.named and asked.named <= own else 1.0
+    made = CONSTRUCTOR if _is_constructor(ranked.info) else 1.0
+    weight = DEFINES_SYMBOL if asked.question.is_symbol else DEFINES_NAMED / max(1, len(asked.question.names))
+    return weight * ranked.defines * in_its_file * made
+
+
+def _is_constructor(info: ChunkInfo) -> bool:
+    """Named like its class, which is what a question for that name is about."""
+    *around, own = _NAMES.split(info.symbol.lower())
+    return info.kind in {"method", "function"} and bool(around) and around[-1] == own
+
+
+_NAMES = re.compile(r"[.:#\\]+")
+
+ADDING: tuple[Callable[[Ranked, Asked], float], ...] = (
+    words,
+    meaning,
+    agreement,
+    coverage,
+    whole_file,
+    path_match,
+    symbol_match,
+    substance,
+    name_match,
+)
+
+# --- rules that scale
+
+
+def aside(ranked: Ranked, asked: Asked, _scene: Scene) -> float:
+    """Tests, examples, prose, data and the like step back, unless the question asks for them."""
     factor = 1.0
     for kind in path_rules.kinds(ranked.info.path):
-        if not question.plain & _ASKS_FOR.get(kind, frozenset()):
-            factor *= _PENALTIES[kind]
+        if not asked.question.plain & path_rules.ASKED_BY[kind]:
+            factor *= PENALTIES[kind]
     return factor
 
 
-def in_view(ranked: Ranked, _question: Question, scene: Scene) -> float:
+def in_view(ranked: Ranked, _asked: Asked, scene: Scene) -> float:
     """Files that the person has open are likelier to be meant."""
     if ranked.info.path == scene.active_path:
         return 1.15
     return 1.05 if ranked.info.path in scene.open_paths else 1.0
 
 
-SCALING: tuple[Callable[[Ranked, Question, Scene], float], ...] = (aside, in_view)
+SCALING: tuple[Callable[[Ranked, Asked, Scene], float], ...] = (aside, in_view)
 
-
-FILE_DECAY = 0.5
-"""Each further chunk of one file counts half of the one before: ten places beat ten pieces of one."""
-COHERENCE = 0.2
-"""What the best chunk gains where many chunks of its file are candidates."""
+# --- rules over all candidates
 
 
 def coherence(candidates: Sequence[Ranked], _scene: Scene) -> None:
@@ -166,20 +223,20 @@ def coherence(candidates: Sequence[Ranked], _scene: Scene) -> None:
     best: dict[str, Ranked] = {}
     for ranked in candidates:
         path = ranked.info.path
-        sums[path] += ranked.score
+        sums[path] += max(ranked.score, 0.0)
         if path not in best or ranked.score > best[path].score:
             best[path] = ranked
-    if not sums:
+    if not sums or (largest := max(sums.values())) <= 0:
         return
-    largest, top = max(sums.values()), max(r.score for r in candidates)
+    top = max(r.score for r in candidates)
     for path, ranked in best.items():
-        gain = COHERENCE * top * sums[path] / largest if largest > 0 else 0.0
+        gain = COHERENCE * top * sums[path] / largest
         ranked.score += gain
         ranked.boosts.append(("coherence", round(gain, 4)))
 
 
 def spread(candidates: Sequence[Ranked], _scene: Scene) -> None:
-    """Halve each further chunk of a file."""
+    """Each further chunk of one file counts a part of the one before: ten places beat ten pieces of one."""
     seen: dict[str, int] = defaultdict(int)
     for ranked in _sorted(candidates):
         ranked.score *= FILE_DECAY ** seen[ranked.info.path]
@@ -188,6 +245,8 @@ def spread(candidates: Sequence[Ranked], _scene: Scene) -> None:
 
 def pinned(candidates: Sequence[Ranked], scene: Scene) -> None:
     """Put the best chunk of each file that the person pinned before everything else."""
+    if not scene.pinned:
+        return
     top = max((ranked.score for ranked in candidates), default=0.0)
     best: dict[str, Ranked] = {}
     for ranked in _sorted(candidates):
@@ -200,24 +259,50 @@ def pinned(candidates: Sequence[Ranked], scene: Scene) -> None:
 
 TOGETHER: tuple[Callable[[Sequence[Ranked], Scene], None], ...] = (coherence, spread, pinned)
 
+# --- fitted weights
 
-def rank(
-    candidates: Sequence[Ranked], question: Question, scene: Scene, *, without: frozenset[str] = frozenset()
-) -> list[Ranked]:
+LEXICAL = 0.8
+DENSE = 1.1
+DENSE_FOR_SYMBOL = 0.45
+FUSED = 0.4
+COVERED = 0.1
+FILE_SHARE = 0.5
+PATH_OWN = 0.5
+PATH_AKIN = 0.6
+PATH_COVERED = 0.24
+SYMBOL = 0.08
+FILE_LENGTH = 0.08
+LINES = 0.15
+DEFINES_SYMBOL = 2.2
+DEFINES_NAMED = 0.6
+IN_ITS_FILE = 1.2
+CONSTRUCTOR = 0.5
+COHERENCE = 0.1
+FILE_DECAY = 0.5
+PENALTIES = {
+    path_rules.TEST: 0.2,
+    path_rules.EXAMPLE: 0.3,
+    path_rules.COMPATIBILITY: 0.8,
+    path_rules.RE_EXPORT: 0.5,
+    path_rules.DECLARATION: 0.7,
+    path_rules.GENERATED: 0.5,
+    path_rules.PROSE: 0.5,
+    path_rules.DATA: 0.6,
+}
+
+
+def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: frozenset[str] = frozenset()) -> list[Ranked]:
     """Order candidates, best first. Sets `fused`, `score` and `boosts` on each. `without` names rules to leave out."""
-    fuse(candidates, question)
     adding = [rule for rule in ADDING if rule.__name__ not in without]
     scaling = [rule for rule in SCALING if rule.__name__ not in without]
-    # The best possible fused score is 1 for ranks 1 and 1, so that rules are worth the same in every query.
-    best_fused = 2 / (RRF_K + 1)
     for ranked in candidates:
-        ranked.score = 0.5 * ranked.fused / best_fused + (ranked.lexical or 0.0) + max(ranked.dense or 0.0, 0.0)
+        ranked.fused = sum(1 / (RRF_K + place) for place in (ranked.dense_rank, ranked.lexical_rank) if place is not None)
         for rule in adding:
-            if gain := rule(ranked, question):
+            if gain := rule(ranked, asked):
                 ranked.score += gain
                 ranked.boosts.append((rule.__name__, round(gain, 4)))
         for scale in scaling:
-            if (factor := scale(ranked, question, scene)) != 1.0:
+            if (factor := scale(ranked, asked, scene)) != 1.0:
                 ranked.score *= factor
                 ranked.boosts.append((scale.__name__, round(factor, 4)))
     for together in TOGETHER:

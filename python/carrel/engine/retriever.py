@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from carrel.core.native import CancelToken, Candidate, ChunkInfo, Filter, FreshChunk
+from carrel.core.native import CancelToken, ChunkInfo, Filter, FreshChunk
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.engine import query_words
-from carrel.engine.ranking import Ranked, Scene, rank, relevance
+from carrel.engine.ranking import Asked, Ranked, Scene, rank, relevance
 
 CANDIDATES_A_HIT = 5
 """How many candidates each search gives for each hit that is asked for."""
@@ -50,8 +50,8 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
     question = query_words.read(query.text)
     if not question.text:
         return Retrieval((), (), (), watch.stages, {})
-    ranked = search(view, embedder, query, cancel, watch)
-    order = rank(ranked, question, Scene.of(query))
+    ranked, asked = search(view, embedder, query, cancel, watch)
+    order = rank(ranked, asked, Scene.of(query))
     watch.lap("rank")
     hits, dropped = _take(view, order, query, embedder.floor, cancel)
     watch.lap("read")
@@ -71,8 +71,8 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
 
 def search(
     view: SnapshotView, embedder: Embedder, query: Query, cancel: CancelToken, watch: Stopwatch | None = None
-) -> list[Ranked]:
-    """Ask every arm and join what they found, one `Ranked` a chunk."""
+) -> tuple[list[Ranked], Asked]:
+    """Ask every search, join what they found, and give each candidate all signals."""
     watch = watch or Stopwatch()
     question = query_words.read(query.text)
     chosen = native_filter(query.filters)
@@ -91,29 +91,37 @@ def search(
     names = question.names or (question.words if len(question.words) == 1 else ())
     defining = view.definitions(names, pool, chosen) if names else []
     watch.lap("definitions")
-    ranked = _join(view, dense, lexical, defining)
-    watch.lap("describe")
-    for candidate, share in zip(ranked, view.file_shares(question.search_text, [r.info.doc for r in ranked]), strict=True):
-        candidate.file_share = share
-    watch.lap("files")
-    return ranked
-
-
-def _join(
-    view: SnapshotView, dense: Sequence[Candidate], lexical: Sequence[Candidate], defining: Sequence[Candidate]
-) -> list[Ranked]:
     docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining) for c in arm))
-    by_doc = {info.doc: Ranked(info) for info in view.describe(docs)}
+    ranked = describe(view, question, vector, docs)
+    by_doc = {r.info.doc: r for r in ranked}
     for place, candidate in enumerate(dense, 1):
-        if ranked := by_doc.get(candidate.doc):
-            ranked.dense, ranked.dense_rank = candidate.score, place
+        if found := by_doc.get(candidate.doc):
+            found.dense_rank = place
     for place, candidate in enumerate(lexical, 1):
-        if ranked := by_doc.get(candidate.doc):
-            ranked.lexical, ranked.lexical_rank, ranked.matched = candidate.score, place, tuple(candidate.matched)
+        if found := by_doc.get(candidate.doc):
+            found.lexical_rank = place
     for candidate in defining:
-        if ranked := by_doc.get(candidate.doc):
-            ranked.defines = candidate.score
-    return list(by_doc.values())
+        if found := by_doc.get(candidate.doc):
+            found.defines = candidate.score
+    asked = Asked(question, dict(zip(question.words, view.rarities(question.words), strict=True)))
+    watch.lap("describe")
+    return ranked, asked
+
+
+def describe(view: SnapshotView, question: query_words.Question, vector: bytes, docs: Sequence[int]) -> list[Ranked]:
+    """These chunks with what each search would say of them, whether it found them or not."""
+    return [
+        Ranked(
+            info,
+            dense=signals.dense,
+            lexical=signals.lexical,
+            matched=tuple(signals.matched),
+            covered=signals.covered,
+            file_share=signals.file_share,
+            file_words=signals.file_words,
+        )
+        for info, signals in zip(view.describe(docs), view.evidence(question.search_text, vector, docs), strict=True)
+    ]
 
 
 def _take(

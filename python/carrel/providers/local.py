@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+from functools import lru_cache
+from pathlib import Path
+
+from carrel.core.errors import CarrelError
 from carrel.core.native import Batch, CancelToken
 from carrel.core.native import Embedder as NativeEmbedder
+
+BUNDLED = Path(__file__).with_name("carrel-embed-v1.bin")
+"""The trained model that every installation has; `training/` makes it."""
+
+log = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1)
+def bundled() -> LocalEmbedder:
+    """The bundled model, mapped once a process; the bag of words where its file is missing or damaged, which is logged."""
+    try:
+        return LocalEmbedder(NativeEmbedder.static_model(str(BUNDLED)))
+    except CarrelError as error:
+        log.warning("the bundled model can't be used, searching by words alone: %s", error)
+        return LocalEmbedder.hashed()
 
 
 class LocalEmbedder:

@@ -99,9 +99,9 @@ class Wiring:
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
         """Open or create the index of `root`; in a temporary folder where its own can't be written. Raises `StoreError`."""
         from carrel.core.native import CutOptions, Store, WalkOptions
-        from carrel.providers.local import LocalEmbedder
+        from carrel.providers.local import bundled
 
-        embedder = LocalEmbedder.hashed()
+        embedder = bundled()
         location = locate(root, settings)
         problems = list(location.problems)
         temporary = None

@@ -25,6 +25,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<options::PyFilter>()?;
     module.add_class::<answers::PyCandidate>()?;
     module.add_class::<answers::PyChunkInfo>()?;
+    module.add_class::<answers::PyEvidence>()?;
     module.add_class::<answers::PyFreshChunk>()?;
     module.add_class::<answers::PyCommit>()?;
     module.add_class::<snapshot::PySnapshot>()?;

@@ -1,10 +1,11 @@
 //! Plain values that Python hands in: tokens, options, filters, models.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use carrel_core::cancel::CancelToken;
 use carrel_core::cut::{CutOptions, LineChunk};
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
 use carrel_core::snapshot::{Filter, FilterOptions};
 use carrel_core::walk::WalkOptions;
 use pyo3::prelude::*;
@@ -85,6 +86,12 @@ impl PyEmbedder {
     #[staticmethod]
     fn hashed() -> Self {
         Self(Arc::new(HashedEmbedder))
+    }
+
+    #[staticmethod]
+    fn static_model(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let model = py.detach(|| StaticModel::open(&path)).map_err(|error| to_python(&error))?;
+        Ok(Self(Arc::new(model)))
     }
 
     #[getter]

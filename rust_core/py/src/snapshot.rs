@@ -7,7 +7,7 @@ use carrel_core::snapshot::{Candidate, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answers::{PyCandidate, PyChunkInfo, PyFreshChunk};
+use crate::answers::{PyCandidate, PyChunkInfo, PyEvidence, PyFreshChunk};
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
 
@@ -72,8 +72,14 @@ impl PySnapshot {
         detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
     }
 
-    fn file_shares(&self, py: Python<'_>, query: &str, docs: Vec<u64>) -> Vec<f32> {
-        py.detach(|| self.0.file_shares(query, &docs))
+    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>) -> Vec<PyEvidence> {
+        let vector = to_floats(vector);
+        py.detach(|| self.0.evidence(query, &vector, &docs)).into_iter().map(PyEvidence).collect()
+    }
+
+    fn rarities(&self, py: Python<'_>, words: Vec<String>) -> Vec<f32> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        py.detach(|| self.0.rarities(&words))
     }
 
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {

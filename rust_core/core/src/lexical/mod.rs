@@ -5,8 +5,8 @@
 
 mod definitions;
 pub(crate) mod dictionary;
+mod evidence;
 pub(crate) mod fields;
-mod files;
 pub(crate) mod postings;
 mod query;
 mod score;
@@ -14,7 +14,7 @@ mod search;
 pub(crate) mod terms;
 
 pub use definitions::definitions;
-pub use files::file_shares;
+pub use evidence::{LexicalEvidence, evidence, rarities};
 pub use query::{FieldWeights, LexicalHit, LexicalHits, bm25f};
 pub(crate) use terms::stem;
 

@@ -1,7 +1,7 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
 use super::fields::{code_length, length_code};
-use super::{FieldWeights, bm25f, definitions, file_shares};
+use super::{FieldWeights, bm25f, definitions, evidence, rarities};
 use crate::cancel::CancelToken;
 use crate::language::Language;
 use crate::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
@@ -149,10 +149,21 @@ fn a_file_speaks_with_all_its_chunks() {
     ]);
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &files }];
-    let shares = file_shares(&views, "connection pool timeouts", &[(0, 0), (0, 1), (0, 2), (7, 0)]);
-    assert!(shares[0] > 2.0 * shares[1] && shares[1] > 0.0, "{shares:?}");
-    assert_eq!(shares[2..], [0.0, 0.0]);
+    let found = evidence(&views, "connection pool timeouts", &[(0, 4), (0, 1), (0, 3), (7, 0), (0, 0), (0, 99)]);
+    let shares: Vec<f32> = found.iter().map(|e| e.file_share).collect();
+    assert!(shares[1] > 2.0 * shares[2] && shares[2] > 0.0, "{shares:?}");
+    assert!((shares[1] - shares[4]).abs() < f32::EPSILON, "chunks of one file");
+    assert!([shares[0], shares[3], shares[5]].iter().all(|share| *share <= 0.0));
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+    assert_eq!(found[1].matched, ["pool"]);
+    assert!((found[1].covered - 1.0 / 3.0).abs() < 1e-6);
+    let ranked = bm25f(&views, "connection pool timeouts", 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
+    for hit in &ranked.hits {
+        let alone = &evidence(&views, "connection pool timeouts", &[(hit.scored.view, hit.scored.chunk)])[0];
+        assert!((alone.share - hit.scored.score / ranked.possible).abs() < 1e-6, "evidence is what the search scores");
+    }
+    let rare = rarities(&views, &["connection", "pool", "nowhere"]);
+    assert!(rare[1] <= rare[0] && rare[0] < rare[2], "{rare:?}");
     let found = bm25f(&views, "connection pool unheard", 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
     assert!(found.hits.iter().all(|hit| hit.scored.score < found.possible));
 }

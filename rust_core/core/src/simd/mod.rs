@@ -2,6 +2,7 @@
 //!
 //! Every kernel is exact: the same integers as [`scalar`], which tests compare. [`Kernel::best`] chooses once.
 
+mod adder;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -9,6 +10,8 @@ mod avx512vnni;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+
+pub use adder::Adder;
 
 use std::sync::OnceLock;
 

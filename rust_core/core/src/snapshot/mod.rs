@@ -2,7 +2,7 @@
 
 mod filter;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 pub use filter::{Filter, FilterOptions};
@@ -10,7 +10,7 @@ pub use filter::{Filter, FilterOptions};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, bm25f, definitions, file_shares};
+use crate::lexical::{FieldWeights, LexicalEvidence, bm25f, definitions, evidence, rarities};
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{SegmentSet, Site, locked};
 use crate::types::Chunk;
@@ -28,6 +28,15 @@ pub struct Candidate {
     pub score: f32,
     /// The words of the question that it holds; lexical search only.
     pub matched: Vec<String>,
+}
+
+/// What is known of a chunk as an answer to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Cosine of its vector and the question's.
+    pub dense: f32,
+    /// What its words say.
+    pub lexical: LexicalEvidence,
 }
 
 /// Everything that is recorded of a chunk.
@@ -157,23 +166,22 @@ impl Snapshot {
         })
     }
 
-    /// For each chunk, the share of the question's weight that its whole file holds, from 0 to 1.
-    pub fn file_shares(&self, query: &str, docs: &[Doc]) -> Vec<f32> {
-        let mut files: Vec<(u32, u32)> = Vec::new();
-        let mut number: HashMap<(u32, u32), usize> = HashMap::new();
-        let of: Vec<Option<usize>> = docs
-            .iter()
-            .map(|&doc| {
-                let (layer, chunk) = self.layer_of(doc)?;
-                let file = ((doc >> 32) as u32, layer.segment.file_of(chunk));
-                Some(*number.entry(file).or_insert_with(|| {
-                    files.push(file);
-                    files.len() - 1
-                }))
-            })
-            .collect();
-        let shares = file_shares(&self.views(None), query, &files);
-        of.into_iter().map(|file| file.map_or(0.0, |file| shares[file])).collect()
+    /// What is known of each of these chunks as an answer, whichever search found them: all signals, not only the one that did.
+    /// `vector` is the question's, or empty.
+    pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Evidence> {
+        let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| ((doc >> 32) as u32, doc as u32)).collect();
+        let cosine = |&doc: &Doc| {
+            let Some((layer, chunk)) = self.layer_of(doc) else { return 0.0 };
+            let row = layer.segment.vector(chunk);
+            row.values.iter().zip(vector).map(|(&v, q)| f32::from(v) * q).sum::<f32>() * row.scale
+        };
+        let lexical = evidence(&self.views(None), query, &chunks);
+        docs.iter().zip(lexical).map(|(doc, lexical)| Evidence { dense: cosine(doc), lexical }).collect()
+    }
+
+    /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).
+    pub fn rarities(&self, words: &[&str]) -> Vec<f32> {
+        rarities(&self.views(None), words)
     }
 
     /// The chunks that define one of `names`: exact ones first, then those that differ in case, then those of the same stem.

@@ -1,6 +1,7 @@
 //! The contract of an embedder, and what this one is for.
 
-use super::{HashedEmbedder, LocalEmbedder};
+use super::HashedEmbedder;
+use crate::embed::LocalEmbedder;
 use crate::types::{ChunkKind, EmbedInput};
 
 fn chunk(path: &str, symbol: &str, signature: &str, body: &str) -> Vec<f32> {

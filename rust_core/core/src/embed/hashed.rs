@@ -4,23 +4,10 @@
 //! length 1. Two texts that share words point the same way. It needs no download, runs at disk speed, and stays as the fallback
 //! behind the same trait that real models implement.
 
+use super::{LocalEmbedder, normalise};
 use crate::lexical::stem;
 use crate::types::EmbedInput;
 use crate::words::{Splitter, WordKind};
-
-/// Turns chunks and questions into unit vectors of one space.
-pub trait LocalEmbedder: Send + Sync {
-    /// Name and version of the space: vectors of different ids can't be compared.
-    fn id(&self) -> &str;
-    /// Dimensions.
-    fn dim(&self) -> usize;
-    /// The cosine below which a chunk has nothing to do with the question.
-    fn floor(&self) -> f32;
-    /// Embed a chunk into `out`, which has [`LocalEmbedder::dim`] places. All zero if there is no word.
-    fn embed_chunk(&self, input: &EmbedInput<'_>, out: &mut [f32]);
-    /// Embed a question into `out`, likewise.
-    fn embed_query(&self, text: &str, out: &mut [f32]);
-}
 
 /// Dimensions of the hashed space.
 const DIM: usize = 256;
@@ -236,14 +223,6 @@ fn project(hash: u64, weight: f32, out: &mut [f32]) {
     }
 }
 
-fn normalise(out: &mut [f32]) {
-    let length = out.iter().map(|v| v * v).sum::<f32>().sqrt();
-    if length > 0.0 {
-        for value in out {
-            *value /= length;
-        }
-    }
-}
-
 #[cfg(test)]
+#[path = "hashed_tests.rs"]
 mod tests;

@@ -1,0 +1,1 @@
+"""The recipe that makes the bundled embedding model. Neither the build nor the tests need it."""
