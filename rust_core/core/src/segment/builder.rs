@@ -1,5 +1,7 @@
 //! Building a segment from cut files.
 
+use rayon::prelude::*;
+
 use super::FileEntry;
 use super::format::{CHUNKS_PER_BLOCK, Header, assemble, put_bytes, put_varint, put_zigzag};
 use super::record::{self, RecordState};
@@ -215,7 +217,8 @@ impl SegmentBuilder {
 
     /// The segment file.
     pub fn finish(mut self) -> Vec<u8> {
-        self.occurrences.sort_unstable();
+        // Half of the work of finishing. Called from a pool, it uses that pool.
+        self.occurrences.par_sort_unstable();
         let mut words = DictionaryWriter::default();
         let mut list = Vec::new();
         for group in self.occurrences.chunk_by(|a, b| a.hash == b.hash) {

@@ -115,6 +115,11 @@ impl Snapshot {
         self.chunks
     }
 
+    /// Number of segments that a search looks into, buffers included.
+    pub fn segments(&self) -> usize {
+        self.layers.len()
+    }
+
     /// Files by language.
     pub fn languages(&self) -> BTreeMap<&'static str, usize> {
         let mut counts = BTreeMap::new();

@@ -1,0 +1,184 @@
+//! What is damaged is mended, what is too new is refused, what can't be written changes nothing.
+
+use std::fs;
+
+use carrel_core::db::{DATABASE_FILE, FORMAT_VERSION};
+use carrel_core::embed::HashedEmbedder;
+use carrel_core::error::Error;
+use carrel_core::store::Store;
+
+use crate::support::{Workspace, files_with, index, is_almighty, python, search, token};
+
+fn indexed() -> Workspace {
+    let workspace = Workspace::new(&[]);
+    workspace.write_long_ago("a.py", &python(&["one"]));
+    let store = workspace.open();
+    index(&store);
+    workspace.write_long_ago("b.py", &python(&["two"]));
+    index(&store);
+    store.close();
+    workspace
+}
+
+fn database(workspace: &Workspace) -> rusqlite::Connection {
+    rusqlite::Connection::open(workspace.index.join(DATABASE_FILE)).unwrap()
+}
+
+#[test]
+fn damaged_and_missing_segments_are_indexed_again() {
+    type Breakage = fn(&std::path::Path);
+    let breakages: [(&str, Breakage); 4] = [
+        ("deleted", |path| fs::remove_file(path).unwrap()),
+        ("emptied", |path| fs::write(path, "").unwrap()),
+        ("cut short", |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        }),
+        ("a byte flipped", |path| {
+            let mut bytes = fs::read(path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(path, bytes).unwrap();
+        }),
+    ];
+    for (what, breakage) in breakages {
+        let workspace = indexed();
+        let segments = workspace.segment_files();
+        assert_eq!(segments.len(), 2);
+        breakage(&segments[0]);
+        let store = workspace.open();
+        assert_eq!(store.problems().len(), 1, "{what}");
+        assert!(store.problems()[0].contains("indexed again"), "{}", store.problems()[0]);
+        assert_eq!(store.snapshot().unwrap().files(), 1, "the other one is untouched");
+        assert_eq!(index(&store).added, 1, "{what}");
+        assert_eq!(store.snapshot().unwrap().paths(), ["a.py", "b.py"]);
+        store.close();
+        assert!(workspace.open().problems().is_empty());
+    }
+}
+
+#[test]
+fn a_damaged_database_is_moved_aside() {
+    let workspace = indexed();
+    let path = workspace.index.join(DATABASE_FILE);
+    for bytes in [b"not a database at all, but long enough to be read as one".repeat(100), {
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[100..].fill(0xAB);
+        bytes
+    }] {
+        fs::write(&path, bytes).unwrap();
+        let store = workspace.open();
+        assert!(store.problems()[0].contains("built again"), "{:?}", store.problems());
+        assert_eq!(index(&store).added, 2);
+        assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+        assert!(workspace.index.join("index.db.damaged").exists());
+    }
+}
+
+#[test]
+fn rows_that_point_nowhere_are_indexed_again() {
+    let workspace = indexed();
+    database(&workspace).execute("UPDATE files SET file = 99 WHERE path = 'a.py'", []).unwrap();
+    let store = workspace.open();
+    assert_eq!(index(&store).added, 1);
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+}
+
+#[test]
+fn an_older_format_is_built_again_and_a_newer_one_refused() {
+    let workspace = indexed();
+    database(&workspace).execute_batch("PRAGMA user_version = 0; DROP TABLE files; CREATE TABLE old(x)").unwrap();
+    let store = workspace.open();
+    assert!(store.problems()[0].contains("older format 0"));
+    assert_eq!(index(&store).added, 2);
+    assert_eq!(workspace.segment_files().len(), 1, "segments of the old index are gone");
+    store.close();
+    database(&workspace).pragma_update(None, "user_version", FORMAT_VERSION + 1).unwrap();
+    let error = Store::open(workspace.config()).err().unwrap();
+    assert!(matches!(error, Error::NewerFormat { found, .. } if found == FORMAT_VERSION + 1));
+    assert!(error.to_string().contains("update Carrel"));
+    database(&workspace).pragma_update(None, "user_version", FORMAT_VERSION).unwrap();
+    assert_eq!(workspace.open().snapshot().unwrap().files(), 2, "refusing changed nothing");
+}
+
+#[test]
+fn orphans_are_swept_and_strangers_left_alone() {
+    let workspace = indexed();
+    fs::write(workspace.index.join("00000000000000ff.seg"), "left by a crash").unwrap();
+    fs::write(workspace.index.join("00000000000000fe.tmp"), "half a segment").unwrap();
+    fs::write(workspace.index.join("notes.txt"), "mine").unwrap();
+    let store = workspace.open();
+    assert_eq!(workspace.segment_files().len(), 2);
+    assert!(workspace.index.join("notes.txt").exists() && store.problems().is_empty());
+}
+
+#[test]
+fn an_index_folder_deleted_under_it_is_told_and_made_anew() {
+    let workspace = indexed();
+    let store = workspace.open();
+    let follower = workspace.open();
+    fs::remove_dir_all(&workspace.index).unwrap();
+    assert_eq!(files_with(&store, "result_one"), ["a.py"], "mapped segments answer on");
+    workspace.write("c.py", &python(&["three"]));
+    let plan = store.scan(&token()).unwrap();
+    let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
+    batch.embed(&HashedEmbedder, &token()).unwrap();
+    let error = store.commit(&batch, &token()).unwrap_err();
+    assert!(error.to_string().contains("deleted while it was in use"), "{error}");
+    assert!(store.clear().is_err() && store.set_meta("a", "b").is_err());
+    assert_eq!(files_with(&store, "result_one"), ["a.py"], "the failed commit changed nothing");
+    store.close();
+    let store = workspace.open();
+    assert_eq!(index(&store).added, 3);
+    assert!(follower.follow().unwrap());
+    assert_eq!(files_with(&follower, "result_three"), ["c.py"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_folder_is_named_with_a_remedy() {
+    use std::os::unix::fs::PermissionsExt;
+    let workspace = indexed();
+    let set = |folder: &std::path::Path, mode| fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    set(&workspace.index, 0o555);
+    if is_almighty(&workspace.index) {
+        // Root writes everywhere; the folder's place is taken by a file instead, which nobody can write into.
+        set(&workspace.index, 0o755);
+        let mut config = workspace.config();
+        config.directory = workspace.root.join("a.py").join("index");
+        let error = Store::open(config).err().unwrap();
+        assert!(error.to_string().contains("a.py"), "{error}");
+        return;
+    }
+    for path in fs::read_dir(&workspace.index).unwrap() {
+        set(&path.unwrap().path(), 0o444);
+    }
+    let error = Store::open(workspace.config()).err().unwrap();
+    assert!(error.to_string().contains("make the folder writable"), "{error}");
+    set(&workspace.index, 0o755);
+}
+
+/// A full disk, as far as a test can make one: the segment's place is taken, so that it can't be written.
+#[test]
+fn a_segment_that_cannot_be_written_leaves_the_old_state() {
+    let workspace = indexed();
+    let store = workspace.open();
+    let generation = store.generation();
+    workspace.write("a.py", &python(&["other"]));
+    let plan = store.scan(&token()).unwrap();
+    let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
+    batch.embed(&HashedEmbedder, &token()).unwrap();
+    let next: u64 = database(&workspace)
+        .query_row("SELECT value FROM meta WHERE key = 'next_segment'", [], |r| r.get::<_, String>(0))
+        .unwrap()
+        .parse()
+        .unwrap();
+    let blocks: Vec<_> = (next..next + 2).map(|id| workspace.index.join(format!("{id:016x}.tmp"))).collect();
+    blocks.iter().for_each(|path| fs::create_dir(path).unwrap());
+    let error = store.commit(&batch, &token()).unwrap_err();
+    assert!(error.to_string().contains("index"), "{error}");
+    assert_eq!((store.generation(), files_with(&store, "result_one")), (generation, vec!["a.py".to_owned()]));
+    blocks.iter().for_each(|path| fs::remove_dir(path).unwrap());
+    assert_eq!(store.commit(&batch, &token()).unwrap().changed, 1, "the batch is still there to be committed");
+    assert!(search(&store, "result_one").is_empty());
+}

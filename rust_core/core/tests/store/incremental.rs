@@ -1,0 +1,153 @@
+//! However an index came about, it answers like one that was made at once.
+
+use proptest::prelude::*;
+
+use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::store::Store;
+
+use crate::support::{Workspace, carry_out, index, places, token, type_in};
+
+/// One thing that happens to a workspace.
+#[derive(Clone, Debug)]
+enum Step {
+    Write(usize, Vec<usize>),
+    Remove(usize),
+    Rename(usize, usize),
+    Touch(usize),
+    Save(usize),
+    Index { small_batches: bool },
+    Type(usize, Vec<usize>),
+    CloseBuffer(usize),
+    Compact,
+    Reopen,
+    Force,
+}
+
+const PATHS: [&str; 6] = ["a.py", "b.rs", "src/c.js", "src/d.md", "src/deep/e.py", "f.txt"];
+
+/// Pieces that files are made of; the same piece may come twice in a file, and mean something in several languages or in none.
+const PIECES: [&str; 10] = [
+    "def load(path):\n    return open(path)\n\n",
+    "def load(path):\n    return open(path, 'rb')\n\n",
+    "class User:\n    def login(self):\n        return self.name\n\n    def logout(self):\n        pass\n\n",
+    "fn parse(text: &str) -> usize {\n    text.len()\n}\n\n",
+    "struct Parser { depth: u32 }\n\nimpl Parser {\n    fn parse(&self) -> u32 { self.depth }\n}\n\n",
+    "function render(tree) {\n  return tree.map((x) => x.node);\n}\n\n",
+    "# Users\n\nHow a user logs in.\n\n## Loading\n\nHow a path is loaded.\n\n",
+    "import os\nVALUE = 1\n",
+    "   \n\t\n",
+    "const big = 'größe 漢字';\r\n",
+];
+
+fn pieces() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(0..PIECES.len(), 0..6)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let file = || 0..PATHS.len();
+    prop_oneof![
+        6 => (file(), pieces()).prop_map(|(f, p)| Step::Write(f, p)),
+        1 => file().prop_map(Step::Remove),
+        2 => (file(), file()).prop_map(|(a, b)| Step::Rename(a, b)),
+        1 => file().prop_map(Step::Touch),
+        4 => file().prop_map(Step::Save),
+        3 => any::<bool>().prop_map(|small_batches| Step::Index { small_batches }),
+        2 => (file(), pieces()).prop_map(|(f, p)| Step::Type(f, p)),
+        2 => file().prop_map(Step::CloseBuffer),
+        1 => Just(Step::Compact),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::Force),
+    ]
+}
+
+fn text(pieces: &[usize]) -> String {
+    pieces.iter().map(|&p| PIECES[p]).collect()
+}
+
+/// All that a store answers to some questions. Lexical scores count dead chunks until a merge, so only what is found is compared.
+fn answers(store: &Store) -> Vec<String> {
+    let snapshot = store.snapshot().unwrap();
+    let mut out = snapshot.paths();
+    for path in snapshot.paths() {
+        let chunks = snapshot.file_chunks(&path);
+        out.extend(
+            chunks.into_iter().map(|c| format!("{path} {:?} {:?} {:?} {:x}", c.chunk, c.imports, c.language, c.file_hash)),
+        );
+    }
+    let mut query = vec![0.0; HashedEmbedder.dim()];
+    for question in ["how does a user log in", "parse", "load path", "größe"] {
+        HashedEmbedder.embed_query(question, &mut query);
+        let dense = snapshot.dense(&query, 1000, 0.01, None, &token()).unwrap();
+        out.extend(places(&snapshot, &dense).into_iter().zip(&dense).map(|(place, c)| format!("{place} {}", c.score)));
+        let mut lexical = places(&snapshot, &snapshot.lexical(question, 1000, None, &token()).unwrap());
+        lexical.sort();
+        out.extend(lexical);
+    }
+    let defined = snapshot.definitions(&["load", "Parser", "logins"], 1000, None).unwrap();
+    out.extend(places(&snapshot, &defined).into_iter().zip(&defined).map(|(place, c)| format!("{place} {}", c.score)));
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_updated_index_equals_a_fresh_one(steps in prop::collection::vec(step(), 1..25)) {
+        let workspace = Workspace::new(&[]);
+        let mut store = workspace.open();
+        let mut buffers: Vec<Option<Vec<usize>>> = vec![None; PATHS.len()];
+        for step in steps {
+            match step {
+                Step::Write(file, pieces) => workspace.write(PATHS[file], &text(&pieces)),
+                Step::Remove(file) => drop(std::fs::remove_file(workspace.root.join(PATHS[file]))),
+                Step::Rename(from, to) => {
+                    if workspace.root.join(PATHS[from]).exists() {
+                        workspace.rename(PATHS[from], PATHS[to]);
+                    }
+                }
+                Step::Touch(file) => {
+                    if workspace.root.join(PATHS[file]).exists() {
+                        workspace.set_age(PATHS[file], 10);
+                    }
+                }
+                Step::Save(file) => {
+                    let plan = store.check(&[PATHS[file].to_owned()], &token()).unwrap();
+                    carry_out(&store, &plan, 8_000_000);
+                }
+                Step::Index { small_batches } => {
+                    carry_out(&store, &store.scan(&token()).unwrap(), if small_batches { 1 } else { 8_000_000 });
+                }
+                Step::Type(file, pieces) => {
+                    type_in(&store, PATHS[file], &text(&pieces));
+                    buffers[file] = Some(pieces);
+                }
+                Step::CloseBuffer(file) => {
+                    store.close_buffer(PATHS[file]).unwrap();
+                    buffers[file] = None;
+                }
+                Step::Compact => drop(store.compact(&token()).unwrap()),
+                Step::Reopen => {
+                    store.close();
+                    store = workspace.open();
+                    prop_assert!(store.problems().is_empty());
+                    buffers.fill(None);
+                }
+                Step::Force => {
+                    carry_out(&store, &store.force(&token()).unwrap(), 8_000_000);
+                }
+            }
+        }
+        index(&store);
+        let mut config = workspace.config();
+        config.directory = workspace.index.join("fresh");
+        let fresh = Store::open(config).unwrap();
+        index(&fresh);
+        for (file, pieces) in buffers.iter().enumerate() {
+            if let Some(pieces) = pieces {
+                type_in(&fresh, PATHS[file], &text(pieces));
+            }
+        }
+        prop_assert_eq!(answers(&store), answers(&fresh));
+        prop_assert!(workspace.segment_files().len() <= 12);
+    }
+}

@@ -1,0 +1,11 @@
+//! The store on a real disk: what is indexed is found, what changes is followed, what breaks is mended.
+
+mod broken;
+mod buffers;
+mod cancelling;
+mod crash;
+mod fresh;
+mod incremental;
+mod processes;
+mod round_trip;
+mod support;

@@ -1,0 +1,154 @@
+//! A workspace and an index in temporary folders.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use carrel_core::cancel::CancelToken;
+use carrel_core::cut::CutOptions;
+use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::snapshot::{Candidate, Snapshot};
+use carrel_core::store::{Commit, Plan, Store, StoreConfig};
+use carrel_core::walk::WalkOptions;
+use tempfile::TempDir;
+
+/// A workspace with an index beside it; both go with it.
+pub struct Workspace {
+    pub root: PathBuf,
+    pub index: PathBuf,
+    _folder: TempDir,
+}
+
+pub fn token() -> CancelToken {
+    CancelToken::new()
+}
+
+impl Workspace {
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Self { root: folder.path().join("code"), index: folder.path().join("index"), _folder: folder };
+        std::fs::create_dir(&workspace.root).unwrap();
+        for (path, text) in files {
+            workspace.write(path, text);
+        }
+        workspace
+    }
+
+    pub fn config(&self) -> StoreConfig {
+        StoreConfig {
+            directory: self.index.clone(),
+            root: self.root.clone(),
+            embedder_id: HashedEmbedder.id().to_owned(),
+            dim: HashedEmbedder.dim(),
+            walk: WalkOptions::default(),
+            cut: CutOptions { min_chars: 1, ..CutOptions::default() },
+            in_memory: false,
+        }
+    }
+
+    pub fn open(&self) -> Store {
+        Store::open(self.config()).unwrap()
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Write with a time far enough in the past for the file not to be racy.
+    pub fn write_long_ago(&self, path: &str, text: &str) {
+        self.write(path, text);
+        self.set_age(path, 100);
+    }
+
+    pub fn set_age(&self, path: &str, seconds: u64) {
+        let file = std::fs::File::options().write(true).open(self.root.join(path)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+    }
+
+    pub fn remove(&self, path: &str) {
+        std::fs::remove_file(self.root.join(path)).unwrap();
+    }
+
+    pub fn rename(&self, from: &str, to: &str) {
+        std::fs::create_dir_all(self.root.join(to).parent().unwrap()).unwrap();
+        std::fs::rename(self.root.join(from), self.root.join(to)).unwrap();
+    }
+
+    /// The segment files that lie in the index folder.
+    pub fn segment_files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.index).unwrap().map(|e| e.unwrap().path());
+        entries.filter(|p| p.extension().is_some_and(|e| e == "seg" || e == "tmp")).collect()
+    }
+}
+
+/// Carry out a plan and add up what its commits did.
+pub fn carry_out(store: &Store, plan: &Plan, max_bytes: u64) -> Commit {
+    let mut sum = Commit::default();
+    while let Some(batch) = store.cut(plan, &token(), max_bytes).unwrap() {
+        batch.embed(&HashedEmbedder, &token()).unwrap();
+        let commit = store.commit(&batch, &token()).unwrap();
+        sum.added += commit.added;
+        sum.changed += commit.changed;
+        sum.removed += commit.removed;
+        sum.unchanged += commit.unchanged;
+        sum.skipped += commit.skipped;
+        sum.failed += commit.failed;
+        sum.chunks += commit.chunks;
+        sum.generation = commit.generation;
+    }
+    sum
+}
+
+/// Scan and carry out.
+pub fn index(store: &Store) -> Commit {
+    carry_out(store, &store.scan(&token()).unwrap(), 8_000_000)
+}
+
+/// A buffer into the overlay.
+pub fn type_in(store: &Store, path: &str, text: &str) {
+    let batch = store.cut_buffer(path, text, &token()).unwrap();
+    batch.embed(&HashedEmbedder, &token()).unwrap();
+    store.commit_buffer(&batch).unwrap();
+}
+
+/// `path:first-last symbol` of each candidate.
+pub fn places(snapshot: &Snapshot, found: &[Candidate]) -> Vec<String> {
+    let docs: Vec<u64> = found.iter().map(|c| c.doc).collect();
+    let place = |i: carrel_core::snapshot::ChunkInfo| {
+        format!("{}:{}-{} {}", i.path, i.chunk.span.start_line, i.chunk.span.end_line, i.chunk.symbol)
+    };
+    snapshot.describe(&docs).into_iter().map(place).collect()
+}
+
+/// Places of the chunks that hold one of these words whole.
+pub fn search(store: &Store, words: &str) -> Vec<String> {
+    let snapshot = store.snapshot().unwrap();
+    let mut found = snapshot.lexical(words, 1000, None, &token()).unwrap();
+    found.retain(|c| words.split(' ').any(|word| c.matched.iter().any(|m| m == word)));
+    places(&snapshot, &found)
+}
+
+/// The paths of the files with a chunk that holds one of these words whole.
+pub fn files_with(store: &Store, words: &str) -> Vec<String> {
+    let mut files: Vec<String> = search(store, words).iter().map(|p| p.split(':').next().unwrap().to_owned()).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// A Python file with these functions, each with a word of its own.
+pub fn python(functions: &[&str]) -> String {
+    functions
+        .iter()
+        .map(|name| format!("def {name}(value):\n    result_{name} = value + 1\n    return result_{name}\n\n\n"))
+        .collect()
+}
+
+/// Whether a folder may be written although it is read-only, as root may everywhere.
+pub fn is_almighty(folder: &Path) -> bool {
+    let probe = folder.join("probe");
+    let written = std::fs::write(&probe, "x").is_ok();
+    let _ = std::fs::remove_file(probe);
+    written
+}
