@@ -59,11 +59,15 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that answers a query. `score` is relevance from 0 to 1, comparable across queries (protocol.md)."""
+    """A chunk that answers a query. `score` is relevance from 0 to 1, comparable across queries (protocol.md).
+
+    `focus` are the lines to read first, 1-based and inclusive; None for all of them.
+    """
 
     chunk: Chunk
     score: float
     signals: Signals
+    focus: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +111,15 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A run of lines of one file as it stands in the pack; `elided` says that the body was replaced by an ellipsis."""
+    """A run of lines of one file as it stands in the pack; `elided` says that some of them were replaced by a mark.
+
+    `shown` are the first and last line of those that are there; None for all of the chunk's.
+    """
 
     hit: Hit
     text: str
     elided: bool = False
+    shown: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carrel.core.ports import Tokenizer
 from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit
 from carrel.engine.formats import Form, form_of
-from carrel.engine.pieces import LineReader, beginning, follows, joined, signature_only
+from carrel.engine.pieces import LineReader, excerpt, follows, joined, signature_only
 
 DOES_NOT_FIT = "does not fit the budget"
-MOST_FOR_ONE = 0.5
-"""A best hit that is larger than the whole budget is cut to this share of it, so that others can stand beside it."""
+FAIR_SHARES = 4
+"""While others wait, a hit gets no more than the budget over this (or over the number of hits, if they are fewer)."""
 
 
 def pack(
@@ -26,7 +26,10 @@ def pack(
     dropped: Sequence[Dropped] = (),
     read_lines: LineReader | None = None,
 ) -> ContextPack:
-    """Fill the budget by score; a hit that doesn't fit is shortened to its signature or left out, and a smaller one may enter.
+    """Fill the budget in the hits' order, each first in its fair share, then the best ones whole while there is room.
+
+    A hit larger than its share is shortened to the lines around its focus, one that doesn't fit even so to its signature,
+    before it is left out; a smaller one may enter then.
 
     `dropped` is what earlier stages left out. `read_lines` gives the lines between two neighbours, so that they can be
     shown as one piece; without it only pieces that touch are joined.
@@ -37,7 +40,7 @@ def pack(
     left_out = list(dropped)
     filling = _Filling(budget.amount, shape, measure, read_lines)
     # The retriever's order stands: relevance is an estimate, the order is the verdict.
-    left_out += [_drop(hit, reason) for hit in hits if (reason := filling.add(hit))]
+    left_out += filling.fill(hits)
     items = [piece.item for piece in filling.pieces]
     text = render(items, shape)
     # Costs were added up by parts. The tokens of a whole are seldom more than those of its parts, but they can be.
@@ -93,27 +96,48 @@ class _Filling:
         # A joint is counted as if it shared no token with what stands around it.
         self._joint = measure(shape.joint) + (1 if shape.joint else 0)
 
-    def add(self, hit: Hit) -> str | None:
-        """Place the hit whole, joined to its neighbours or shortened; else say why not."""
-        chunk = hit.chunk
-        for other in self._of_file.get(chunk.path, ()):
+    def fill(self, hits: Sequence[Hit]) -> list[Dropped]:
+        """Place what fits; return what doesn't, with reasons."""
+        fair = self._amount // max(1, min(FAIR_SHARES, len(hits)))
+        offers = [self._offer(hit, fair) for hit in hits]
+        smallest = [short.cost if short else whole.cost for whole, short in offers]
+        room = self._amount - self._used - _as_many_as_fit(smallest, self._amount - self._used)
+        dropped = []
+        for (whole, short), small in zip(offers, smallest, strict=True):
+            # Only what the others don't need is spent on showing this one whole.
+            chosen = short if short and whole.cost - small > room else whole
+            if reason := self._add(whole, chosen):
+                dropped.append(_drop(whole.item.hit, reason))
+            elif chosen is whole:
+                room -= whole.cost - small
+        return dropped
+
+    def _offer(self, hit: Hit, fair: int) -> tuple[_Piece, _Piece | None]:
+        """The hit whole and, if that is more than its share, in short."""
+        whole = self._piece(ContextItem(hit, hit.chunk.text))
+        if whole.cost <= fair:
+            return whole, None
+        short = excerpt(hit, fair - self._overhead(ContextItem(hit, "", elided=True)) - self._joint, self._measure)
+        short = short or signature_only(hit)
+        return whole, self._piece(short) if short else None
+
+    def _add(self, whole: _Piece, chosen: _Piece) -> str | None:
+        """Place the hit as chosen, joined to its neighbours or as its signature; else say why not."""
+        hit = whole.item.hit
+        for other in self._of_file.get(hit.chunk.path, ()):
             span = other.item.hit.chunk.span
-            if span.overlaps(chunk.span):
+            if span.overlaps(hit.chunk.span):
                 return f"overlaps lines {span.start_line}-{span.end_line}"
-        whole = self._piece(ContextItem(hit, chunk.text))
-        if self._join(whole) or self._place(whole):
+        if (chosen is whole and self._join(whole)) or self._place(chosen):
             return None
-        short = signature_only(hit)
-        if not self.pieces and self._used + whole.cost > self._amount:
-            room = int(self._amount * MOST_FOR_ONE) - self._used - self._overhead(whole.item)
-            short = beginning(hit, room, self._measure) or short
-        return None if short is not None and self._place(self._piece(short)) else DOES_NOT_FIT
+        signature = signature_only(hit)
+        return None if signature is not None and self._place(self._piece(signature)) else DOES_NOT_FIT
 
     def _piece(self, item: ContextItem) -> _Piece:
         return _Piece(item, self._measure(self._shape.block(item)) + self._joint)
 
     def _overhead(self, item: ContextItem) -> int:
-        return self._measure(self._shape.block(ContextItem(item.hit, "", item.elided)))
+        return self._measure(self._shape.block(replace(item, text="")))
 
     def _place(self, piece: _Piece) -> bool:
         # The first piece has no joint before it.
@@ -164,6 +188,15 @@ class _Filling:
         item, between = made
         heads = self._overhead(item) - self._overhead(first.item) - self._overhead(second.item)
         return _Piece(item, first.cost + second.cost - self._joint + heads + self._measure(between) + 1)
+
+
+def _as_many_as_fit(costs: Sequence[int], room: int) -> int:
+    """The sum of the costs, in order, of all that fit."""
+    used = 0
+    for cost in costs:
+        if used + cost <= room:
+            used += cost
+    return used
 
 
 def _drop(hit: Hit, reason: str) -> Dropped:

@@ -16,6 +16,11 @@ _MORE = ", …"
 LARGEST_SIGNATURE = 0.4
 """A signature that is a larger share of its chunk saves too little to be worth the body."""
 
+LEAST_LINES = 2
+"""An excerpt of fewer lines says less than a signature."""
+MOST_TRIES = 8
+"""How often an excerpt is made shorter until it fits."""
+
 _OPENED = re.compile(r"([(\[])\s+")
 _CLOSED = re.compile(r",?\s+([)\]])")
 
@@ -63,23 +68,53 @@ def signature_only(hit: Hit) -> ContextItem | None:
     indent = _indent(chunk)
     span = chunk.span
     mark = f"… (lines {span.start_line}-{span.end_line} left out)"
-    return ContextItem(hit, f"{indent}{_one_line(chunk.signature)}\n{indent}    {mark}", elided=True)
+    text = f"{indent}{_one_line(chunk.signature)}\n{indent}    {mark}"
+    return ContextItem(hit, text, elided=True, shown=(span.start_line, span.start_line))
 
 
-def beginning(hit: Hit, room: int, measure: Callable[[str], int]) -> ContextItem | None:
-    """The first lines, as many as there is room for, and a mark; None where that is less than two lines."""
+def excerpt(hit: Hit, room: int, measure: Callable[[str], int]) -> ContextItem | None:
+    """The lines around the hit's focus, as many as there is room for, with marks for the rest; None for less than two lines.
+
+    Where the chunk's first line isn't among them, its signature stands before them.
+    """
     chunk = hit.chunk
-    lines = chunk.text.splitlines(keepends=True)
-    mark = f"{_indent(chunk)}    … (lines {{}}-{chunk.span.end_line} left out)"
-    room -= measure(mark.format(chunk.span.end_line)) + 1
-    shown = 0
-    while shown < len(lines) and (room := room - measure(lines[shown])) >= 0:
-        shown += 1
-    if shown < 2 or shown >= len(lines):
-        return None
-    # `splitlines` knows more line ends than editors do; the mark never claims a line that the chunk doesn't have.
-    first_left_out = min(chunk.span.start_line + shown, chunk.span.end_line)
-    return ContextItem(hit, "".join(lines[:shown]).rstrip() + "\n" + mark.format(first_left_out), elided=True)
+    rows = chunk.text.splitlines()
+    count = len(rows) if room > 0 else 0
+    for _ in range(MOST_TRIES):
+        if count < LEAST_LINES:
+            return None
+        # Tokens are spread unevenly: shrink by what the last try cost.
+        first = _around(hit, count, len(rows))
+        item = _shown(hit, rows, first, count)
+        cost = measure(item.text)
+        if cost <= room:
+            return item if count < len(rows) else None
+        count = min(count - 1, int(count * room / cost))
+    return None
+
+
+def _around(hit: Hit, count: int, total: int) -> int:
+    """Where to begin so that `count` of `total` lines hold the focus: its beginning, if they can't hold all of it."""
+    if hit.focus is None:
+        return 0
+    begin = hit.focus[0] - hit.chunk.span.start_line
+    spare = count - (hit.focus[1] - hit.focus[0] + 1)
+    return min(max(begin - max(spare, 0) // 2, 0), max(total - count, 0))
+
+
+def _shown(hit: Hit, rows: list[str], first: int, count: int) -> ContextItem:
+    chunk = hit.chunk
+    indent = _indent(chunk)
+    # `splitlines` knows more line ends than editors do; a mark never claims a line that the chunk doesn't have.
+    start, end = chunk.span.start_line, chunk.span.end_line
+    begin, last = min(start + first, end), min(start + first + count - 1, end)
+    text = "\n".join(rows[first : first + count])
+    if first > 0:
+        head = f"{indent}{_one_line(chunk.signature)}\n" if chunk.signature else ""
+        text = f"{head}{indent}    … (lines {start}-{max(begin - 1, start)} left out)\n{text}"
+    if first + count < len(rows):
+        text = f"{text.rstrip()}\n{indent}    … (lines {min(last + 1, end)}-{end} left out)"
+    return ContextItem(hit, text, elided=True, shown=(begin, last))
 
 
 def _one_line(signature: str) -> str:

@@ -10,6 +10,7 @@ from carrel.core.native import CancelToken, ChunkInfo, Filter, FreshChunk
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.engine import query_words
+from carrel.engine.focus import focus
 from carrel.engine.ranking import Asked, Ranked, Scene, rank, relevance
 
 CANDIDATES_A_HIT = 5
@@ -53,7 +54,7 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
     ranked, asked = search(view, embedder, query, cancel, watch)
     order = rank(ranked, asked, Scene.of(query))
     watch.lap("rank")
-    hits, dropped = _take(view, order, query, embedder.floor, cancel)
+    hits, dropped = take(view, order, asked, query, embedder.floor, cancel)
     watch.lap("read")
     plan: dict[str, object] = {
         "words": list(question.words),
@@ -124,8 +125,8 @@ def describe(view: SnapshotView, question: query_words.Question, vector: bytes, 
     ]
 
 
-def _take(
-    view: SnapshotView, order: Sequence[Ranked], query: Query, floor: float, cancel: CancelToken
+def take(
+    view: SnapshotView, order: Sequence[Ranked], asked: Asked, query: Query, floor: float, cancel: CancelToken
 ) -> tuple[list[Hit], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""
     hits: list[Hit] = []
@@ -147,7 +148,8 @@ def _take(
                     Dropped(chunk.path, info.start_line, info.end_line, f"overlaps lines {span.start_line}-{span.end_line}")
                 )
                 continue
-            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals()))
+            lines = focus(chunk, asked.rarity, sought=ranked.defines > 0)
+            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(), lines))
     return hits, dropped
 
 

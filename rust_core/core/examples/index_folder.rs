@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use carrel_core::cancel::CancelToken;
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::cut::CutOptions;
+use carrel_core::embed::{LocalEmbedder, StaticModel};
 use carrel_core::store::{Plan, Store, StoreConfig};
+use carrel_core::walk::WalkOptions;
 
 /// Source bytes per batch, as the Python side asks for.
 const BATCH_BYTES: u64 = 8_000_000;
@@ -18,14 +20,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(arguments.next().ok_or("usage: index_folder FOLDER [INDEX_FOLDER] [FILE_TO_SAVE]")?);
     let scratch = std::env::temp_dir().join(format!("carrel-index-{}", std::process::id()));
     let directory = arguments.next().map_or_else(|| scratch.clone(), PathBuf::from);
-    let embedder = HashedEmbedder;
+    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/carrel/providers/carrel-embed-v1.bin");
+    let embedder = StaticModel::open(&model)?;
     let config = StoreConfig {
         directory,
         root: root.clone(),
         embedder_id: embedder.id().to_owned(),
         dim: embedder.dim(),
-        walk: Default::default(),
-        cut: Default::default(),
+        walk: WalkOptions::default(),
+        cut: CutOptions::default(),
         in_memory: false,
     };
     let token = CancelToken::new();
@@ -75,7 +78,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn run(
     store: &Store,
     plan: &Plan,
-    embedder: &HashedEmbedder,
+    embedder: &dyn LocalEmbedder,
     token: &CancelToken,
 ) -> carrel_core::error::Result<(Duration, Duration, Duration, Duration)> {
     let (mut cut, mut embed, mut commit, mut most) = (Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO);
@@ -96,7 +99,7 @@ fn run(
 }
 
 /// Ask some questions, warm, and print the median of each search.
-fn searches(store: &Store, embedder: &HashedEmbedder, token: &CancelToken) -> carrel_core::error::Result<()> {
+fn searches(store: &Store, embedder: &dyn LocalEmbedder, token: &CancelToken) -> carrel_core::error::Result<()> {
     let snapshot = store.snapshot()?;
     let questions = ["where is the connection pool configured", "parse command line arguments", "fn poll_read", "utf8 error"];
     let mut vector = vec![0.0; embedder.dim()];
@@ -128,7 +131,7 @@ fn saves(
     store: &Store,
     root: &std::path::Path,
     file: &str,
-    embedder: &HashedEmbedder,
+    embedder: &dyn LocalEmbedder,
     token: &CancelToken,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let path = root.join(file);

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from carrel.core.errors import InvalidInput
-from carrel.core.types import Budget, Query
+from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder
 from carrel.server.jobs import Work
@@ -71,5 +71,12 @@ def _answer(index: OpenIndex, line: Line, arguments: Namespace, token: CancelTok
             query=line.query,
             read_lines=view.lines,
         )
-        hits = tuple(item.hit for item in packed.items)
-    return [{"path": h.chunk.path, "start_line": h.chunk.span.start_line, "end_line": h.chunk.span.end_line} for h in hits]
+        return [_place(item.hit.chunk, item.shown) for item in packed.items]
+    return [_place(hit.chunk, hit.focus) for hit in hits]
+
+
+def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:
+    """The lines that are shown, or to be read first, and the chunk that they are part of."""
+    span = chunk.span
+    start, end = shown or (span.start_line, span.end_line)
+    return {"path": chunk.path, "start_line": start, "end_line": end, "chunk": [span.start_line, span.end_line]}

@@ -174,11 +174,15 @@ fn a_segment_that_cannot_be_written_leaves_the_old_state() {
         .parse()
         .unwrap();
     let blocks: Vec<_> = (next..next + 2).map(|id| workspace.index.join(format!("{id:016x}.tmp"))).collect();
-    blocks.iter().for_each(|path| fs::create_dir(path).unwrap());
+    for path in &blocks {
+        fs::create_dir(path).unwrap();
+    }
     let error = store.commit(&batch, &token()).unwrap_err();
     assert!(error.to_string().contains("index"), "{error}");
     assert_eq!((store.generation(), files_with(&store, "result_one")), (generation, vec!["a.py".to_owned()]));
-    blocks.iter().for_each(|path| fs::remove_dir(path).unwrap());
+    for path in &blocks {
+        fs::remove_dir(path).unwrap();
+    }
     assert_eq!(store.commit(&batch, &token()).unwrap().changed, 1, "the batch is still there to be committed");
     assert!(search(&store, "result_one").is_empty());
 }

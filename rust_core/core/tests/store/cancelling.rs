@@ -14,7 +14,7 @@ fn cancelled() -> CancelToken {
     token
 }
 
-fn is_cancelled<T>(result: Result<T, Error>) -> bool {
+fn is_cancelled<T>(result: &Result<T, Error>) -> bool {
     matches!(result, Err(Error::Cancelled))
 }
 
@@ -22,25 +22,25 @@ fn is_cancelled<T>(result: Result<T, Error>) -> bool {
 fn every_stage_can_be_cancelled_and_goes_on_afterwards() {
     let workspace = Workspace::new(&[("a.py", &python(&["one"])), ("b.py", &python(&["two"]))]);
     let store = workspace.open();
-    assert!(is_cancelled(store.scan(&cancelled())));
-    assert!(is_cancelled(store.force(&cancelled())));
-    assert!(is_cancelled(store.check(&["a.py".to_owned()], &cancelled())));
-    assert!(is_cancelled(store.cut_buffer("a.py", "x = 1\n", &cancelled())));
+    assert!(is_cancelled(&store.scan(&cancelled())));
+    assert!(is_cancelled(&store.force(&cancelled())));
+    assert!(is_cancelled(&store.check(&["a.py".to_owned()], &cancelled())));
+    assert!(is_cancelled(&store.cut_buffer("a.py", "x = 1\n", &cancelled())));
     let plan = store.scan(&token()).unwrap();
-    assert!(is_cancelled(store.cut(&plan, &cancelled(), 1)));
+    assert!(is_cancelled(&store.cut(&plan, &cancelled(), 1)));
     assert_eq!(plan.pending(), 2, "nothing is lost from the plan");
     let batch = store.cut(&plan, &token(), 1).unwrap().unwrap();
-    assert!(is_cancelled(batch.embed(&HashedEmbedder, &cancelled())));
+    assert!(is_cancelled(&batch.embed(&HashedEmbedder, &cancelled())));
     batch.embed(&HashedEmbedder, &token()).unwrap();
-    assert!(is_cancelled(store.commit(&batch, &cancelled())));
+    assert!(is_cancelled(&store.commit(&batch, &cancelled())));
     assert!(search(&store, "result_one").is_empty() && workspace.segment_files().is_empty());
     store.commit(&batch, &token()).unwrap();
     assert_eq!(search(&store, "result_one").len(), 1);
     assert_eq!(carry_out(&store, &plan, 1).added, 1);
     let snapshot = store.snapshot().unwrap();
-    assert!(is_cancelled(snapshot.lexical("result", 5, None, &cancelled())));
+    assert!(is_cancelled(&snapshot.lexical("result", 5, None, &cancelled())));
     let docs: Vec<_> = snapshot.file_chunks("a.py").iter().map(|c| c.doc).collect();
-    assert!(is_cancelled(snapshot.fresh(&docs, &cancelled())));
+    assert!(is_cancelled(&snapshot.fresh(&docs, &cancelled())));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_run_stops_soon_after_cancelling() {
         });
         if let (true, Some(sent)) = (finished.0, *sent.lock().unwrap()) {
             let took = finished.1.saturating_duration_since(sent);
-            assert!(took < Duration::from_millis(1000), "{took:?} after {delay} ms");
+            assert!(took < Duration::from_secs(1), "{took:?} after {delay} ms");
         }
     }
     index(&store);

@@ -139,10 +139,8 @@ pub fn files_with(store: &Store, words: &str) -> Vec<String> {
 
 /// A Python file with these functions, each with a word of its own.
 pub fn python(functions: &[&str]) -> String {
-    functions
-        .iter()
-        .map(|name| format!("def {name}(value):\n    result_{name} = value + 1\n    return result_{name}\n\n\n"))
-        .collect()
+    let one = |name: &&str| format!("def {name}(value):\n    result_{name} = value + 1\n    return result_{name}\n\n\n");
+    functions.iter().map(one).collect::<Vec<_>>().concat()
 }
 
 /// Whether a folder may be written although it is read-only, as root may everywhere.
