@@ -79,7 +79,7 @@ class Bench:
         order = ranking.rank(ranked, asked, ranking.Scene.of(query), without=without)
         found = take(view, order, asked, query, self.embedder.floor, token)
         self.latencies.append(time.perf_counter() - began)
-        return Retrieval(tuple(found[0]), tuple(found[1]), tuple(order), {}, {})
+        return Retrieval(tuple(found[0]), tuple(found[1]), tuple(order), asked, ranking.Scene.of(query), {}, {})
 
     def figures(self, tasks: Iterable[Task], answer: Callable[[Task], list[tuple[str, int, int]]]) -> Figures:
         """The scorer's figures of each question."""

@@ -12,6 +12,8 @@ from carrel.engine.formats import Form, form_of
 from carrel.engine.pieces import LineReader, excerpt, follows, joined, signature_only
 
 DOES_NOT_FIT = "does not fit the budget"
+FAR_TOO_LONG = 16
+"""A text of more characters for each token of a share than this is longer than the budget: code has about four."""
 FAIR_SHARES = 4
 """While others wait, a hit gets no more than the budget over this (or over the number of hits, if they are fewer)."""
 
@@ -44,17 +46,19 @@ def pack(
     items = [piece.item for piece in filling.pieces]
     text = render(items, shape)
     # Costs were added up by parts. The tokens of a whole are seldom more than those of its parts, but they can be.
-    while items and measure(text) > budget.amount:
+    size = measure(text)
+    while items and size > budget.amount:
         left_out.append(_drop(items.pop().hit, DOES_NOT_FIT))
         text = render(items, shape)
-    if not items and measure(text) > budget.amount:
-        text = ""
+        size = measure(text)
+    if size > budget.amount:
+        text, size = "", 0
     digest = hashlib.blake2b(f"{query}\0{text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
     return ContextPack(
         id=digest,
         text=text,
         format=name,
-        tokens=tokenizer.count(text),
+        tokens=size if budget.unit == "tokens" else tokenizer.count(text),
         budget=budget,
         tokenizer=tokenizer.name,
         items=tuple(items),
@@ -114,11 +118,14 @@ class _Filling:
 
     def _offer(self, hit: Hit, fair: int) -> tuple[_Piece, _Piece | None]:
         """The hit whole and, if that is more than its share, in short."""
-        whole = self._piece(ContextItem(hit, hit.chunk.text))
+        item = ContextItem(hit, hit.chunk.text)
+        # Counting tokens is the dearest step of packing: what can't fit anyway needs no exact count.
+        too_long = len(item.text) > FAR_TOO_LONG * fair
+        whole = _Piece(item, max(self._amount + 1, len(item.text) // 4)) if too_long else self._piece(item)
         if whole.cost <= fair:
             return whole, None
-        short = excerpt(hit, fair - self._overhead(ContextItem(hit, "", elided=True)) - self._joint, self._measure)
-        short = short or signature_only(hit)
+        room = fair - self._overhead(replace(item, elided=True)) - self._joint
+        short = excerpt(hit, room, whole.cost, self._measure) or signature_only(hit)
         return whole, self._piece(short) if short else None
 
     def _add(self, whole: _Piece, chosen: _Piece) -> str | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from carrel.core.types import Chunk
-from carrel.engine.query_words import split, stem
 
 FOCUS_LINES = 20
 """A chunk of up to half as many more lines is its own focus: less would save too little to be worth what it hides."""
@@ -29,9 +30,26 @@ def focus(chunk: Chunk, rarity: Mapping[str, float], *, sought: bool = False, li
     rows = chunk.text.splitlines()
     if len(rows) <= lines * 3 // 2:
         return span.start_line, span.end_line
+    found = _words_by_row(chunk.text, rows, rarity)
     bonus = (SOUGHT_WEIGHT if sought else NAME_WEIGHT) * sum(rarity.values())
-    start = best_window([_line_words(row, rarity) for row in rows], rarity, (_name_row(rows, chunk), bonus), lines)
+    start = best_window(found, rarity, (_name_row(rows, chunk), bonus), lines)
     return span.start_line + start, min(span.start_line + start + lines - 1, span.end_line)
+
+
+def _words_by_row(text: str, rows: Sequence[str], stems: Iterable[str]) -> list[list[str]]:
+    """Which stems begin a word, or a piece of an identifier, in each row. Searches instead of splitting: it is called often."""
+    found: list[list[str]] = [[] for _ in rows]
+    lower = text.lower()
+    if len(lower) != len(text):  # a letter that changes its length moves all that follow
+        text = lower
+    starts = list(accumulate((len(row) for row in text.splitlines(keepends=True)), initial=0))
+    for word in stems:
+        at = lower.find(word)
+        while at >= 0:
+            if not text[at - 1 : at].isalpha() or (text[at].isupper() and not text[at - 1].isupper()):
+                found[bisect_right(starts, at) - 1].append(word)
+            at = lower.find(word, at + len(word))
+    return found
 
 
 def best_window(rows: Sequence[list[str]], rarity: Mapping[str, float], name: tuple[int | None, float], lines: int) -> int:
@@ -63,10 +81,6 @@ def _change(counts: dict[str, int], words: Sequence[str], rarity: Mapping[str, f
         counts[word] = before + by
         total += rarity[word] * (math.log1p(before + by) - math.log1p(before))
     return total
-
-
-def _line_words(row: str, rarity: Mapping[str, float]) -> list[str]:
-    return [found for word in split(row) if (found := stem(word)) in rarity]
 
 
 def _name_row(rows: Sequence[str], chunk: Chunk) -> int | None:

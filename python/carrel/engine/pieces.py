@@ -18,8 +18,6 @@ LARGEST_SIGNATURE = 0.4
 
 LEAST_LINES = 2
 """An excerpt of fewer lines says less than a signature."""
-MOST_TRIES = 8
-"""How often an excerpt is made shorter until it fits."""
 
 _OPENED = re.compile(r"([(\[])\s+")
 _CLOSED = re.compile(r",?\s+([)\]])")
@@ -72,24 +70,21 @@ def signature_only(hit: Hit) -> ContextItem | None:
     return ContextItem(hit, text, elided=True, shown=(span.start_line, span.start_line))
 
 
-def excerpt(hit: Hit, room: int, measure: Callable[[str], int]) -> ContextItem | None:
+def excerpt(hit: Hit, room: int, cost: int, measure: Callable[[str], int]) -> ContextItem | None:
     """The lines around the hit's focus, as many as there is room for, with marks for the rest; None for less than two lines.
 
-    Where the chunk's first line isn't among them, its signature stands before them.
+    Where the chunk's first line isn't among them, its signature stands before them. `cost` is about that of the whole text.
     """
     chunk = hit.chunk
     rows = chunk.text.splitlines()
-    count = len(rows) if room > 0 else 0
-    for _ in range(MOST_TRIES):
-        if count < LEAST_LINES:
-            return None
-        # Tokens are spread unevenly: shrink by what the last try cost.
-        first = _around(hit, count, len(rows))
-        item = _shown(hit, rows, first, count)
-        cost = measure(item.text)
-        if cost <= room:
-            return item if count < len(rows) else None
-        count = min(count - 1, int(count * room / cost))
+    count = min(len(rows) - 1, int(len(rows) * room / max(cost, 1)))
+    while count >= LEAST_LINES:
+        item = _shown(hit, rows, _around(hit, count, len(rows)), count)
+        needed = measure(item.text)
+        if needed <= room:
+            return item
+        # Tokens are spread unevenly: shrink by what this try cost.
+        count = min(count - 1, int(count * room / needed))
     return None
 
 

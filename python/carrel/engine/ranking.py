@@ -30,6 +30,7 @@ class Ranked:
     """A candidate on its way through the stages. `score` is only comparable within one query."""
 
     info: ChunkInfo
+    path: str  # of the info, which makes a new string whenever it is asked
     dense: float | None = None  # cosine
     dense_rank: int | None = None  # from 1; None when the dense search didn't find it
     lexical: float | None = None  # share of the question's weight that the chunk holds, 0..1
@@ -41,9 +42,9 @@ class Ranked:
     file_words: int = 0
     fused: float = 0.0
     score: float = 0.0
-    boosts: list[tuple[str, float]] = field(default_factory=list)
+    lifts: list[tuple[str, float]] = field(default_factory=list)  # what rules over all candidates added
 
-    def signals(self) -> Signals:
+    def signals(self, boosts: tuple[tuple[str, float], ...]) -> Signals:
         """What is told to the outside."""
         return Signals(
             dense=self.dense,
@@ -52,7 +53,7 @@ class Ranked:
             lexical_rank=self.lexical_rank,
             fused=self.fused,
             matched=self.matched,
-            boosts=tuple(self.boosts),
+            boosts=boosts,
         )
 
 
@@ -143,17 +144,8 @@ def whole_file(ranked: Ranked, _asked: Asked) -> float:
 
 def path_match(ranked: Ranked, asked: Asked) -> float:
     """The question's words in the file's name. Folders count by BM25F alone: as a rule of their own they gained nothing."""
-    fit = asked.fit(ranked.info.path)
+    fit = asked.fit(ranked.path)
     return PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered
-
-
-def symbol_match(ranked: Ranked, asked: Asked) -> float:
-    """The words of the chunk's own name are the question's."""
-    name = {stem(word) for word in split(f"{ranked.info.symbol} {ranked.info.container}")}
-    common = name & asked.rarity.keys()
-    if not common:
-        return 0.0
-    return SYMBOL * sum(asked.rarity[word] for word in common) / asked.weight * len(common) / len(name)
 
 
 def substance(ranked: Ranked, _asked: Asked) -> float:
@@ -166,7 +158,7 @@ def name_match(ranked: Ranked, asked: Asked) -> float:
     """The chunk defines a symbol that the question names; more so when the file is called like it."""
     if not ranked.defines:
         return 0.0
-    own, _ = path_words(ranked.info.path)
+    own, _ = path_words(ranked.path)
     in_its_file = IN_ITS_FILE if asked.named and asked.named <= own else 1.0
     made = CONSTRUCTOR if _is_constructor(ranked.info) else 1.0
     weight = DEFINES_SYMBOL if asked.question.is_symbol else DEFINES_NAMED / max(1, len(asked.question.names))
@@ -188,7 +180,6 @@ ADDING: tuple[Callable[[Ranked, Asked], float], ...] = (
     coverage,
     whole_file,
     path_match,
-    symbol_match,
     substance,
     name_match,
 )
@@ -199,7 +190,7 @@ ADDING: tuple[Callable[[Ranked, Asked], float], ...] = (
 def aside(ranked: Ranked, asked: Asked, _scene: Scene) -> float:
     """Tests, examples, prose, data and the like step back, unless the question asks for them."""
     factor = 1.0
-    for kind in path_rules.kinds(ranked.info.path):
+    for kind in path_rules.kinds(ranked.path):
         if not asked.question.plain & path_rules.ASKED_BY[kind]:
             factor *= PENALTIES[kind]
     return factor
@@ -207,9 +198,9 @@ def aside(ranked: Ranked, asked: Asked, _scene: Scene) -> float:
 
 def in_view(ranked: Ranked, _asked: Asked, scene: Scene) -> float:
     """Files that the person has open are likelier to be meant."""
-    if ranked.info.path == scene.active_path:
+    if ranked.path == scene.active_path:
         return 1.15
-    return 1.05 if ranked.info.path in scene.open_paths else 1.0
+    return 1.05 if ranked.path in scene.open_paths else 1.0
 
 
 SCALING: tuple[Callable[[Ranked, Asked, Scene], float], ...] = (aside, in_view)
@@ -222,7 +213,7 @@ def coherence(candidates: Sequence[Ranked], _scene: Scene) -> None:
     sums: dict[str, float] = defaultdict(float)
     best: dict[str, Ranked] = {}
     for ranked in candidates:
-        path = ranked.info.path
+        path = ranked.path
         sums[path] += max(ranked.score, 0.0)
         if path not in best or ranked.score > best[path].score:
             best[path] = ranked
@@ -232,15 +223,15 @@ def coherence(candidates: Sequence[Ranked], _scene: Scene) -> None:
     for path, ranked in best.items():
         gain = COHERENCE * top * sums[path] / largest
         ranked.score += gain
-        ranked.boosts.append(("coherence", round(gain, 4)))
+        ranked.lifts.append(("coherence", round(gain, 4)))
 
 
 def spread(candidates: Sequence[Ranked], _scene: Scene) -> None:
     """Each further chunk of one file counts a part of the one before: ten places beat ten pieces of one."""
     seen: dict[str, int] = defaultdict(int)
     for ranked in _sorted(candidates):
-        ranked.score *= FILE_DECAY ** seen[ranked.info.path]
-        seen[ranked.info.path] += 1
+        ranked.score *= FILE_DECAY ** seen[ranked.path]
+        seen[ranked.path] += 1
 
 
 def pinned(candidates: Sequence[Ranked], scene: Scene) -> None:
@@ -250,11 +241,11 @@ def pinned(candidates: Sequence[Ranked], scene: Scene) -> None:
     top = max((ranked.score for ranked in candidates), default=0.0)
     best: dict[str, Ranked] = {}
     for ranked in _sorted(candidates):
-        if ranked.info.path in scene.pinned:
-            best.setdefault(ranked.info.path, ranked)
+        if ranked.path in scene.pinned:
+            best.setdefault(ranked.path, ranked)
     for ranked in best.values():
         ranked.score += top
-        ranked.boosts.append(("pinned", round(top, 4)))
+        ranked.lifts.append(("pinned", round(top, 4)))
 
 
 TOGETHER: tuple[Callable[[Sequence[Ranked], Scene], None], ...] = (coherence, spread, pinned)
@@ -270,7 +261,6 @@ FILE_SHARE = 0.5
 PATH_OWN = 0.5
 PATH_AKIN = 0.6
 PATH_COVERED = 0.24
-SYMBOL = 0.08
 FILE_LENGTH = 0.08
 LINES = 0.15
 DEFINES_SYMBOL = 2.2
@@ -292,27 +282,33 @@ PENALTIES = {
 
 
 def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: frozenset[str] = frozenset()) -> list[Ranked]:
-    """Order candidates, best first. Sets `fused`, `score` and `boosts` on each. `without` names rules to leave out."""
+    """Order candidates, best first. Sets `fused` and `score` on each. `without` names rules to leave out."""
     adding = [rule for rule in ADDING if rule.__name__ not in without]
     scaling = [rule for rule in SCALING if rule.__name__ not in without]
     for ranked in candidates:
         ranked.fused = sum(1 / (RRF_K + place) for place in (ranked.dense_rank, ranked.lexical_rank) if place is not None)
+        score = 0.0
         for rule in adding:
-            if gain := rule(ranked, asked):
-                ranked.score += gain
-                ranked.boosts.append((rule.__name__, round(gain, 4)))
+            score += rule(ranked, asked)
         for scale in scaling:
-            if (factor := scale(ranked, asked, scene)) != 1.0:
-                ranked.score *= factor
-                ranked.boosts.append((scale.__name__, round(factor, 4)))
+            score *= scale(ranked, asked, scene)
+        ranked.score = score
     for together in TOGETHER:
         if together.__name__ not in without:
             together(candidates, scene)
     return _sorted(candidates)
 
 
+def boosts(ranked: Ranked, asked: Asked, scene: Scene) -> tuple[tuple[str, float], ...]:
+    """(rule, what it added or multiplied by) for a candidate that was ranked; worked out only for those that are shown."""
+    added = [(rule.__name__, rule(ranked, asked)) for rule in ADDING]
+    scaled = [(rule.__name__, rule(ranked, asked, scene)) for rule in SCALING]
+    told = [(name, gain) for name, gain in added if gain] + [(name, factor) for name, factor in scaled if factor != 1.0]
+    return tuple((name, round(value, 4)) for name, value in (*told, *ranked.lifts))
+
+
 def _sorted(candidates: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(candidates, key=lambda r: (-r.score, r.info.path, r.info.start_line))
+    return sorted(candidates, key=lambda r: (-r.score, r.path, r.info.doc))
 
 
 def relevance(ranked: Ranked, floor: float) -> float:

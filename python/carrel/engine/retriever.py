@@ -11,7 +11,7 @@ from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.engine import query_words
 from carrel.engine.focus import focus
-from carrel.engine.ranking import Asked, Ranked, Scene, rank, relevance
+from carrel.engine.ranking import Asked, Ranked, Scene, boosts, rank, relevance
 
 CANDIDATES_A_HIT = 5
 """How many candidates each search gives for each hit that is asked for."""
@@ -27,8 +27,14 @@ class Retrieval:
     hits: tuple[Hit, ...]
     dropped: tuple[Dropped, ...]
     ranked: tuple[Ranked, ...]  # every candidate, in the final order
+    asked: Asked
+    scene: Scene
     stages: dict[str, float]  # milliseconds
     plan: dict[str, object]
+
+    def boosts(self, ranked: Ranked) -> tuple[tuple[str, float], ...]:
+        """What each rule did to this candidate."""
+        return boosts(ranked, self.asked, self.scene)
 
 
 class Stopwatch:
@@ -50,7 +56,7 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
     watch = Stopwatch()
     question = query_words.read(query.text)
     if not question.text:
-        return Retrieval((), (), (), watch.stages, {})
+        return Retrieval((), (), (), Asked(question), Scene.of(query), watch.stages, {})
     ranked, asked = search(view, embedder, query, cancel, watch)
     order = rank(ranked, asked, Scene.of(query))
     watch.lap("rank")
@@ -67,7 +73,7 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
         },
         "embedder": embedder.id,
     }
-    return Retrieval(tuple(hits), tuple(dropped), tuple(order), watch.stages, plan)
+    return Retrieval(tuple(hits), tuple(dropped), tuple(order), asked, Scene.of(query), watch.stages, plan)
 
 
 def search(
@@ -114,6 +120,7 @@ def describe(view: SnapshotView, question: query_words.Question, vector: bytes, 
     return [
         Ranked(
             info,
+            info.path,
             dense=signals.dense,
             lexical=signals.lexical,
             matched=tuple(signals.matched),
@@ -129,6 +136,7 @@ def take(
     view: SnapshotView, order: Sequence[Ranked], asked: Asked, query: Query, floor: float, cancel: CancelToken
 ) -> tuple[list[Hit], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""
+    scene = Scene.of(query)
     hits: list[Hit] = []
     dropped: list[Dropped] = []
     wanted = [r for r in order if query.filters.min_score is None or relevance(r, floor) >= query.filters.min_score]
@@ -149,7 +157,7 @@ def take(
                 )
                 continue
             lines = focus(chunk, asked.rarity, sought=ranked.defines > 0)
-            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(), lines))
+            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(boosts(ranked, asked, scene)), lines))
     return hits, dropped
 
 

@@ -144,12 +144,12 @@ fn find<'a>(old: &Chunk, now: &'a [Chunk]) -> Option<&'a Chunk> {
     now.iter().filter(|c| c.kind == old.kind && shared(c) > 0).max_by_key(|c| shared(c))
 }
 
-/// UTF-16 columns of a span's ends.
+/// UTF-16 columns of a span's ends. Looks back from each to its line's start: a table of all lines would cost more than the rest.
 fn characters(text: &str, span: Span) -> (u32, u32) {
-    let lines = LineTable::new(text);
-    let column = |line: u32, byte: u32| {
-        let start = lines.start_of(line).min(byte);
-        text.get(start as usize..byte as usize).map_or(0, |part| part.encode_utf16().count() as u32)
+    let column = |byte: u32| {
+        let before = text.get(..byte as usize).unwrap_or_default();
+        let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        before[start..].encode_utf16().count() as u32
     };
-    (column(span.start_line, span.start_byte), column(span.end_line, span.end_byte))
+    (column(span.start_byte), column(span.end_byte))
 }

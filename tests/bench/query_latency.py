@@ -1,0 +1,67 @@
+"""Search in process, stage by stage: `python -m tests.bench.query_latency FOLDER [ROUNDS]`.
+
+Indexes FOLDER once (kept in the cache folder for the next run) and asks questions in turn; prints the median and the 99th
+percentile of every stage in milliseconds.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import platformdirs
+
+from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.core.types import Budget, Query
+from carrel.engine.context import pack
+from carrel.engine.indexer import run_index
+from carrel.engine.retriever import retrieve
+from carrel.providers.local import bundled
+from carrel.providers.tokenizers import ExactTokenizer
+
+QUESTIONS = (
+    "how are database connections pooled",
+    "parse command line arguments",
+    "retry with exponential backoff",
+    "QuerySet",
+    "convert expression to string",
+    "where is the session token validated",
+    "matrix determinant",
+    "read file in chunks",
+    "the function that returns a new value for each item in the list of objects",
+    "getConnection",
+)
+
+
+def main() -> None:
+    """Measure."""
+    root = Path(sys.argv[1]).resolve()
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    model = bundled()
+    directory = Path(platformdirs.user_cache_dir("carrel-bench-index")) / "latency" / root.name
+    store = Store.open(str(directory), str(root), embedder_id=model.id, dim=model.dim, walk=WalkOptions(), cut=CutOptions())
+    began = time.perf_counter()
+    run_index(store, model, CancelToken())
+    print(f"index run {time.perf_counter() - began:.2f} s")
+    view, tokenizer = store.snapshot(), ExactTokenizer()
+    stages: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for text in QUESTIONS:
+            began = time.perf_counter()
+            found = retrieve(view, model, Query(text, limit=10), CancelToken())
+            searched = time.perf_counter()
+            pack(found.hits, Budget(1000, "tokens"), tokenizer, query=text, read_lines=view.lines)
+            found.stages["search in all"] = 1000 * (searched - began)
+            found.stages["pack"] = 1000 * (time.perf_counter() - searched)
+            for stage, took in found.stages.items():
+                stages.setdefault(stage, []).append(took)
+    print(f"{view.chunks} chunks of {view.files} files, peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    for stage, times in stages.items():
+        print(f"{stage:14} p50 {statistics.median(times):6.2f}  p99 {sorted(times)[int(len(times) * 0.99)]:6.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
