@@ -267,6 +267,8 @@ class Snapshot:
     def paths(self) -> list[str]: ...
     def lines(self, path: str, start_line: int, end_line: int) -> str | None:
         """These lines as they stand now in the buffer or on disk; None where the file may not be read or is gone."""
+    def text(self, path: str) -> str | None:
+        """All of an indexed file as it stands now; None where it may not be read or is gone."""
     def vector(self, doc: int) -> bytes: ...
     def fresh(self, docs: Sequence[int], cancel: CancelToken) -> list[FreshChunk | str]:
         """The chunks as they stand now, in order; a string says why one can't be given (changed beyond recognition, deleted, ignored)."""

@@ -29,6 +29,7 @@ class FakeView:
 
     items: list[FakeChunk]
     asked: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)  # of whole files
 
     def dense(self, vector: bytes, k: int, floor: float, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
         self._check(cancel)
@@ -60,6 +61,12 @@ class FakeView:
 
     def file_chunks(self, path: str) -> list[Any]:
         return [self._info(doc) for doc, chunk in enumerate(self.items) if chunk.path == path]
+
+    def lines(self, path: str, start_line: int, end_line: int) -> str | None:
+        return None
+
+    def text(self, path: str) -> str | None:
+        return self.texts.get(path)
 
     def vector(self, doc: int) -> bytes:
         return b"stored"

@@ -215,3 +215,24 @@ def test_the_hooks_folder_follows_configuration_and_worktrees(repository: Path, 
     assert git.hooks_folder(linked) == (repository / ".git" / "hooks").absolute()
     run(repository, "config", "core.hooksPath", "tools/hooks")
     assert git.hooks_folder(repository) == (repository / "tools" / "hooks").absolute()
+
+
+def test_history_names_what_each_commit_changed_and_left(repository: Path) -> None:
+    (repository / "a.py").write_text("def a():\n    return 2\n")
+    (repository / "new.py").write_text("n = 1\n")
+    second = commit(repository, "Give two instead of one")
+    (repository / "a.py").unlink()
+    commit(repository, "Drop a")
+    (repository / "new.py").write_text("n = 2\n")
+    last = commit(repository, "Keep \x22quotes\x22 and ümläuts")
+    records = git.history(repository, 10)
+    assert records is not None
+    assert [(r.sha, r.subject, set(r.paths)) for r in records[:2]] == [
+        (last, 'Keep "quotes" and ümläuts', {"new.py"}),
+        (second, "Give two instead of one", {"a.py", "new.py"}),
+    ]
+    assert records[2].paths == ("a.py", "sub/b c.py")
+    below = git.history(repository / "sub", 10)
+    assert below is not None
+    assert [r.paths for r in below] == [("b c.py",)]
+    assert git.history(repository.parent, 10) is None

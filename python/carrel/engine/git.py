@@ -113,6 +113,42 @@ def changes_between(folder: Path, old: str, new: str) -> GitChanges | None:
     return GitChanges(tuple(sorted(paths)), tuple(renames))
 
 
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """One commit: its hash, the first line of its message, and the files under the folder that it changed and that remained."""
+
+    sha: str
+    subject: str
+    paths: tuple[str, ...]
+
+
+def history(folder: Path, limit: int) -> list[CommitRecord] | None:
+    """List the newest commits, merges left out, that wrote a file under `folder`; those that only deleted are left out too."""
+    output = _git(
+        folder,
+        "log",
+        "--no-merges",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-renames",
+        "--diff-filter=d",
+        "--relative",
+        "--name-only",
+        "-z",
+        f"--max-count={limit}",
+        "--format=%x1e%H%x1f%s%x1f",
+        "--",
+        ".",
+    )
+    if output is None:
+        return None
+    records = []
+    for entry in output.split("\x1e")[1:]:
+        sha, subject, names = entry.split("\x1f", 2)
+        records.append(CommitRecord(sha, subject, tuple(path for path in re.split(r"[\0\n]", names) if path)))
+    return records
+
+
 def hooks_folder(folder: Path) -> Path | None:
     """Give the folder whose hooks git runs for `folder`: it respects `core.hooksPath` and worktrees' common folder."""
     output = _git(folder, "rev-parse", "--git-path", "hooks", safe_hooks=False)

@@ -38,7 +38,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             TEST,
-            r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|_spec|\.test|\.spec|[a-z0-9](?:Tests?|Spec|Suite))|conftest|test_?helpers?)\.\w+$",
+            r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|_spec|\.test|\.spec|[a-z0-9](?:Tests?|Spec|Suite))|conftest|tests?|test_?helpers?)\.\w+$",
         ),
         (EXAMPLE, r"(?:^|/)(?:_?examples?|samples?|demos?|docs?|docs?_src|bench(?:es|marks?)?|playground|tutorials?)/"),
         (COMPATIBILITY, r"(?:^|/)(?:_?compat|legacy|deprecated|polyfills?|shims?)(?:/|\.\w+$)"),

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from carrel.core.native import ChunkInfo
 from carrel.core.types import Query, Signals
@@ -87,6 +88,8 @@ class Asked:
         self.question = question
         self.rarity = {word: (rarity or {}).get(word, 1.0) for word in question.words}
         self.weight = sum(self.rarity.values()) or 1.0
+        # `filesize` answers for "file size".
+        self._joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairwise(split(question.text))}
         self.named = frozenset(stem(word) for name in question.names for word in split(name))
         self._fits: dict[str, PathFit] = {}
 
@@ -99,13 +102,14 @@ class Asked:
 
     def _measure(self, path: str) -> PathFit:
         name, _ = path_words(path)
+        joined = {word for compound, pair in self._joined.items() if compound in name for word in pair}
         own = akin = 0.0
         for word, rarity in self.rarity.items():
-            if word in name:
+            if word in name or word in joined:
                 own += rarity
             elif any(_akin(word, other) for other in name):
                 akin += rarity
-        covered = len(name & self.rarity.keys()) / len(name) if name else 0.0
+        covered = len(name & (self.rarity.keys() | self._joined.keys())) / len(name) if name else 0.0
         return PathFit(own / self.weight, akin / self.weight, covered)
 
 

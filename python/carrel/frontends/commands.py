@@ -79,6 +79,23 @@ class Commands:
         files = tuple(wire.FileResult(uri=join_uri(workspace.uri, path), path=path, score=score) for path, score in found)
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
+    async def compare(self, raw: Any) -> wire.CompareResult:
+        """`carrel/compare`."""
+        started = time.perf_counter()
+        params = wire.decode(wire.CompareParams, raw)
+        workspace = self._workspace(params)
+        budget = convert.to_budget(params.budget, workspace.settings.budget)
+        found, tokenizer = await answers.compare(
+            workspace, Query(params.query, params.limit), budget, params.model, params.wait_ms
+        )
+        return wire.CompareResult(
+            chunks=convert.from_way(found.chunks),
+            whole_files=convert.from_way(found.whole_files),
+            unread=found.unread,
+            tokenizer=tokenizer,
+            elapsed_ms=_since(started),
+        )
+
     async def context(self, raw: Any) -> wire.ContextResult:
         """`carrel/context`."""
         params = wire.decode(wire.ContextParams, raw)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, ContextPack, Filters, Hit, Signals, Span
 from carrel.frontends import messages as wire
+
+if TYPE_CHECKING:
+    from carrel.engine.compare import Way
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
@@ -50,6 +54,11 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
     if param.tokens is not None:
         return Budget(param.tokens, "tokens")
     return Budget(param.chars or default.amount, "chars")
+
+
+def from_way(way: Way) -> wire.WayResult:
+    """One side of a comparison."""
+    return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 
 
 def from_hit(hit: Hit, uri_of: UriOf) -> wire.HitResult:

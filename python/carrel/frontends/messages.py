@@ -163,6 +163,16 @@ class FilesParams(FolderParams, kw_only=True, frozen=True):
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
 
 
+class CompareParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/compare`: what whole files and retrieved chunks cost for one question."""
+
+    query: Annotated[str, Meta(description="The question.")]
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 10
+    budget: Annotated[BudgetParam | None, Meta(description="Of the chunks; the setting when unset.")] = None
+    model: Annotated[str | None, Meta(description="The chat model, for its tokenizer.")] = None
+    wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
+
+
 class SkippedFile(Wire, kw_only=True, frozen=True):
     """A file that isn't in the index, and why."""
 
@@ -319,6 +329,24 @@ class FilesResult(Wire, kw_only=True, frozen=True):
     elapsed_ms: float
 
 
+class WayResult(Wire, kw_only=True, frozen=True):
+    """One way to answer: what it sends, how long it took to make, and from which files it is."""
+
+    tokens: int
+    elapsed_ms: float
+    files: tuple[str, ...]
+
+
+class CompareResult(Wire, kw_only=True, frozen=True):
+    """The same question answered with chunks and with the whole files that they are from."""
+
+    chunks: WayResult
+    whole_files: WayResult
+    unread: Annotated[tuple[str, ...], Meta(description="Files that could not be read whole.")] = ()
+    tokenizer: str
+    elapsed_ms: float
+
+
 class ClearResult(Wire, kw_only=True, frozen=True):
     """How much was deleted."""
 
@@ -334,6 +362,7 @@ REQUESTS: dict[str, tuple[type[FolderParams], Any]] = {
     "carrel/explain": (ExplainParams, dict[str, Any]),
     "carrel/similar": (SimilarParams, SearchResult),
     "carrel/files": (FilesParams, FilesResult),
+    "carrel/compare": (CompareParams, CompareResult),
     "carrel/clear": (ClearParams, ClearResult),
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""

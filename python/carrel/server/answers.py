@@ -21,6 +21,7 @@ from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
+    from carrel.engine.compare import Comparison
     from carrel.engine.explain import Explanation
     from carrel.engine.indexer import IndexReport
     from carrel.engine.retriever import Retrieval
@@ -120,6 +121,19 @@ async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit
         view = index.store.snapshot()
         text = view.lines(path, *lines) or ""
         return find(view, index.embedder, path, lines, text, token, limit=limit)
+
+    return await workspace.ask(work)
+
+
+async def compare(workspace: Workspace, query: Query, budget: Budget, model: str | None, wait_ms: int) -> tuple[Comparison, str]:
+    """Chunks against whole files for one question, and the name of the tokenizer that counted."""
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+
+    def work(token: CancelToken) -> tuple[Comparison, str]:
+        from carrel.engine.compare import compare as both
+
+        tokenizer = workspace.tokenizer(model)
+        return both(index.store.snapshot(), index.embedder, tokenizer, query, budget, token), tokenizer.name
 
     return await workspace.ask(work)
 

@@ -59,14 +59,18 @@ impl Snapshot {
 
     /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter.
     pub fn lines(&self, path: &str, first: u32, last: u32) -> Option<String> {
-        let doc = self.file_chunks(path).first()?.doc;
-        let info = self.info(doc)?;
-        let present = self.present(doc, &info).ok()?;
-        let table = LineTable::new(&present.text);
+        let text = self.text(path)?;
+        let table = LineTable::new(&text);
         if first == 0 || first > last || last > table.count() {
             return None;
         }
-        present.text.get(table.start_of(first) as usize..table.end_of(last) as usize).map(str::to_owned)
+        text.get(table.start_of(first) as usize..table.end_of(last) as usize).map(str::to_owned)
+    }
+
+    /// All of an indexed file as it stands now; `None` where it may not be read or is gone.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let doc = self.file_chunks(path).first()?.doc;
+        Some(self.present(doc, &self.info(doc)?).ok()?.text)
     }
 
     fn present(&self, doc: Doc, info: &ChunkInfo) -> std::result::Result<Present, String> {

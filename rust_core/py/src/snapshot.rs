@@ -98,6 +98,10 @@ impl PySnapshot {
         py.detach(|| self.0.lines(path, start_line, end_line))
     }
 
+    fn text(&self, py: Python<'_>, path: &str) -> Option<String> {
+        py.detach(|| self.0.text(path))
+    }
+
     fn vector<'py>(&self, py: Python<'py>, doc: u64) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &to_bytes(&self.0.vector(doc)))
     }

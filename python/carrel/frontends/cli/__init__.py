@@ -48,12 +48,14 @@ def _dispatch(arguments: Namespace, output: Output) -> int:
             from carrel.frontends.cli.serve import run
         case "index":
             from carrel.frontends.cli.index import run
-        case "search" | "context" | "files" | "explain":
+        case "search" | "context" | "files" | "compare" | "explain":
             from carrel.frontends.cli.ask import run
         case "status" | "clear":
             from carrel.frontends.cli.state import run
         case "batch":
             from carrel.frontends.cli.batch import run
+        case "eval":
+            from carrel.frontends.cli.evaluate import run
         case "doctor":
             from carrel.frontends.cli.doctor import run
         case "demo":

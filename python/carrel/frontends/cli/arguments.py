@@ -58,6 +58,12 @@ def _asking(commands: _Commands) -> None:
     _filters(files)
     _json(files)
 
+    compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
+    _query(compare)
+    compare.add_argument("--limit", type=_positive, default=10, metavar="N", help="hits at most (10)")
+    compare.add_argument("--tokens", type=_positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
+    _json(compare)
+
     explain = commands.add_parser("explain", help="say why a line was or wasn't found")
     _query(explain)
     explain.add_argument("place", type=_place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
@@ -78,6 +84,14 @@ def _maintaining(commands: _Commands) -> None:
     batch.add_argument("file", metavar="FILE", help='a file of JSON lines, "-" for standard input')
     batch.add_argument("--context", action="store_true", help="give the items of the packed context instead of the ranked hits")
     batch.add_argument("--tokens", type=_positive, default=4_000, metavar="N", help="budget of each context in tokens (4000)")
+
+    evaluate = commands.add_parser(
+        "eval", help="measure search on the folder's own git history: subjects of commits -> files they changed"
+    )
+    _folder(evaluate)
+    evaluate.add_argument("--commits", type=_positive, default=200, metavar="N", help="questions at most (200)")
+    evaluate.add_argument("--misses", type=_positive, default=10, metavar="N", help="worst questions to show (10)")
+    _json(evaluate)
 
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
     demo.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder of code (a well-known package by default)")

@@ -1,4 +1,4 @@
-"""`carrel search | context | files | explain`: questions to the index, which is brought up to date first."""
+"""`carrel search | context | files | compare | explain`: questions to the index, which is brought up to date first."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _WAIT_MS = 600_000
+_FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 _SHOWN_LINES = 12
 _STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "defines", "score", "matched", "boosts")
 
@@ -27,28 +28,30 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.json:
         output.value(result)
     else:
-        {"search": _show_hits, "context": _show_pack, "files": _show_files, "explain": _show_story}[arguments.command](
-            result, output
-        )
+        _SHOW[arguments.command](result, output)
     return 0
 
 
 async def _ask(arguments: Namespace, commands: Commands, workspace: Workspace) -> Any:
-    await workspace.open()
-    job = workspace.request_index()
-    await job.done
+    await commands.index({})
+    index = await workspace.open()
+    wait = _WAIT_MS if index.store.role == "writer" else _FOLLOWER_WAIT_MS
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":
-            return await commands.search({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": _WAIT_MS})
+            return await commands.search({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
         case "files":
-            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": _WAIT_MS})
+            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
+        case "compare":
+            return await commands.compare(
+                {**params, "limit": arguments.limit, "budget": {"tokens": arguments.tokens}, "waitMs": wait}
+            )
         case "explain":
             path, line = arguments.place
             return await commands.explain({**params, "path": path, "line": line})
     budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
     extra = {"budget": budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
-    return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": _WAIT_MS})
+    return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": wait})
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:
@@ -105,3 +108,27 @@ def _show_story(result: Any, output: Output) -> None:
         ):
             if (value := chunk.get(name)) not in (None, (), []):
                 output.text(f"    {name}: {value}")
+
+
+def _show_comparison(result: Any, output: Output) -> None:
+    from rich.table import Table
+
+    table = Table("", "tokens", "time", "files", title=f"counted in {result.tokenizer}")
+    for name, way in (("retrieved chunks", result.chunks), ("whole files", result.whole_files)):
+        table.add_row(name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", str(len(way.files)))
+    output.console().print(table)
+    if result.chunks.tokens:
+        output.text(f"The chunks need {result.chunks.tokens / max(result.whole_files.tokens, 1):.1%} of the whole files' tokens.")
+    for path in result.whole_files.files:
+        output.text(f"  {'chunks' if path in result.chunks.files else 'no room':8} {path}")
+    for path in result.unread:
+        output.note(f"could not be read whole: {path}")
+
+
+_SHOW = {
+    "search": _show_hits,
+    "context": _show_pack,
+    "files": _show_files,
+    "compare": _show_comparison,
+    "explain": _show_story,
+}

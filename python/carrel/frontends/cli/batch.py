@@ -33,9 +33,11 @@ class Line(msgspec.Struct):
 
 def run(arguments: Namespace, output: Output) -> int:
     """Answer every line in order."""
-    data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     try:
+        data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
         lines = msgspec.json.Decoder(Line).decode_lines(data)
+    except OSError as error:
+        raise InvalidInput("file", f"{arguments.file} can't be read: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InvalidInput("file", f"is not JSON lines of {{id, repo_dir, query, k}}: {error}") from None
     wiring = Wiring()
@@ -76,7 +78,6 @@ def _answer(index: OpenIndex, line: Line, arguments: Namespace, token: CancelTok
 
 
 def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:
-    """The lines that are shown, or to be read first, and the chunk that they are part of."""
-    span = chunk.span
-    start, end = shown or (span.start_line, span.end_line)
-    return {"path": chunk.path, "start_line": start, "end_line": end, "chunk": [span.start_line, span.end_line]}
+    """The lines that are shown, or to be read first."""
+    start, end = shown or (chunk.span.start_line, chunk.span.end_line)
+    return {"path": chunk.path, "start_line": start, "end_line": end}

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from argparse import Namespace
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
+from carrel.engine.indexer import IndexReport
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder
 from carrel.frontends.messages import IndexResult
 from carrel.server.jobs import Work
 from carrel.server.settings import resolve
 from carrel.server.settings_files import read_user, read_workspace
-from carrel.server.wiring import Wiring
+from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
-    from carrel.engine.indexer import IndexReport
     from carrel.frontends.cli.output import Output
+
+_BACKGROUND_WAIT_S = 30.0
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -46,8 +49,10 @@ def _index(arguments: Namespace, output: Output) -> int:
     for text in index.problems:
         output.note(text)
     try:
-        if index.store.role == "follower":
+        if index.store.role == "follower" and not (arguments.background and _lead(index)):
             output.note("Another Carrel process keeps this index up to date; nothing to do here.")
+            if output.json:
+                output.value(IndexResult(**asdict(IndexReport(unchanged=index.store.snapshot().files))))
             return 0
         with output.progress(f"Indexing {root.name}") as progress:
 
@@ -68,3 +73,13 @@ def _index(arguments: Namespace, output: Output) -> int:
         return 1 if report.failed else 0
     finally:
         index.store.close()
+
+
+def _lead(index: OpenIndex) -> bool:
+    """Wait until nobody else writes: of two hooks in a row, the first may have looked before the second one's change."""
+    end = time.monotonic() + _BACKGROUND_WAIT_S
+    while not index.store.try_lead():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.2)
+    return True

@@ -1,0 +1,89 @@
+"""`carrel eval`: how well search works on this repository, measured on its own history."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError
+from carrel.frontends.cli.cancellable import cancellable
+from carrel.frontends.cli.local import folder
+from carrel.server.jobs import Work
+from carrel.server.settings import Settings
+from carrel.server.wiring import Wiring
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.engine.evaluate import Case, Summary
+    from carrel.frontends.cli.output import Output
+
+_COMMITS_A_CASE = 10
+"""So many commits are read for each question that is wanted: most are merges, sweeps, or change no code."""
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Index, ask, sum up."""
+    from carrel.engine.evaluate import Figures, cases, measure, summarize
+    from carrel.engine.git import history
+
+    root = folder(arguments.path)
+    commits = history(root, arguments.commits * _COMMITS_A_CASE)
+    if commits is None:
+        raise CarrelError(f"{root} has no git history to measure on: give a folder inside a repository")
+    wiring = Wiring()
+    index = wiring.open_index(root, Settings())
+    figures: list[Figures] = []
+
+    def work(token: CancelToken) -> None:
+        with output.progress("Indexing") as progress:
+            wiring.run_index(index, Work(full=True), token, progress)
+        view = index.store.snapshot()
+        tokenizer = wiring.tokenizer(Settings(), None)
+        chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
+        with output.progress("Asking") as progress:
+            for number, case in enumerate(chosen):
+                progress(number, len(chosen), case.question)
+                figures.append(measure(view, index.embedder, tokenizer, case, token))
+
+    try:
+        cancellable(work)
+    finally:
+        index.store.close()
+    if not figures:
+        raise CarrelError(
+            f"none of the last {len(commits)} commits can be asked about: each needs a subject of a few words and up to 8 changed"
+            " files of code that still exist"
+        )
+    summary = summarize(figures, arguments.misses)
+    if output.json:
+        output.value(_plain(summary))
+    else:
+        _show(summary, output)
+    return 0
+
+
+def _plain(summary: Summary) -> dict[str, object]:
+    return {
+        **{key: value for key, value in asdict(summary).items() if key != "misses"},
+        "misses": [
+            {"sha": m.case.sha, "question": m.case.question, "wanted": sorted(m.case.paths), "found": m.found, "ndcg10": m.ndcg}
+            for m in summary.misses
+        ],
+    }
+
+
+def _show(summary: Summary, output: Output) -> None:
+    output.text(f"{summary.questions} questions (subjects of commits; the answers are the files they changed)")
+    output.text(
+        f"  NDCG@10 {summary.ndcg10:.3f}   files among the first ten {summary.recall10:.1%}   best hit right {summary.hit1:.1%}"
+    )
+    shares = "   ".join(f"{tokens} tokens {share:.1%}" for tokens, share in summary.recall_at.items())
+    output.text(f"  files shown by a context of {shares}")
+    output.text(f"  a query takes {summary.query_ms:.1f} ms (median)")
+    if summary.misses:
+        output.text("What went worst:")
+    for miss in summary.misses:
+        output.text(f"  {miss.ndcg:.2f}  {miss.case.sha[:10]}  {miss.case.question}")
+        output.text(f"        wanted {', '.join(sorted(miss.case.paths))}")
+        output.text(f"        found  {', '.join(miss.found[:4]) or 'nothing'}")

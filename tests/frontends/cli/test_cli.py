@@ -1,0 +1,302 @@
+"""The command line as people and scripts use it: what is printed where, and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.core.native import count_tokens
+from carrel.frontends.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+AUTH = '''"""Who may come in."""
+
+import hashlib
+
+
+def verify_password(user, password):
+    """Compare the salted hash of a password with the stored one."""
+    digest = hashlib.sha256((user.salt + password).encode()).hexdigest()
+    return digest == user.password_hash
+
+
+class LoginThrottle:
+    """Slow down whoever guesses."""
+
+    def record_failure(self, address):
+        self.failures[address] = self.failures.get(address, 0) + 1
+'''
+POOL = """export class ConnectionPool {
+  /** Give a database connection that nobody uses. */
+  acquire(): Connection {
+    const free = this.connections.find((connection) => !connection.busy);
+    return free ?? this.open();
+  }
+}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    root = tmp_path / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "auth.py").write_text(AUTH)
+    (root / "src" / "pool.ts").write_text(POOL)
+    (root / ".env").write_text("PASSWORD=secret\n")
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def run(project: Path, capfd: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        try:
+            code = main(arguments)
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return call
+
+
+def one_json(out: str) -> Any:
+    assert out.count("\n") == 1, out
+    return json.loads(out)
+
+
+def test_index_counts_files_and_a_second_run_finds_nothing_to_do(run: Run) -> None:
+    code, out, _ = run("index", "--json")
+    assert code == 0
+    first = one_json(out)
+    assert (first["added"], first["changed"], first["failed"]) == (2, 0, 0)
+    again = one_json(run("index", "--json")[1])
+    assert (again["added"], again["unchanged"]) == (0, 2)
+    forced = one_json(run("index", "--force", "--json")[1])
+    assert forced["chunks"] == first["chunks"]
+    code, out, _ = run("index")
+    assert out.startswith("2 files, ")
+
+
+def test_search_indexes_first_and_finds_the_code(run: Run) -> None:
+    code, out, _ = run("search", "how is a password verified?", "--json")
+    assert code == 0
+    best = one_json(out)["hits"][0]
+    assert (best["path"], best["symbol"]) == ("src/auth.py", "verify_password")
+    assert 0 < best["score"] <= 1
+    code, out, err = run("search", "verify_password", "--limit", "1")
+    assert out.startswith("src/auth.py:")
+    assert "1 hits" in err
+
+
+def test_filters_narrow_a_search(run: Run) -> None:
+    assert {
+        hit["language"] for hit in one_json(run("search", "connection", "--language", "typescript", "--json")[1])["hits"]
+    } == {"typescript"}
+    assert one_json(run("search", "connection", "--glob", "*.py", "--json")[1])["hits"] == []
+
+
+def test_context_keeps_its_budget_in_each_format(run: Run) -> None:
+    for form, start in (("xml", "<rag_context>"), ("source", "Source: "), ("tool", "--- src/auth.py (lines ")):
+        code, out, _ = run("context", "verify a password", "--tokens", "150", "--format", form)
+        assert code == 0
+        assert out.startswith(start)
+        assert count_tokens(out.removesuffix("\n"), "o200k_base") <= 150
+    pack = one_json(run("context", "verify a password", "--chars", "400", "--json")[1])
+    assert 0 < len(pack["text"]) <= 400
+    assert pack["budgetChars"] == 400
+
+
+def test_files_and_explain_name_the_file(run: Run) -> None:
+    assert one_json(run("files", "login failures", "--json")[1])["files"][0]["path"] == "src/auth.py"
+    code, out, _ = run("explain", "verify a password", "src/auth.py:8")
+    assert code == 0
+    assert "verify_password" in out
+
+
+def test_status_and_clear(run: Run) -> None:
+    assert one_json(run("status", "--json")[1])["state"] == "empty"
+    run("index")
+    status = one_json(run("status", "--json")[1])
+    assert (status["state"], status["files"], status["languages"]) == ("ready", 2, {"python": 1, "typescript": 1})
+    assert {"path": ".env", "reason": "secret"}.items() <= next(s for s in status["skipped"] if s["path"] == ".env").items()
+    assert one_json(run("clear", "--json")[1])["freedBytes"] > 0
+    assert one_json(run("status", "--json")[1])["files"] == 0
+
+
+def test_batch_answers_each_line_in_the_scorers_form(run: Run, project: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.jsonl"
+    rows = [
+        {"id": f"q{n}", "repo": "r", "repo_dir": str(project), "query": text, "k": 3}
+        for n, text in enumerate(("password", "pool"))
+    ]
+    queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for extra in ((), ("--context", "--tokens", "200")):
+        code, out, _ = run("batch", str(queries), *extra)
+        answers = [json.loads(line) for line in out.splitlines()]
+        assert code == 0
+        assert [answer["id"] for answer in answers] == ["q0", "q1"]
+        assert [answer["results"][0]["path"] for answer in answers] == ["src/auth.py", "src/pool.ts"]
+        assert all(set(result) == {"path", "start_line", "end_line"} for answer in answers for result in answer["results"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("search",),
+        ("index", "nowhere"),
+        ("search", "x", "--limit", "0"),
+        ("explain", "x", "file-without-line"),
+        ("context", "x", "--tokens", "1", "--chars", "1"),
+        ("batch", "nowhere.jsonl"),
+        ("hook", "install"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_with_the_reason(run: Run, arguments: tuple[str, ...]) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.strip()
+
+
+def test_a_failure_is_one_json_value_too(run: Run) -> None:
+    code, out, _ = run("search", "x", "--path", "nowhere", "--json")
+    assert code == 2
+    assert "nowhere is not a folder" in one_json(out)["error"]
+
+
+def test_doctor_is_content_with_a_sound_installation(run: Run) -> None:
+    code, out, _ = run("doctor", "--json")
+    report = one_json(out)
+    assert (code, report["ok"]) == (0, True)
+    assert {"Python", "Native core", "Tokenizers", "Settings", "Index folder", "Index"} <= {
+        f["check"] for f in report["findings"]
+    }
+
+
+def test_doctor_names_what_is_wrong_with_a_remedy(run: Run, project: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "config" / "carrel" / "settings.toml"
+    settings.parent.mkdir(parents=True)
+    blocked = tmp_path / "a file"
+    blocked.touch()
+    settings.write_text(f"ragTopK = 500\ncacheFolder = '{blocked / 'inside'}'\n")
+    code, out, _ = run("doctor", "--json")
+    findings = {f["check"]: f for f in one_json(out)["findings"] if f["level"] in ("warning", "error")}
+    assert code == 1
+    assert "ragTopK" in findings["Settings"]["detail"]
+    assert findings["Index folder"]["level"] == "error"
+    assert all(finding["remedy"] for finding in findings.values())
+
+
+def test_doctor_of_no_folder_fails(run: Run) -> None:
+    assert run("doctor", "nowhere")[0] == 1
+
+
+def test_the_version_needs_none_of_the_heavy_modules() -> None:
+    code = "import sys, carrel.frontends.cli as c; c.parser(); print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
+    assert not {"rich", "pygls", "msgspec", "lsprotocol", "asyncio", "platformdirs", "carrel._core"} & loaded
+
+
+def test_the_demo_shows_each_step_and_paints_a_picture_without_the_network(run: Run, project: Path, tmp_path: Path) -> None:
+    code, out, _ = run("demo", str(project), "how is a password verified?", "--svg", str(tmp_path / "demo.svg"))
+    assert code == 0
+    for part in ("serve --stdio", "2 files", "how is a password verified?", "src/auth.py", "<rag_context>", "tokens"):
+        assert part in out
+    assert "url(" not in (tmp_path / "demo.svg").read_text().replace("url(#", "")
+
+
+@pytest.fixture
+def editor(project: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that writes the index, as an editor's server does."""
+    hold = (
+        "import sys; from pathlib import Path; from carrel.server.wiring import *; from carrel.server.settings import Settings\n"
+    )
+    hold += "i = Wiring().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", hold, str(project)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writer\n"
+        yield process
+        if process.stdin:
+            process.stdin.close()
+
+
+def test_beside_an_editors_server_commands_answer_from_its_index(run: Run, request: pytest.FixtureRequest) -> None:
+    run("index")
+    request.getfixturevalue("editor")
+    assert one_json(run("index", "--json")[1])["unchanged"] == 2
+    assert one_json(run("search", "password", "--json")[1])["hits"]
+    assert one_json(run("status", "--json")[1])["role"] == "follower"
+    assert one_json(run("doctor", "--json")[1])["ok"]
+
+
+def test_in_the_background_it_waits_for_the_other_writer(run: Run, project: Path, editor: subprocess.Popen[bytes]) -> None:
+    hook = subprocess.Popen([sys.executable, "-m", "carrel", "index", "--background"])
+    time.sleep(1)
+    assert hook.poll() is None
+    assert editor.stdin is not None
+    editor.stdin.close()
+    assert hook.wait(30) == 0
+    assert one_json(run("status", "--json")[1])["files"] == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on POSIX")
+def test_ctrl_c_ends_an_index_run_soon_and_keeps_what_was_finished(run: Run, project: Path) -> None:
+    for number in range(3000):
+        (project / f"module_{number}.py").write_text(AUTH.replace("verify_password", f"verify_password_{number}") * 20)
+    process = subprocess.Popen([sys.executable, "-m", "carrel", "index"], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    index = Path(os.environ["XDG_CACHE_HOME"]) / "carrel" / "indexes"
+    while not list(index.glob("*/*.seg*")) and not list(index.glob("*/segments/*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert b"Cancelled" in err
+    assert time.monotonic() - began < 5
+    kept = one_json(run("status", "--json")[1])["files"]
+    assert 0 < kept < 3002
+    report = one_json(run("index", "--json")[1])
+    assert report["added"] == 3002 - kept
+
+
+def test_eval_measures_on_the_folders_own_history(run: Run, project: Path) -> None:
+    assert run("eval")[0] == 1  # no repository
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for path, subject in (
+        ("src/auth.py", "Verify the password of a user"),
+        ("src/pool.ts", "Add a pool of connections"),
+    ):
+        subprocess.run([*git, "add", path], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", subject], check=True)
+    code, out, _ = run("eval", "--json")
+    summary = one_json(out)
+    assert code == 0
+    assert (summary["questions"], summary["ndcg10"], summary["recall_at"]["500"]) == (2, 1.0, 1.0)
+    code, out, _ = run("eval")
+    assert out.startswith("2 questions")
+
+
+def test_compare_counts_chunks_and_whole_files(run: Run) -> None:
+    code, out, _ = run("compare", "verify a password", "--tokens", "70", "--json")
+    answer = one_json(out)
+    assert code == 0
+    assert 0 < answer["chunks"]["tokens"] <= 70 < answer["wholeFiles"]["tokens"]
+    assert "src/auth.py" in answer["wholeFiles"]["files"]
+    assert "of the whole files' tokens" in run("compare", "verify a password")[1]
