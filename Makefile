@@ -2,6 +2,7 @@
 #   make demo    index a well-known package with a real server and show what a chat request would get
 #   make test    all tests          make lint    formatters, linters, types, layers
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
+#   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test lint bench dist lock clean setup build rust-test
+.PHONY: demo test lint bench bench-quality dist lock clean setup build rust-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -30,7 +31,12 @@ lint: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 bench: build
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.index_corpus
+	cargo bench -p carrel-core
+
+BENCH ?= bench
+bench-quality: build
+	$(BIN)/python -m tests.bench.quality $(BENCH) --ablate
 
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist

@@ -51,7 +51,7 @@ def test_texts_are_added_and_searched() -> None:
         assert len(index.search("class", k=1)) <= 1
         assert index.search("zzqx") == []
         index.add_file("auth.py", ORDER.replace("Order", "Invoice"))
-        assert [hit.file_path for hit in index.search("authenticate_user")] == []
+        assert not any("authenticate_user" in hit.content for hit in index.search("authenticate_user"))
         assert len(index) == 3
 
 
@@ -86,7 +86,8 @@ def test_a_folder_is_indexed_and_followed(tmp_path: Path) -> None:
         assert (report.added, report.unchanged) == (1, 1)
         assert index.search("customer order")[0].file_path == "order.py"
         (root / "order.py").unlink()
-        assert index.search("customer order") == []  # checked when it is given, not only when it is indexed
+        # Checked when it is given, not only when it is indexed.
+        assert "order.py" not in {hit.file_path for hit in index.search("customer order")}
     with carrel.Index(root) as again:
         assert again.index().removed == 1
 
