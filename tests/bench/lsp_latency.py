@@ -2,7 +2,7 @@
 
 Start to `initialize`, start to the first answer on a warm index, `carrel/context` idle and during an index run, and a
 saved file to searchable (search until the new word is found; the
-file isn't open, so no buffer answers for it), each as p50 and p99 in milliseconds.
+file isn't open, so no buffer answers for it), each as p50 and p99 in milliseconds; then memory and processor time at rest.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+
+import psutil  # type: ignore[import-untyped]
 
 from carrel.frontends.lsp_client import LspClient
 
@@ -58,9 +60,20 @@ async def main(folder: Path, rounds: int) -> dict[str, Any]:
             await client.request("carrel/context", {"query": QUESTIONS[len(during) % 5]})
             during.append(_ms(asked))
         result["contextDuringIndexMs"] = _summary(during)
+        await client.wait_for("carrel/statusChanged", lambda status: status["state"] == "ready")
+        result["residentMB"], result["idleCpuSeconds"] = await _idle(client)
         await client.stop()
         await client.kill()
     return result
+
+
+async def _idle(client: LspClient, seconds: float = 10.0) -> tuple[float, float]:
+    """Resident memory in MB, and the processor time that so many seconds without a request take."""
+    process = psutil.Process(client.process.pid)
+    await asyncio.sleep(1)
+    before = sum(process.cpu_times()[:2])
+    await asyncio.sleep(seconds)
+    return round(process.memory_info().rss / 2**20, 1), round(sum(process.cpu_times()[:2]) - before, 3)
 
 
 async def _saves(client: LspClient, folder: Path, rounds: int) -> dict[str, float]:

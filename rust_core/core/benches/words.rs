@@ -5,8 +5,8 @@ mod corpus;
 
 use std::hint::black_box;
 
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::types::EmbedInput;
+use carrel_core::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
+use carrel_core::types::{ChunkKind, EmbedInput};
 use carrel_core::words::Splitter;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -34,18 +34,37 @@ fn words(c: &mut Criterion) {
     });
     group.finish();
 
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/carrel/providers/carrel-embed-v1.bin");
+    c.bench_function("open the model", |b| b.iter(|| StaticModel::open(black_box(&path))));
+    let model = StaticModel::open(&path).expect("the bundled model");
     let mut group = c.benchmark_group("chunks");
     group.throughput(Throughput::Elements(chunks));
-    group.bench_function("embed", |b| {
-        let mut out = vec![0.0; HashedEmbedder.dim()];
-        b.iter(|| {
-            for (path, text, chunks) in &cut {
-                for chunk in chunks {
-                    let body = &text[chunk.span.start_byte as usize..chunk.span.end_byte as usize];
-                    let Chunk { kind, symbol, container, signature, .. } = chunk;
-                    HashedEmbedder.embed_chunk(&EmbedInput { path, kind: *kind, symbol, container, signature, body }, &mut out);
-                    black_box(&mut out);
+    for (name, embedder) in [("hashed", &HashedEmbedder as &dyn LocalEmbedder), ("model", &model)] {
+        group.bench_function(name, |b| {
+            let mut out = vec![0.0; embedder.dim()];
+            b.iter(|| {
+                for (path, text, chunks) in &cut {
+                    for chunk in chunks {
+                        let body = &text[chunk.span.start_byte as usize..chunk.span.end_byte as usize];
+                        let Chunk { kind, symbol, container, signature, .. } = chunk;
+                        embedder.embed_chunk(&EmbedInput { path, kind: *kind, symbol, container, signature, body }, &mut out);
+                        black_box(&mut out);
+                    }
                 }
+            });
+        });
+    }
+    group.finish();
+    let tokens: u64 = files.iter().map(|f| model.tokens(&f.1).len() as u64).sum();
+    let mut group = c.benchmark_group("model tokens");
+    group.throughput(Throughput::Elements(tokens));
+    group.bench_function("embed files", |b| {
+        let mut out = vec![0.0; model.dim()];
+        b.iter(|| {
+            for (path, body) in &files {
+                let input = EmbedInput { path, kind: ChunkKind::Lines, symbol: "", container: "", signature: "", body };
+                model.embed_chunk(&input, &mut out);
+                black_box(&mut out);
             }
         });
     });
