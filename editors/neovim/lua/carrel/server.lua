@@ -9,7 +9,7 @@ local M = {}
 M.CANCELLED = 'cancelled'
 
 local MOST_RESTARTS, WITHIN_SECONDS = 3, 180
-local servers = {} -- root -> { id, ready, calls }
+local servers = {} -- root -> { root, id, ready, calls, ticks = { buffer -> changedtick } }
 local deaths = {} -- root -> times of the last unexpected ends
 
 local function warn(message)
@@ -27,11 +27,24 @@ local function finish(server, call, err, result)
   end
 end
 
+-- Neovim holds edits back for up to 150 ms, and sends those of a buffer before a request about it. An answer depends on every
+-- buffer, so each that changed since the last request gets one.
+local function send_edits(server, client, current)
+  for buffer, sent in pairs(server.ticks) do
+    local tick = vim.api.nvim_buf_is_loaded(buffer) and vim.api.nvim_buf_get_changedtick(buffer) or nil
+    if tick and tick ~= sent and buffer ~= current then
+      lsp.request(client, 'carrel/status', { workspaceFolder = vim.uri_from_fname(server.root) }, function() end, buffer)
+    end
+    server.ticks[buffer] = tick
+  end
+end
+
 local function send(server, call)
   local client = client_of(server)
-  local buffer = vim.api.nvim_get_current_buf() -- its unsent edits go first
+  local buffer = vim.api.nvim_get_current_buf() -- its edits go with the request
   local ok, id = false, nil
   if lsp.running(client) then
+    send_edits(server, client, buffer)
     ok, id = lsp.request(client, call.method, call.params, function(err, result)
       finish(server, call, err and (err.message or tostring(err)), result)
     end, buffer)
@@ -46,6 +59,7 @@ end
 local function attach(server, buffer)
   if not vim.lsp.buf_is_attached(buffer, server.id) then
     vim.lsp.buf_attach_client(buffer, server.id)
+    server.ticks[buffer] = vim.api.nvim_buf_get_changedtick(buffer)
   end
 end
 
@@ -164,7 +178,7 @@ function M.ensure(root)
     local remedy = '%s is not installed: run `pip install carrel`, or set `cmd` in require("carrel").setup{}; :checkhealth carrel tells more'
     return nil, remedy:format(command or 'cmd')
   end
-  local server = { calls = {}, ready = false }
+  local server = { root = root, calls = {}, ticks = {}, ready = false }
   local id, problem = lsp.start(client_config(root, server))
   if not id then
     return nil, ('the server could not be started: %s; see :checkhealth carrel'):format(problem)
