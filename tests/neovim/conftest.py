@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .nvim import Neovim, binaries
+from .nvim import Neovim, binaries, version
 
 FILES = {
     "src/auth.py": (
@@ -47,7 +47,10 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {**homes, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 
 
-@pytest.fixture(params=binaries() or [None], ids=lambda path: "nvim" if path is None else Path(path).parent.parent.name)
+EDITORS: list[str | None] = [*binaries()] or [None]
+
+
+@pytest.fixture(params=EDITORS, ids=version)
 def edit(request: pytest.FixtureRequest, project: Path, env: dict[str, str], tmp_path: Path) -> Iterator[Edit]:
     """Open Neovim on the project and set Carrel up: `edit(file="src/auth.py", autostart=False)`."""
     if request.param is None:

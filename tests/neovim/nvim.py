@@ -51,6 +51,14 @@ def binaries() -> list[str]:
     return [found for name in named if name and (found := shutil.which(name))]
 
 
+def version(binary: str | None) -> str:
+    """`nvim-0.11.4`; plainly `nvim` where there is none."""
+    if binary is None:
+        return "nvim"
+    first = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.split("\n", 1)[0]
+    return first.lower().replace(" v", "-")
+
+
 class LuaError(AssertionError):
     """The Lua code failed."""
 
@@ -67,9 +75,9 @@ class Neovim:
         record.write_text(RECORD, "utf-8")
         paths = ",".join(str(path) for path in (PLUGIN, *runtime))
         self._calls = 0
+        first = ("--cmd", f"set runtimepath^={paths}", "--cmd", "set noswapfile", "--cmd", f"luafile {record}")
         self.process = subprocess.Popen(
-            [binary, "--clean", "--headless", "--listen", str(self._socket)]
-            + ["--cmd", f"set runtimepath^={paths}", "--cmd", "set noswapfile", "--cmd", f"luafile {record}"],
+            [binary, "--clean", "--headless", "--listen", str(self._socket), *first],
             cwd=cwd,
             env=self._env,
             stdin=subprocess.DEVNULL,
