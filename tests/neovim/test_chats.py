@@ -51,6 +51,16 @@ def test_copilotchat_function_answers_inside_a_prompt(edit: Edit) -> None:
         "coroutine.wrap(function() got = require('carrel').copilotchat().resolve({ question = 'how is a login checked' }) end)()"
     )
     assert "authenticate_user" in nvim.wait("return got")[0]["data"]
+    assert nvim.lua("return #require('carrel').copilotchat().resolve({})") == 0, "CopilotChat does this after a quoted input"
+
+
+def test_a_chat_goes_on_with_an_empty_pack_when_carrel_cannot_answer(edit: Edit) -> None:
+    nvim = edit(cmd=["carrel-that-is-not-here", "serve"])
+    nvim.lua("require('carrel').context('how', function(pack) got = pack end)")
+    pack = nvim.wait("return got")
+    assert pack["text"] == ""
+    assert "pip install carrel" in pack["error"]
+    nvim.wait_note("pip install carrel")
 
 
 def test_codecompanion_gets_the_context_as_a_hidden_message(edit: Edit) -> None:

@@ -105,6 +105,10 @@ function M.copilotchat_function()
     uri = 'carrel://search/{question}',
     schema = { type = 'object', required = { 'question' }, properties = properties },
     resolve = function(input)
+      -- CopilotChat calls once more, without words, for the part of a quoted input that looks like an unquoted one.
+      if (input.question or '') == '' then
+        return {}
+      end
       -- CopilotChat resolves inside plenary's coroutines, on which it depends itself.
       local context = require('plenary.async').wrap(function(question, done)
         vim.schedule(function()

@@ -31,15 +31,18 @@ local function with_text(words, prompt, use)
   end
 end
 
-local function ask_server(method, params, use)
+local function ask_server(method, params, use, failed)
   local root = roots.current()
   server.request(root, method, params, function(err, result)
-    if err == server.CANCELLED then
-      return -- `:Carrel cancel` said so
-    elseif err then
-      fail(err)
-    else
+    if not err then
       use(result, root)
+      return
+    end
+    if err ~= server.CANCELLED then -- `:Carrel cancel` said so
+      fail(err)
+    end
+    if failed then
+      failed(err)
     end
   end)
 end
@@ -54,7 +57,8 @@ local function open_uris()
 end
 
 --- The context for a question as the server packs it; `use(pack)` gets it. `options` are further fields of `carrel/context`.
-function M.context(question, use, options)
+--- `failed(error)` is called instead where the server gave no answer; the person was told.
+function M.context(question, use, options, failed)
   local active = roots.file(vim.api.nvim_get_current_buf())
   local asked = vim.tbl_extend('force', {
     query = question,
@@ -68,7 +72,7 @@ function M.context(question, use, options)
       fail(pack.error)
     end
     use(pack)
-  end)
+  end, failed)
 end
 
 --- Put a text in the unnamed register and the configured one; the name of the one to paste from.

@@ -31,9 +31,12 @@ function M.status()
 end
 
 --- For chat plugins: `use(pack)` gets the packed context of a question (`pack.text`, `pack.hits`, `pack.tokens`).
---- `options` are further fields of `carrel/context`, as `budget`, `topK` or `pinned`.
+--- `options` are further fields of `carrel/context`, as `budget`, `topK` or `pinned`. Always called once: a chat goes on with an
+--- empty pack, and its `error`, when Carrel can't answer.
 function M.context(question, use, options)
-  require('carrel.commands').context(question, use, options)
+  require('carrel.commands').context(question, use, options, function(err)
+    use({ id = '', query = question, text = '', tokens = 0, hits = {}, dropped = {}, error = err })
+  end)
 end
 
 --- For CopilotChat.nvim's setup: `functions = { carrel = require('carrel').copilotchat() }`.
