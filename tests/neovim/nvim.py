@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
+
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 
 # What a person would see and be asked is kept in globals; `choose` and `answer` are what the person does.
@@ -51,10 +53,10 @@ def binaries() -> list[str]:
     return [found for name in named if name and (found := shutil.which(name))]
 
 
-def version(binary: str | None) -> str:
-    """`nvim-0.11.4`; plainly `nvim` where there is none."""
-    if binary is None:
-        return "nvim"
+def version(binary: str) -> str:
+    """`nvim-0.11.4`; the name itself where it can't be run."""
+    if not shutil.which(binary):
+        return binary
     first = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.split("\n", 1)[0]
     return first.lower().replace(" v", "-")
 
@@ -141,10 +143,8 @@ class Neovim:
         return "\n".join(self.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
 
     def server_pids(self) -> list[int]:
-        """The processes that this editor started."""
-        import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - only here
-
-        return [child.pid for child in psutil.Process(self.process.pid).children()]
+        """The servers that this editor started and that still run."""
+        return [child.pid for child in psutil.Process(self.process.pid).children() if "carrel" in " ".join(_cmdline(child))]
 
     def close(self) -> int:
         """Quit as a person would; gives the exit code."""
@@ -165,3 +165,10 @@ class Neovim:
         self.process.kill()
         self.process.wait(20)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _cmdline(process: Any) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:  # it ended meanwhile
+        return []
