@@ -16,8 +16,9 @@ RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.to
 demo: build
 	$(BIN)/carrel demo
 
+# -rs names what was skipped and why: without Neovim or Emacs their tests can't run.
 test: rust-test build
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -rs
 
 rust-test:
 	cargo test --locked -p carrel-core
@@ -29,6 +30,8 @@ lint: setup
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@if command -v luacheck >/dev/null; then cd editors/neovim && luacheck --no-color -q .; \
+	else echo "luacheck is not installed (Debian: apt-get install lua-check): the Neovim plugin's Lua is not checked"; fi
 
 bench: build
 	$(BIN)/python -m tests.bench.index_corpus

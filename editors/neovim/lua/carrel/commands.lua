@@ -1,14 +1,21 @@
 -- The sub-commands of `:Carrel`. Each asks the server and shows the answer; nothing here retrieves.
-local client = require('carrel.client')
+local chat = require('carrel.chat')
 local config = require('carrel.config')
+local progress = require('carrel.progress')
+local receipt = require('carrel.receipt')
+local roots = require('carrel.root')
+local server = require('carrel.server')
 local view = require('carrel.view')
 
 local M = {}
-local last_pack
-local cancel_running
+local next_token = 0
 
 local function fail(message)
   vim.notify('carrel: ' .. message, vim.log.levels.ERROR)
+end
+
+local function tell(message)
+  vim.notify('carrel: ' .. message, vim.log.levels.INFO)
 end
 
 local function with_text(words, prompt, use)
@@ -24,36 +31,64 @@ local function with_text(words, prompt, use)
   end
 end
 
-local function ask_server(method, params, use)
-  cancel_running = client.request(method, params, function(err, result)
-    cancel_running = nil
-    if err then
+local function ask_server(method, params, use, failed)
+  local root = roots.current()
+  server.request(root, method, params, function(err, result)
+    if not err then
+      use(result, root)
+      return
+    end
+    if err ~= server.CANCELLED then -- `:Carrel cancel` said so
       fail(err)
-    else
-      use(result)
+    end
+    if failed then
+      failed(err)
     end
   end)
 end
 
---- The context for a question as the server packs it; `use(pack)` gets it. The public hook for chat plugins.
-function M.context(question, use)
-  local active = vim.api.nvim_buf_get_name(0)
-  ask_server('carrel/context', {
+local function open_uris()
+  local uris = {}
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    local path = roots.file(vim.api.nvim_win_get_buf(window))
+    uris[#uris + 1] = path and vim.uri_from_fname(path)
+  end
+  return uris
+end
+
+--- The context for a question as the server packs it; `use(pack)` gets it. `options` are further fields of `carrel/context`.
+--- `failed(error)` is called instead where the server gave no answer; the person was told.
+function M.context(question, use, options, failed)
+  local active = roots.file(vim.api.nvim_get_current_buf())
+  local asked = vim.tbl_extend('force', {
     query = question,
     trigger = 'explicit',
-    active = active ~= '' and { uri = vim.uri_from_fname(active) } or nil,
-  }, function(pack)
-    last_pack = pack
+    active = active and { uri = vim.uri_from_fname(active) } or nil,
+    openUris = open_uris(),
+  }, options or {})
+  ask_server('carrel/context', asked, function(pack)
+    receipt.keep(pack, asked)
     if pack.error then
       fail(pack.error)
     end
     use(pack)
-  end)
+  end, failed)
 end
 
+--- Put a text in the unnamed register and the configured one; the name of the one to paste from.
 local function keep(text)
   vim.fn.setreg('"', text)
-  pcall(vim.fn.setreg, config.current.register, text)
+  local name = config.current.register
+  -- Without a clipboard provider these two would only raise a warning.
+  if (name == '+' or name == '*') and vim.fn.has('clipboard') ~= 1 then
+    return '"'
+  end
+  vim.fn.setreg(name, text)
+  return name
+end
+
+local function size(pack)
+  return ('%d places, %d tokens'):format(#pack.hits, pack.tokens)
 end
 
 local actions = {}
@@ -62,7 +97,7 @@ function actions.search(words)
   with_text(words, 'Search by meaning: ', function(query)
     ask_server('carrel/search', { query = query, limit = 20 }, function(result)
       if #result.hits == 0 then
-        vim.notify('carrel: no relevant code found', vim.log.levels.INFO)
+        tell('no relevant code found')
       else
         view.pick(result.hits)
       end
@@ -72,73 +107,98 @@ end
 
 function actions.context(words)
   with_text(words, 'Context for: ', function(question)
+    local buffer = vim.api.nvim_get_current_buf()
     M.context(question, function(pack)
-      keep(pack.text)
-      vim.notify(('carrel: %d places, %d tokens in register %s'):format(#pack.hits, pack.tokens, config.current.register))
+      if pack.text == '' then
+        tell('no relevant code found')
+        return
+      end
+      local register = keep(pack.text)
+      local where = chat.insert(buffer, pack) or ('register ' .. register)
+      tell(('%s in %s'):format(size(pack), where))
     end)
   end)
+end
+
+local function hand_over(question, pack)
+  local prompt = pack.text == '' and question or (pack.text .. '\n\n' .. question)
+  local register = keep(prompt)
+  local name = chat.ask(question, pack)
+  if not name then
+    view.show('prompt', vim.split(prompt, '\n', { plain = true }))
+  end
+  tell(('%s before the question, in %s'):format(size(pack), name or ('this window and register ' .. register)))
 end
 
 function actions.ask(words)
   with_text(words, 'Ask about this project: ', function(question)
     M.context(question, function(pack)
-      local prompt = pack.text == '' and question or (pack.text .. '\n\n' .. question)
-      keep(prompt)
-      view.show('prompt', vim.split(prompt, '\n', { plain = true }))
-      vim.notify(('carrel: the prompt is in register %s, ready for any chat'):format(config.current.register))
+      if not config.current.review then
+        hand_over(question, pack)
+        return
+      end
+      receipt.show(M.context)
+      vim.ui.select({ 'Send', "Don't send" }, { prompt = ('Send this with your question? (%s)'):format(size(pack)) }, function(choice)
+        if choice == 'Send' then
+          hand_over(question, receipt.last() or pack)
+        end
+      end)
     end)
   end)
 end
 
-function actions.index()
-  ask_server('carrel/index', {}, function(report)
-    vim.notify(
-      ('carrel: %d added, %d changed, %d removed, %d unchanged, %.1f s'):format(report.added, report.changed, report.removed, report.unchanged, report.elapsedMs / 1000)
-    )
+function actions.index(_, bang)
+  next_token = next_token + 1
+  ask_server('carrel/index', { force = bang, workDoneToken = ('carrel-nvim-%d'):format(next_token) }, function(report)
+    local counts = '%d added, %d changed, %d removed, %d unchanged, %d failed in %.1f s'
+    tell(counts:format(report.added, report.changed, report.removed, report.unchanged, report.failed, report.elapsedMs / 1000))
   end)
 end
 
 function actions.cancel()
-  if cancel_running then
-    cancel_running()
-    cancel_running = nil
-    vim.notify('carrel: cancelled')
-  else
-    vim.notify('carrel: nothing is running')
-  end
+  local stopped = server.cancel(roots.current())
+  tell(stopped == 0 and 'nothing is running' or 'cancelled; what was finished is kept')
 end
 
 function actions.status()
-  ask_server('carrel/status', {}, function(status)
-    local lines = {
-      '# Carrel',
-      '',
-      'State:   ' .. status.state .. (status.error and (' (' .. status.error .. ')') or ''),
-      ('Files:   %d in %d chunks, %.1f MB'):format(status.files, status.chunks, status.bytes / 1e6),
-      'Model:   ' .. (status.model and status.model.id or 'none'),
-      'Store:   ' .. tostring(status.store),
-      '',
-    }
-    for language, files in pairs(status.languages or {}) do
-      lines[#lines + 1] = ('- %s: %d files'):format(language, files)
-    end
-    view.show('status', lines)
+  ask_server('carrel/status', {}, function(status, root)
+    progress.set_status(root, status)
+    view.show('status', view.status_lines(status))
   end)
 end
 
 function actions.receipt()
-  if last_pack then
-    view.show('receipt', view.receipt_lines(last_pack))
+  if receipt.last() then
+    receipt.show(M.context)
   else
-    vim.notify('carrel: no context was asked for yet; try :Carrel context')
+    tell('no context was asked for yet; try :Carrel context')
   end
 end
 
-function M.run(words)
-  local name = table.remove(words, 1)
-  local action = actions[name or 'status']
+function actions.clear(_, bang)
+  local function clear()
+    ask_server('carrel/clear', {}, function(result)
+      tell(('the index is deleted, %.1f MB freed'):format(result.freedBytes / 1e6))
+    end)
+  end
+  if bang then
+    clear()
+    return
+  end
+  local prompt = ('Delete the index of %s?'):format(vim.fn.fnamemodify(roots.current(), ':~'))
+  vim.ui.select({ 'Delete', 'Keep' }, { prompt = prompt }, function(choice)
+    if choice == 'Delete' then
+      clear()
+    end
+  end)
+end
+
+--- Run `:Carrel WORDS`; without words, `status`.
+function M.run(words, bang)
+  local name = words[1] or 'status'
+  local action = actions[name]
   if action then
-    action(words)
+    action(vim.list_slice(words, 2), bang or false)
   else
     fail(('unknown command %q; one of %s'):format(name, table.concat(M.names(), ', ')))
   end
@@ -151,7 +211,7 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  if line:match('^%s*Carrel%s+%S+%s') then
+  if line:match('^%s*Carrel!?%s+%S+%s') then
     return {}
   end
   return vim.tbl_filter(function(name)

@@ -1,49 +1,68 @@
 -- What the status line shows: `require('carrel').status()`.
 local M = {}
-local by_root = {}
+local by_root = {} -- root -> { status, bars = { token -> text } }
 
 local function entry(root)
-  by_root[root] = by_root[root] or {}
+  by_root[root] = by_root[root] or { bars = {} }
   return by_root[root]
+end
+
+local function redraw()
+  vim.schedule(function()
+    vim.cmd('redrawstatus')
+  end)
 end
 
 function M.set_status(root, status)
   entry(root).status = status
-  vim.schedule(function()
-    vim.cmd('redrawstatus')
-  end)
+  redraw()
 end
 
-function M.on_progress(root, _, result)
-  local value = type(result) == 'table' and result.value
-  if type(value) ~= 'table' then
+--- Take a `$/progress` notification.
+function M.on_progress(root, params)
+  local value = type(params) == 'table' and params.value
+  if type(value) ~= 'table' or params.token == nil then
     return
   end
-  local current = entry(root)
+  local bars = entry(root).bars
   if value.kind == 'end' then
-    current.progress = nil
+    bars[params.token] = nil
   else
-    current.progress = { message = value.message or value.title, percentage = value.percentage or (current.progress or {}).percentage }
+    bars[params.token] = value.message or bars[params.token] or ''
   end
-  vim.schedule(function()
-    vim.cmd('redrawstatus')
-  end)
+  redraw()
 end
 
---- One short text for the status line, empty when there is nothing to say.
+--- The tokens of the bars that are open.
+function M.tokens(root)
+  return by_root[root] and vim.tbl_keys(by_root[root].bars) or {}
+end
+
+--- The server of this root has gone.
+function M.clear(root)
+  by_root[root] = nil
+  redraw()
+end
+
+--- One short text for the status line, empty when there is nothing to say. Holds no `%`, so it is safe in any of them.
 function M.text(root)
   local current = by_root[root]
   if not current then
     return ''
   end
-  if current.progress then
-    local share = current.progress.percentage and (' %d%%%%'):format(current.progress.percentage) or ''
-    return 'carrel: ' .. (current.progress.message or 'indexing') .. share
+  local _, message = next(current.bars)
+  if message then
+    return vim.trim((('carrel: indexing ' .. message):gsub('%%', '')))
   end
-  if current.status then
-    return ('carrel: %s, %d chunks'):format(current.status.state, current.status.chunks or 0)
+  local status = current.status
+  if not status then
+    return ''
+  elseif status.state == 'ready' then
+    return ('carrel: %d files'):format(status.files)
+  elseif status.state == 'empty' then
+    return 'carrel: no index'
   end
-  return ''
+  return 'carrel: ' .. status.state
 end
 
 return M

@@ -1,67 +1,89 @@
 -- Scratch windows and pickers: the only place that draws.
 local M = {}
 
---- Show lines in a scratch split that `q` closes.
-function M.show(title, lines, filetype)
-  vim.cmd('botright new')
-  local buffer = vim.api.nvim_get_current_buf()
-  vim.bo[buffer].buftype = 'nofile'
-  vim.bo[buffer].bufhidden = 'wipe'
-  vim.bo[buffer].swapfile = false
-  pcall(vim.api.nvim_buf_set_name, buffer, ('carrel://%s/%d'):format(title, buffer))
+--- Show lines in a scratch split that `q` closes; the window of the same title is used again.
+function M.show(title, lines)
+  local name = 'carrel://' .. title
+  local buffer = vim.fn.bufnr(('^%s$'):format(name))
+  local window = buffer > 0 and vim.fn.bufwinid(buffer) or -1
+  if window > 0 then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd('botright new')
+    buffer = vim.api.nvim_get_current_buf()
+    vim.bo[buffer].buftype = 'nofile'
+    vim.bo[buffer].bufhidden = 'wipe'
+    vim.bo[buffer].swapfile = false
+    vim.api.nvim_buf_set_name(buffer, name)
+    vim.keymap.set('n', 'q', '<cmd>close<cr>', { buffer = buffer, nowait = true, silent = true })
+    vim.bo[buffer].filetype = 'markdown'
+  end
+  vim.bo[buffer].modifiable = true
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable = false
-  vim.bo[buffer].filetype = filetype or 'markdown'
-  vim.api.nvim_buf_set_keymap(buffer, 'n', 'q', '<cmd>close<cr>', { nowait = true, silent = true })
+  vim.bo[buffer].modified = false
   return buffer
 end
 
+--- Open a hit's file at its first line.
 function M.open(hit)
   vim.cmd('edit ' .. vim.fn.fnameescape(vim.uri_to_fname(hit.uri)))
   vim.api.nvim_win_set_cursor(0, { math.min(hit.startLine, vim.api.nvim_buf_line_count(0)), 0 })
 end
 
-local function label(hit)
+--- A hit in one line.
+function M.label(hit)
   local symbol = hit.symbol and hit.symbol ~= '' and ('  ' .. hit.symbol) or ''
   return ('%.2f  %s:%d-%d%s'):format(hit.score, hit.path, hit.startLine, hit.endLine, symbol)
 end
 
 --- Let the user choose a hit (vim.ui.select, so Telescope, fzf-lua and others take part) and open it.
 function M.pick(hits)
-  vim.ui.select(hits, { prompt = 'Carrel', kind = 'carrel', format_item = label }, function(hit)
+  vim.ui.select(hits, { prompt = 'Carrel', kind = 'carrel', format_item = M.label }, function(hit)
     if hit then
       M.open(hit)
     end
   end)
 end
 
---- The receipt of a pack: what was put in front, why, and what was left out.
-function M.receipt_lines(pack)
+local function plain(text)
+  return (tostring(text):gsub('[\r\n]+', ' '))
+end
+
+--- A `carrel/status` for people.
+function M.status_lines(status)
   local lines = {
-    '# What Carrel gives for: ' .. pack.query,
+    '# Carrel',
     '',
-    ('%d of %d %s, %d places, %.0f ms, index %s'):format(pack.tokens, pack.budgetTokens or pack.tokens, 'tokens', #pack.hits, pack.elapsedMs, pack.state),
+    'Folder:  ' .. vim.uri_to_fname(status.workspaceFolder),
+    'State:   ' .. status.state .. (status.error and (' (' .. plain(status.error) .. ')') or ''),
+    ('Files:   %d in %d chunks, %d waiting'):format(status.files, status.chunks, status.pending),
+    ('Size:    %.1f MB'):format(status.bytes / 1e6),
+    'Model:   ' .. (status.model.id ~= '' and status.model.id or 'not loaded yet'),
+    'Store:   ' .. (status.store ~= '' and status.store or 'none yet'),
   }
-  if pack.error then
-    lines[#lines + 1] = 'Problem: ' .. pack.error
+  local function add(line)
+    lines[#lines + 1] = line
   end
-  lines[#lines + 1] = ''
-  for _, hit in ipairs(pack.hits) do
-    local matched = hit.signals and hit.signals.matched
-    local words = matched and #matched > 0 and ('  (' .. table.concat(matched, ', ') .. ')') or ''
-    lines[#lines + 1] = '- ' .. label(hit) .. words
+  for _, problem in ipairs(status.problems or {}) do
+    add('Problem: ' .. plain(problem))
   end
-  if #pack.dropped > 0 then
-    lines[#lines + 1] = ''
-    lines[#lines + 1] = '## Left out'
-    for _, item in ipairs(pack.dropped) do
-      lines[#lines + 1] = ('- %s:%d-%d: %s'):format(item.path, item.startLine, item.endLine, item.reason)
+  local names = vim.tbl_keys(status.languages or {})
+  table.sort(names)
+  if #names > 0 then
+    add('')
+    add('## Languages')
+    for _, name in ipairs(names) do
+      add(('- %s: %d files'):format(name, status.languages[name]))
     end
   end
-  lines[#lines + 1] = ''
-  lines[#lines + 1] = '## Text'
-  lines[#lines + 1] = ''
-  vim.list_extend(lines, vim.split(pack.text, '\n', { plain = true }))
+  if #status.skipped > 0 then
+    add('')
+    add('## Left out')
+    for _, item in ipairs(status.skipped) do
+      add(('- %s: %s'):format(plain(item.path), plain(item.reason)))
+    end
+  end
   return lines
 end
 

@@ -1,0 +1,1 @@
+"""Language clients that know nothing of Carrel."""

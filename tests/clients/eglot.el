@@ -1,0 +1,28 @@
+;;; Drives Emacs' own LSP client: arguments are the Python to run the server with and a file of the project.  -*- lexical-binding: t -*-
+(require 'package)
+(package-initialize)
+(require 'json)
+(require 'eglot)
+
+(let* ((python (pop command-line-args-left))
+       (file (pop command-line-args-left))
+       (root (file-name-directory (directory-file-name (file-name-directory file))))
+       (project-find-functions (list (lambda (_) (cons 'transient root))))
+       (eglot-server-programs `((python-mode . (,python "-m" "carrel" "serve"))))
+       (eglot-sync-connect 30))
+  (find-file file)
+  (apply #'eglot (eglot--guess-contact))
+  (let ((server (eglot-current-server))
+        (ask (vector (list :query "how is a login checked" :trigger "explicit"))))
+    (cl-flet ((run (command) (jsonrpc-request server :workspace/executeCommand (list :command command :arguments ask) :timeout 30)))
+      (let* ((hits (plist-get (run "carrel.search") :hits))
+             (before (plist-get (run "carrel.context") :text))
+             (after (progn
+                      (goto-char (point-min))
+                      (forward-line 1)
+                      (insert "    # a login by moonlight\n")
+                      (eglot--signal-textDocument/didChange) ; what its idle timer does for a person
+                      (plist-get (run "carrel.context") :text))))
+        (princ (json-encode (list :paths (mapcar (lambda (hit) (plist-get hit :path)) hits) :before before :after after)))))
+    (set-buffer-modified-p nil)
+    (eglot-shutdown server nil 10)))

@@ -1,0 +1,1 @@
+"""The Neovim plugin in real Neovims, with the real server."""

@@ -1,0 +1,70 @@
+"""The receipt: what was given and why, and changing it."""
+
+from __future__ import annotations
+
+from .conftest import Edit
+from .nvim import Neovim
+
+
+def ask(nvim: Neovim) -> None:
+    nvim.command("Carrel context how is a login checked")
+    nvim.wait_note("tokens in register")
+    nvim.command("Carrel receipt")
+
+
+def press(nvim: Neovim, key: str, line: str) -> None:
+    """Press a key on the line that contains some words."""
+    nvim.lua("vim.fn.cursor(vim.fn.search('\\\\V' .. args[1], 'cw'), 1)", line)
+    nvim.lua("vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(args[1], true, false, true), 'xt', false)", key)
+
+
+def test_receipt_lists_places_scores_words_and_the_text(edit: Edit) -> None:
+    nvim = edit(register="c")
+    nvim.command("Carrel receipt")
+    assert "no context was asked for yet" in nvim.notes()[0]
+    ask(nvim)
+    text = nvim.text()
+    assert text.startswith("# What Carrel gives for: how is a login checked\n")
+    assert "of 4000 characters" in text
+    assert "src/auth.py:1-4  authenticate_user  (" in text
+    assert nvim.lua("return vim.fn.getreg('c')") in text
+
+
+def test_a_place_can_be_opened(edit: Edit) -> None:
+    nvim = edit()
+    ask(nvim)
+    press(nvim, "<CR>", "src/auth.py:1-4")
+    assert nvim.lua("return vim.fn.expand('%:t')") == "auth.py"
+
+
+def test_a_place_can_be_left_out_and_another_pinned(edit: Edit) -> None:
+    nvim = edit(file="README.md")
+    ask(nvim)
+    press(nvim, "x", "src/auth.py:1-4")
+    nvim.wait("return vim.fn.search('src/auth.py', 'nw') == 0")
+    assert "authenticate_user" not in nvim.text()
+    press(nvim, "p", "README.md:")
+    nvim.wait("return vim.fn.search('README.md:.*pinned', 'nw') > 0")
+    assert nvim.lua("return require('carrel.receipt').last().query") == "how is a login checked"
+
+
+def test_the_question_can_be_repeated_after_an_edit(edit: Edit) -> None:
+    nvim = edit(file="src/auth.py")
+    ask(nvim)
+    nvim.command("wincmd p")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, false, {'    # how a login is checked by moonlight'})")
+    nvim.command("wincmd p")
+    press(nvim, "r", "# What")
+    nvim.wait("return vim.fn.search('moonlight', 'nw') > 0")
+
+
+def test_review_asks_before_a_chat_gets_anything(edit: Edit) -> None:
+    nvim = edit(review=True)
+    nvim.lua("choose = 2; require('carrel.config').current.chat = function(q) sent = q end")
+    nvim.command("Carrel ask how is a login checked")
+    nvim.wait("return #asked > 0")
+    assert nvim.lua("return sent") is None
+    assert "carrel://receipt" in nvim.lua("return vim.api.nvim_buf_get_name(0)")
+    nvim.lua("choose = 1")
+    nvim.command("Carrel ask how is a login checked")
+    assert nvim.wait("return sent") == "how is a login checked"
