@@ -109,7 +109,7 @@ async def test_exit_without_shutdown_is_code_one(project: Path, env: dict[str, s
 async def test_every_bad_request_gets_an_error(start: Start, project: Path, method: str, params: Any, code: int) -> None:
     async with start(project) as client:
         with pytest.raises(LspError) as caught:
-            await client.request(method, params, timeout=10)
+            await client.request(method, params)
         assert caught.value.code == code
 
 

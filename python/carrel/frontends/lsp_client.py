@@ -180,9 +180,9 @@ class LspClient:
 
     async def stop(self) -> int:
         """Shut the server down as the protocol says; gives its exit code."""
-        await self.request("shutdown", timeout=10)
+        await self.request("shutdown", timeout=30)
         self.notify("exit", None)
-        return await asyncio.wait_for(self.process.wait(), 10)
+        return await asyncio.wait_for(self.process.wait(), 30)
 
     async def kill(self) -> None:
         """End the process if it still runs."""
