@@ -48,7 +48,7 @@ async def test_initialize_is_answered_however_it_is_written(project: Path, env: 
     text = json.dumps(variant).replace("{uri}", path_to_uri(str(project))).replace("{root}", str(project))
     client = await LspClient.spawn(env=env)
     try:
-        result = await client.request("initialize", json.loads(text), timeout=10)
+        result = await client.request("initialize", json.loads(text))
         assert result["capabilities"]["positionEncoding"] == "utf-16"
         assert result["capabilities"]["textDocumentSync"]["change"] == 2
         client.notify("initialized", {})

@@ -36,12 +36,12 @@ async def test_one_writes_the_other_follows_and_takes_over(
         new.write_text("def lynx_watch(forest):\n    # the lynx watches the forest at night\n    return forest.look()\n")
         first.open(new, new.read_text())
         first.save(new)
-        await eventually(second, "lynx_watch", ["src/lynx.py"], seconds=4)
+        await eventually(second, "lynx_watch", ["src/lynx.py"], seconds=20)
         assert (await second.request("carrel/index", {}))["unchanged"] == 5
 
         first.process.send_signal(signal.SIGKILL)
         await first.kill()
-        await second.wait_for("carrel/statusChanged", lambda status: status["role"] == "writer", seconds=5)
+        await second.wait_for("carrel/statusChanged", lambda status: status["role"] == "writer", seconds=20)
         new.unlink()
         await second.request("carrel/index", {})
         await eventually(second, "lynx_watch", [])

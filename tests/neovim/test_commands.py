@@ -114,7 +114,7 @@ def test_cancel_stops_an_index_and_keeps_what_was_finished(edit: Edit, project: 
     nvim.wait("return require('carrel').status():match('%d+/%d+ files')")
     nvim.command("Carrel cancel")
     nvim.wait_note("cancelled")
-    nvim.wait("return require('carrel').status():match('%d+/%d+ files') == nil", seconds=2)
+    nvim.wait("return require('carrel').status():match('%d+/%d+ files') == nil", seconds=20)
     assert not any("added" in note for note in nvim.notes())
     nvim.command("Carrel index")
     done = nvim.wait_note("unchanged, 0 failed")

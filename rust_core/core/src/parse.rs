@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 
 /// Longest time that one file may take to parse before it is cut by lines instead.
-pub const TIME_LIMIT: Duration = Duration::from_secs(2);
+pub const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// What [`parse`] gave.
 pub enum Parsed {
