@@ -31,6 +31,8 @@ __all__ = [
     "detect_language",
     "hash_bytes",
     "languages",
+    "register_grammar",
+    "registrable_grammars",
     "simd_kernel",
     "trim_tokens",
 ]
@@ -349,4 +351,12 @@ def languages() -> list[str]: ...
 def simd_kernel() -> str:
     """The vector kernel that this processor runs: avx512vnni, avx2, neon or scalar."""
 
+def register_grammar(name: str, capsule: object) -> str:
+    """Use a tree-sitter grammar for files that have none, by the language pack's name; returns Carrel's name of the language.
+
+    `capsule` is a `PyCapsule` called "tree_sitter.Language". The first grammar of a language stays. Raises `InvalidInput` for a
+    name that isn't among `registrable_grammars`, or an ABI that this build can't read.
+    """
+
+def registrable_grammars() -> list[str]: ...
 def hash_bytes(data: bytes) -> str: ...

@@ -24,6 +24,8 @@ from carrel._core import (
     detect_language,
     hash_bytes,
     languages,
+    register_grammar,
+    registrable_grammars,
     simd_kernel,
     trim_tokens,
 )
@@ -50,6 +52,8 @@ __all__ = [
     "detect_language",
     "hash_bytes",
     "languages",
+    "register_grammar",
+    "registrable_grammars",
     "simd_kernel",
     "trim_tokens",
 ]

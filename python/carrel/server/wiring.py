@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from carrel.core.errors import StoreError
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
+from carrel.server.index_state import STATE_FILE, export
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class OpenIndex:
     complete: bool = False
     last_indexed: float | None = None
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
+    in_project: Path | None = None  # the project's folder, if the index lives in it
 
     @property
     def begun(self) -> bool:
@@ -99,8 +101,10 @@ class Wiring:
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
         """Open or create the index of `root`; in a temporary folder where its own can't be written. Raises `StoreError`."""
         from carrel.core.native import CutOptions, Store, WalkOptions
+        from carrel.providers.grammars import register_all
         from carrel.providers.local import bundled
 
+        register_all()
         embedder = bundled()
         location = locate(root, settings)
         problems = list(location.problems)
@@ -121,6 +125,8 @@ class Wiring:
             cut=CutOptions(),
         )
         index = OpenIndex(store, embedder, directory, (*problems, *store.problems), temporary=temporary)
+        if location.in_workspace and temporary is None:
+            index.in_project = root
         index.read_meta()
         self._clean_up(location)
         return index
@@ -135,6 +141,8 @@ class Wiring:
         report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
         if work.full:
             index.note_run()
+            if index.in_project is not None:
+                export(index.store, index.directory / STATE_FILE, self.head_sha(index.in_project))
         return report
 
     def head_sha(self, root: Path) -> str | None:

@@ -8,6 +8,7 @@ use carrel_core::language::Language;
 use carrel_core::snapshot::ChunkInfo;
 use carrel_core::tokens::Encoding;
 use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
 
 use crate::answers::PyChunkInfo;
 use crate::errors::to_python;
@@ -63,6 +64,22 @@ pub fn detect_language(path: &str) -> Option<&'static str> {
 #[pyfunction]
 pub fn languages() -> Vec<&'static str> {
     Language::all().map(Language::name).collect()
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn register_grammar(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<&'static str> {
+    let pointer = capsule.pointer_checked(Some(c"tree_sitter.Language"))?;
+    // SAFETY: a capsule of this name holds a `TSLanguage` that lives as long as the process: that is the convention of the
+    // tree-sitter bindings, and grammars are static data. Its ABI version is checked before anything else of it is used.
+    let grammar = unsafe { tree_sitter::Language::from_raw(pointer.as_ptr().cast()) };
+    carrel_core::parse::register_grammar(name, grammar).map(Language::name).map_err(|error| to_python(&error))
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn registrable_grammars() -> Vec<&'static str> {
+    carrel_core::parse::registrable_grammars().collect()
 }
 
 /// See `_core.pyi`.

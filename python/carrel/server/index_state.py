@@ -1,0 +1,33 @@
+"""The state of an index that lives in the project, as a file that people and other tools can read (spec C5)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from carrel.core.native import Store
+
+log = logging.getLogger(__name__)
+
+STATE_FILE = "rag-state.json"
+VERSION = 1
+
+
+def export(store: Store, target: Path, head: str | None) -> None:
+    """Write `{version, lastCommitSha, files: {path: {lastModified, chunkIds}}}` in one step; a fault is logged, no more."""
+    files = {
+        path: {"lastModified": datetime.fromtimestamp(mtime_ms / 1e3, UTC).isoformat(), "chunkIds": ids}
+        for path, mtime_ms, ids in store.index_state()
+    }
+    draft = target.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        draft.write_text(json.dumps({"version": VERSION, "lastCommitSha": head, "files": files}), encoding="utf-8")
+        draft.replace(target)
+    except OSError as error:
+        log.warning("%s can't be written: %s", target, error.strerror)
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from carrel.core.native import CancelToken
+from carrel.server.jobs import Work
+from carrel.server.settings import Settings
+from carrel.server.wiring import Wiring
+
+
+def indexed(root: Path, settings: Settings) -> None:
+    wiring = Wiring()
+    index = wiring.open_index(root, settings)
+    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    index.store.close()
+
+
+def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a"]):
+        subprocess.run([*git, *arguments], cwd=tmp_path, check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+    indexed(tmp_path, Settings(storage="workspace"))
+    state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())
+    assert (state["version"], state["lastCommitSha"]) == (1, head)
+    assert list(state["files"]) == ["a.py"]
+    assert state["files"]["a.py"]["lastModified"].startswith("20")
+    assert len(state["files"]["a.py"]["chunkIds"]) == 1
+    assert not list((tmp_path / ".carrel").glob("*.tmp"))
+
+
+def test_an_index_in_the_cache_writes_nothing_into_the_project(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "a.py").write_text("x = 1\n")
+    indexed(root, Settings(cache_folder=str(tmp_path / "cache")))
+    assert [entry.name for entry in root.iterdir()] == ["a.py"]
