@@ -29,6 +29,7 @@ __all__ = [
     "count_tokens",
     "cut_text",
     "detect_language",
+    "give_back_memory",
     "hash_bytes",
     "languages",
     "register_grammar",
@@ -359,4 +360,7 @@ def register_grammar(name: str, capsule: object) -> str:
     """
 
 def registrable_grammars() -> list[str]: ...
+def give_back_memory() -> None:
+    """Hand pages that an index run freed back to the system."""
+
 def hash_bytes(data: bytes) -> str: ...

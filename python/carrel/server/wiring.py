@@ -135,11 +135,13 @@ class Wiring:
         self, index: OpenIndex, work: Work, token: CancelToken, progress: Callable[[int, int, str], None]
     ) -> IndexReport:
         """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept."""
+        from carrel.core.native import give_back_memory
         from carrel.engine.indexer import run_index
 
         scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
         report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
         if work.full:
+            give_back_memory()
             index.note_run()
             if index.in_project is not None:
                 export(index.store, index.directory / STATE_FILE, self.head_sha(index.in_project))

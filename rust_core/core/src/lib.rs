@@ -16,6 +16,7 @@ pub mod language;
 pub mod lexical;
 pub mod lines;
 pub mod lock;
+pub mod memory;
 pub mod parse;
 pub mod read;
 pub mod segment;

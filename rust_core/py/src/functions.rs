@@ -90,6 +90,12 @@ pub fn hash_bytes(data: &[u8]) -> String {
 
 /// See `_core.pyi`.
 #[pyfunction]
+pub fn give_back_memory(py: Python<'_>) {
+    py.detach(carrel_core::memory::give_back);
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
 pub fn simd_kernel() -> &'static str {
     carrel_core::simd::Kernel::best().name
 }

@@ -39,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::languages, module)?)?;
     module.add_function(wrap_pyfunction!(functions::register_grammar, module)?)?;
     module.add_function(wrap_pyfunction!(functions::registrable_grammars, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::give_back_memory, module)?)?;
     module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(functions::simd_kernel, module)?)?;
     Ok(())
