@@ -25,7 +25,7 @@ def similar(
     """
     here = [info for info in view.file_chunks(path) if info.start_line <= lines[1] and lines[0] <= info.end_line]
     own = next((info for info in here if _is(info, lines)), None)
-    vector = view.vector(own.doc) if own else embedder.embed_query(text)
+    vector = (view.vector(own.doc) if own else b"") or embedder.embed_query(text)
     found = view.dense(vector, limit + len(here) + 5, embedder.floor, native_filter(filters or Filters()), cancel)
     skip = {info.doc for info in here}
     found = [candidate for candidate in found if candidate.doc not in skip]

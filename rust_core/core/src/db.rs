@@ -16,6 +16,8 @@ use crate::types::{SkipReason, Skipped};
 /// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
 /// and every index is built again.
 pub const FORMAT_VERSION: u32 = 1;
+/// Meta key: the first segment id whose vectors are of the model in use.
+pub const OWN_VECTORS_FROM: &str = "own_vectors_from";
 /// Name of the database file.
 pub const DATABASE_FILE: &str = "index.db";
 
@@ -399,7 +401,7 @@ impl Database {
             t.execute_batch(
                 "DELETE FROM files; DELETE FROM segments; DELETE FROM unusable; DELETE FROM failed; DELETE FROM skipped",
             )?;
-            t.execute("DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut')", [])?;
+            t.execute("DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut', 'own_vectors_from')", [])?;
             t.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?1)", [generation.to_string()]).map(drop)
         })?;
         self.connection.execute_batch("VACUUM").map_err(|e| self.fail(e))?;

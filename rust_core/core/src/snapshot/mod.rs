@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::language::Language;
 use crate::lexical::{FieldWeights, LexicalEvidence, bm25f, definitions, evidence, rarities};
 use crate::segment::{FileMask, Scored, Segment, View};
-use crate::store::{SegmentSet, Site, locked};
+use crate::store::{Part, SegmentSet, Site, locked};
 use crate::types::Chunk;
 use crate::vectors::dense_top_k;
 
@@ -65,6 +65,8 @@ pub struct ChunkInfo {
 pub(crate) struct Layer {
     pub segment: Arc<Segment>,
     pub live: FileMask,
+    /// Its vectors are of the model in use.
+    pub own_vectors: bool,
     /// Texts of the files, if they are buffers.
     pub texts: Option<Arc<Vec<Arc<str>>>>,
 }
@@ -95,8 +97,13 @@ impl Snapshot {
         let parts = || below.parts.iter().chain(&overlay.parts);
         let files = parts().map(|p| p.live.count() as usize).sum();
         let chunks = parts().map(|p| p.live_chunks as usize).sum();
-        let layers =
-            parts().map(|p| Layer { segment: Arc::clone(&p.segment), live: p.live.clone(), texts: p.texts.clone() }).collect();
+        let layer = |p: &Part| Layer {
+            segment: Arc::clone(&p.segment),
+            live: p.live.clone(),
+            own_vectors: p.own_vectors,
+            texts: p.texts.clone(),
+        };
+        let layers = parts().map(layer).collect();
         Self { site, generation, layers, files, chunks, filtered: Mutex::default() }
     }
 
@@ -149,7 +156,11 @@ impl Snapshot {
         cancel: &CancelToken,
     ) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
-        let views = self.views(masks.as_deref());
+        let mut views = self.views(masks.as_deref());
+        let none: Vec<FileMask> = self.layers.iter().map(|layer| FileMask::new_none(layer.segment.file_count())).collect();
+        for ((view, none), _) in views.iter_mut().zip(&none).zip(&self.layers).filter(|(_, layer)| !layer.own_vectors) {
+            view.files = none;
+        }
         self.widening(k, filter, |k| {
             let found = dense_top_k(&views, vector, k, floor, cancel)?;
             Ok(found.into_iter().map(|s| candidate(s, Vec::new())).collect())
@@ -176,7 +187,7 @@ impl Snapshot {
     pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Evidence> {
         let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| ((doc >> 32) as u32, doc as u32)).collect();
         let cosine = |&doc: &Doc| {
-            let Some((layer, chunk)) = self.layer_of(doc) else { return 0.0 };
+            let Some((layer, chunk)) = self.layer_of(doc).filter(|(layer, _)| layer.own_vectors) else { return 0.0 };
             let row = layer.segment.vector(chunk);
             row.values.iter().zip(vector).map(|(&v, q)| f32::from(v) * q).sum::<f32>() * row.scale
         };
@@ -212,7 +223,7 @@ impl Snapshot {
 
     /// A chunk's vector, not quantised any more; empty for an unknown one.
     pub fn vector(&self, doc: Doc) -> Vec<f32> {
-        let Some((layer, chunk)) = self.layer_of(doc) else { return Vec::new() };
+        let Some((layer, chunk)) = self.layer_of(doc).filter(|(layer, _)| layer.own_vectors) else { return Vec::new() };
         let row = layer.segment.vector(chunk);
         row.values.iter().map(|&v| v as f32 * row.scale).collect()
     }

@@ -63,6 +63,9 @@ impl Store {
             return;
         }
         let ids = smallest(&set);
+        if ids.is_empty() {
+            return;
+        }
         let parts: Vec<&Part> = set.parts.iter().filter(|p| ids.contains(&p.id)).collect();
         let chunks: u32 = parts.iter().map(|p| p.live_chunks).sum();
         if chunks > SMALL_MERGE && set.parts.len() < FORCED_FROM {
@@ -127,13 +130,17 @@ fn choose(set: &SegmentSet) -> Vec<u64> {
     if set.parts.len() > MOST_SEGMENTS {
         smallest(set)
     } else {
-        set.parts.iter().find(wasteful).map(|p| p.id).into_iter().collect()
+        set.parts.iter().filter(|p| p.own_vectors).find(wasteful).map(|p| p.id).into_iter().collect()
     }
 }
 
-/// The smallest segments: as many as bring the number down, and then those that are no larger than all before together.
+/// The smallest segments: as many as bring the number down, and then those that are no larger than all before together. Those
+/// with another model's vectors are left to die: merged with others, nobody could tell whose vectors they hold.
 pub(super) fn smallest(set: &SegmentSet) -> Vec<u64> {
-    let mut parts: Vec<(u32, u64)> = set.parts.iter().map(|p| (p.live_chunks, p.id)).collect();
+    let mut parts: Vec<(u32, u64)> = set.parts.iter().filter(|p| p.own_vectors).map(|p| (p.live_chunks, p.id)).collect();
+    if parts.len() <= MERGE_TO {
+        return Vec::new();
+    }
     parts.sort_unstable();
     let least = parts.len().saturating_sub(MERGE_TO) + 1;
     let mut sum = 0_u64;

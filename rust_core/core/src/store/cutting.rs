@@ -120,6 +120,7 @@ pub(super) fn entry(
     old: Option<(&SegmentSet, Place)>,
 ) -> CutEntry {
     let mut origins = vec![Origin::Added(0); cut.chunks.len()];
+    let old = old.filter(|(set, place)| set.parts[place.part].own_vectors);
     let old = old.map(|(set, place)| (Arc::clone(&set.parts[place.part].segment), place.file));
     if let Some((segment, file)) = &old {
         let range = segment.file_chunks(*file);

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::set::{Part, SegmentSet};
 use super::{Disk, Store, locked};
-use crate::db::{Database, Rows, Stamp};
+use crate::db::{Database, OWN_VECTORS_FROM, Rows, Stamp};
 use crate::error::{Error, Result};
 use crate::lock::WriterLock;
 use crate::segment::Segment;
@@ -105,13 +105,19 @@ impl Store {
         Ok(())
     }
 
-    /// Drop what another model made; have everything cut again that was cut by other rules.
+    /// Have everything embedded again that another model embedded, and cut again that was cut by other rules.
     fn adopt_settings(&self, database: &mut Database, problems: &mut Vec<String>) -> Result<()> {
         let config = &self.site.config;
         let embedder = format!("{} {}", config.embedder_id, config.dim);
         if let Some(found) = database.meta("embedder")?.filter(|found| *found != embedder) {
             problems.push(format!("the index was made with the embedding model {found}; it is built again with {embedder}"));
-            database.clear(database.generation()? + 1)?;
+            if found.rsplit(' ').next() == embedder.rsplit(' ').next() {
+                // What is there goes on answering by words and names while it is embedded again; a kill in between changes nothing.
+                database.set_meta(OWN_VECTORS_FROM, &database.next_segment()?.to_string())?;
+                database.mark_stale()?;
+            } else {
+                database.clear(database.generation()? + 1)?;
+            }
         }
         database.set_meta("embedder", &embedder)?;
         let cut = format!("{:?}", config.cut);
@@ -171,7 +177,11 @@ impl Store {
     fn load(&self, database: &Database, known: &SegmentSet) -> Result<Loaded> {
         for attempt in 0.. {
             let rows = database.load()?;
-            let (parts, broken) = self.map_segments(&rows.segments, known);
+            let (mut parts, broken) = self.map_segments(&rows.segments, known);
+            let own_from: u64 = database.meta(OWN_VECTORS_FROM)?.and_then(|id| id.parse().ok()).unwrap_or(0);
+            for part in &mut parts {
+                part.own_vectors = part.id >= own_from;
+            }
             let vanished = broken.iter().any(|(_, error)| is_lost(error));
             // The writer merged and deleted between our reading its list and our opening its files: its newer list says where they are.
             if vanished && attempt < RETRIES && database.generation()? != rows.generation {

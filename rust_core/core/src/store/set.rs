@@ -19,6 +19,8 @@ pub struct Part {
     pub live_chunks: u32,
     /// What each file looked like on disk.
     pub stamps: Arc<Vec<Stamp>>,
+    /// Its vectors are of the model that is in use: they may be searched and kept.
+    pub own_vectors: bool,
     /// The text of each file; only buffers keep it, as theirs is nowhere else.
     pub texts: Option<Arc<Vec<Arc<str>>>>,
     /// File ordinals by path, made when first needed.
@@ -39,7 +41,8 @@ impl Part {
     pub fn new(id: u64, segment: Arc<Segment>, stamps: Vec<Stamp>, texts: Option<Vec<Arc<str>>>) -> Self {
         let live = FileMask::new_all(segment.file_count());
         let live_chunks = segment.chunk_count();
-        Self { id, segment, live, live_chunks, stamps: Arc::new(stamps), texts: texts.map(Arc::new), by_path: Arc::default() }
+        let texts = texts.map(Arc::new);
+        Self { id, segment, live, live_chunks, stamps: Arc::new(stamps), own_vectors: true, texts, by_path: Arc::default() }
     }
 
     /// A part of which no file is live yet.

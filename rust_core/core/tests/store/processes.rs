@@ -1,9 +1,10 @@
 //! Several stores on one folder: one writes, the others follow and take over.
 
+use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
 use carrel_core::error::Error;
 use carrel_core::store::Store;
 
-use crate::support::{Workspace, index, python, search, token};
+use crate::support::{Workspace, carry_out, index, python, search, token};
 
 #[test]
 fn a_follower_follows_and_takes_over() {
@@ -81,8 +82,49 @@ fn models_are_not_mixed() {
     drop((writer, follower));
     let store = Store::open(config).unwrap();
     assert!(store.problems()[0].contains("it is built again with another-model"));
-    assert!(search(&store, "result_one").is_empty());
-    assert_eq!(store.scan(&token()).unwrap().added, 1);
+    assert!(!dense(&store, "result_one"), "the old model's vectors say nothing to the new one's questions");
+    assert_eq!(search(&store, "result_one").len(), 1, "its words do");
+}
+
+#[test]
+fn another_model_embeds_again_while_words_go_on_answering() {
+    let files: Vec<(String, String)> = (0..20).map(|n| (format!("f{n}.py"), python(&[&format!("name_{n}")]))).collect();
+    let workspace = Workspace::new(&files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    {
+        let before = workspace.open();
+        index(&before);
+        assert!(dense(&before, "result_name_3"));
+    }
+    let mut config = workspace.config();
+    config.embedder_id = "another-model".to_owned();
+    {
+        // Saved before anything was embedded again: what is new has vectors of its own and nothing is merged with the old.
+        let store = Store::open(config.clone()).unwrap();
+        workspace.write_long_ago("f3.py", &python(&["name_3", "added"]));
+        let plan = store.check(&["f3.py".to_owned()], &token()).unwrap();
+        carry_out(&store, &plan, 8_000_000);
+        assert!(dense(&store, "result_added"));
+        assert_eq!(search(&store, "result_name_7").len(), 1);
+        store.compact(&token()).unwrap();
+    }
+    let store = Store::open(config.clone()).unwrap();
+    assert!(store.problems().is_empty(), "{:?}", store.problems());
+    assert!(!dense(&store, "result_name_7"), "still to be done after a restart");
+    let plan = store.scan(&token()).unwrap();
+    assert_eq!((plan.added, plan.pending()), (0, 19));
+    carry_out(&store, &plan, 8_000_000);
+    assert!((0..20).all(|n| dense(&store, &format!("result_name_{n}"))));
+    assert_eq!(index(&store).chunks, 0, "nothing is embedded twice");
+    drop(store);
+    let again = Store::open(config).unwrap();
+    assert!(dense(&again, "result_name_7"));
+}
+
+/// Whether the dense search finds anything near these words.
+fn dense(store: &Store, query: &str) -> bool {
+    let mut vector = vec![0.0; HashedEmbedder.dim()];
+    HashedEmbedder.embed_query(query, &mut vector);
+    !store.snapshot().unwrap().dense(&vector, 1, 0.3, None, &token()).unwrap().is_empty()
 }
 
 #[test]
