@@ -71,5 +71,7 @@ def write_many(root: Path, files: int) -> None:
     for number in range(files):
         folder = root / f"package{number % 20}"
         folder.mkdir(parents=True, exist_ok=True)
-        functions = (f"def function_{number}_{i}(value):\n    result = value * {i}\n    return result + {number}\n\n\n" for i in range(40))
+        functions = (
+            f"def function_{number}_{i}(value):\n    result = value * {i}\n    return result + {number}\n\n\n" for i in range(40)
+        )
         (folder / f"module{number}.py").write_text("".join(functions), "utf-8")
