@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import StdioServerParameters
 from mcp.client import Client
+
+from mcp import StdioServerParameters
 
 FILES = {
     "src/auth.py": (
