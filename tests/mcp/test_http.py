@@ -35,7 +35,7 @@ async def url(env: dict[str, str], project: Path, tmp_path: Path) -> AsyncIterat
 async def test_tools_over_http(url: str) -> None:
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
         for mode in ("legacy", "auto"):
-            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:  # type: ignore[arg-type]
+            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
                 result = await client.call_tool("search_code", {"query": "check a login"})
                 assert result.structured_content["hits"][0]["path"] == "src/auth.py"
 

@@ -16,7 +16,7 @@ from carrel.frontends.mcp import jsonc
 from carrel.frontends.mcp.clients import CLIENTS, System, configuration
 from carrel.frontends.mcp.install import apply, plan
 
-ENTRY = {"command": "carrel", "args": ["mcp"]}
+ENTRY: dict[str, object] = {"command": "carrel", "args": ["mcp"]}
 
 ZED = """// Zed settings
 {
@@ -93,7 +93,7 @@ def test_any_json_survives(data: dict[str, object], indent: int | str | None) ->
 def test_a_file_that_isnt_understood_is_left_alone(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(text)
-    with pytest.raises(CarrelError, match="left as it was"):
+    with pytest.raises(CarrelError, match="left as it is"):
         plan(file, "servers", ENTRY)
     assert file.read_text() == text
 

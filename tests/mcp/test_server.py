@@ -62,7 +62,7 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         listed = {resource.name: resource.uri for resource in (await client.list_resources()).resources}
         assert sorted(listed) == ["README.md", "src/auth.py", "src/baskets.py", "src/orders.py"]
         whole = await client.read_resource(listed["src/auth.py"])
-        assert getattr(whole.contents[0], "text", "") == (project / "src/auth.py").read_text().rstrip("\n")
+        assert getattr(whole.contents[0], "text", "") == (project / "src/auth.py").read_text()
         lines = await client.read_resource(found["uri"])
         assert getattr(lines.contents[0], "text", "") == found["text"]
         assert len((await client.list_resource_templates()).resource_templates) == 2
@@ -133,11 +133,11 @@ async def test_progress_and_cancel_of_a_first_index(connect: Connect, project: P
     write_many(project, 1500)
     told: list[tuple[float, float | None]] = []
 
-    async def progress(done: float, total: float | None, _: str | None) -> None:
-        told.append((done, total))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total))
 
     async with connect(project) as client:
-        first = asyncio.create_task(client.call_tool("search_code", {"query": "login"}, progress_callback=progress))
+        first = asyncio.create_task(client.call_tool("search_code", {"query": "login"}, progress_callback=note))
         while not told and not first.done():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         assert told, "the index was there before anything was told"

@@ -121,7 +121,7 @@ def _serving_assistants(commands: _Commands) -> None:
         action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
         _json(action)
         if name == "install":
-            action.add_argument("--command", type=str, metavar="COMMAND", help="how to start Carrel (this installation)")
+            action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
             action.add_argument(
                 "--serve-root", type=Path, metavar="PATH", help="always serve this folder, whatever the client has open"
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.cli.local import folder
-from carrel.frontends.mcp.clients import CLIENTS, System, configuration
+from carrel.frontends.mcp.clients import CLIENTS, Scope, System, configuration
 from carrel.frontends.mcp.install import Change, apply, plan
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace, output: Output) -> int:
     """Change one client's configuration, or show the change."""
-    client, scope = CLIENTS[arguments.client], arguments.scope or "global"
+    client = CLIENTS[arguments.client]
+    scope: Scope = arguments.scope or "global"
     root = folder(arguments.path)
     system: System = "win32" if sys.platform == "win32" else "darwin" if sys.platform == "darwin" else "linux"
     path = Path(configuration(arguments.client, scope, str(root), system, os.environ, str(Path.home())))
@@ -30,7 +31,7 @@ def run(arguments: Namespace, output: Output) -> int:
     entry = None
     if arguments.action == "install":
         served = str(folder(arguments.serve_root)) if arguments.serve_root else ""
-        entry = client.entry(arguments.command or _command(scope), served)
+        entry = client.entry(arguments.start or _command(scope), served)
     change = plan(path, client.section, entry)
     backup = apply(change) if change.needed and not arguments.dry_run else None
     if output.json:
