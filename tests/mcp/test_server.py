@@ -64,7 +64,7 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         whole = await client.read_resource(listed["src/auth.py"])
         assert getattr(whole.contents[0], "text", "") == (project / "src/auth.py").read_text()
         lines = await client.read_resource(found["uri"])
-        assert getattr(lines.contents[0], "text", "") == found["text"]
+        assert getattr(lines.contents[0], "text", "").rstrip("\n") == found["text"]
         assert len((await client.list_resource_templates()).resource_templates) == 2
 
 
