@@ -60,6 +60,8 @@ def _dispatch(arguments: Namespace, output: Output) -> int:
             from carrel.frontends.cli.doctor import run
         case "demo":
             from carrel.frontends.cli.demo import run
+        case "mcp":
+            from carrel.frontends.cli.mcp import run
         case _:
             from carrel.frontends.cli.hooks_command import run
     return run(arguments, output)

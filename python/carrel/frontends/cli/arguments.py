@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
 
+MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli")
+"""Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.mcp.clients` says where it is."""
+
 
 def parser() -> ArgumentParser:
     """Build the parser of all commands."""
@@ -32,6 +35,7 @@ def parser() -> ArgumentParser:
 
     _asking(commands)
     _maintaining(commands)
+    _serving_assistants(commands)
     return top
 
 
@@ -108,6 +112,35 @@ def _maintaining(commands: _Commands) -> None:
     _json(hook)
 
 
+def _serving_assistants(commands: _Commands) -> None:
+    mcp = commands.add_parser("mcp", help="serve assistants that speak MCP, over standard input and output")
+    mcp.add_argument(
+        "--root", action="append", type=Path, default=[], metavar="PATH", help="a workspace folder (repeatable; the client's)"
+    )
+    mcp.add_argument("--http", type=_port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
+    mcp.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
+    )
+    actions = mcp.add_subparsers(dest="action", metavar="ACTION")
+    for name, text in (
+        ("install", "enter Carrel in an assistant's configuration file"),
+        ("uninstall", "take it out again"),
+    ):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("--client", required=True, choices=MCP_CLIENTS, help="whose configuration")
+        scope = action.add_mutually_exclusive_group()
+        scope.add_argument("--global", dest="scope", action="store_const", const="global", help="the user's own (default)")
+        scope.add_argument("--workspace", dest="scope", action="store_const", const="workspace", help="that of a folder")
+        action.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
+        action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+        _json(action)
+        if name == "install":
+            action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
+            action.add_argument(
+                "--serve-root", type=Path, metavar="PATH", help="always serve this folder, whatever the client has open"
+            )
+
+
 class _Version(Action):
     """Print the version: reading the package's metadata costs too much to do on every start."""
 
@@ -147,6 +180,12 @@ def _positive(text: str) -> int:
     if value < 1:
         raise ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 65_536:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
 
 
 def _place(text: str) -> tuple[str, int]:

@@ -86,6 +86,10 @@ def extras(_folder: Path) -> Iterator[Finding]:
         )
     else:
         yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
+    if importlib.util.find_spec("mcp_types") is None:
+        yield Finding("MCP", "note", "not installed", "For `carrel mcp`: pip install 'carrel[mcp]'.")
+    else:
+        yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
 
 
 def settings(folder: Path) -> Iterator[Finding]:

@@ -1,0 +1,55 @@
+"""`carrel mcp [install | uninstall]`."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.frontends.cli.local import folder
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+
+MISSING = (
+    "The MCP server needs the official SDK (mcp 2 or later), which isn't installed: pip install 'carrel[mcp]' "
+    "into the environment that `carrel` runs in."
+)
+TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Serve, or write a client's configuration."""
+    if arguments.action:
+        from carrel.frontends.cli.mcp_install import run as configure
+
+        return configure(arguments, output)
+    roots = tuple(folder(root) for root in arguments.root)
+    try:
+        import mcp_types  # noqa: F401 - only since version 2
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise CarrelError(MISSING) from None
+    from carrel.frontends.mcp.http import Loopback
+    from carrel.frontends.mcp.serve import run as serve
+
+    if arguments.http is None:
+        if arguments.token_file:
+            raise InvalidInput("--token-file", "is for --http; over stdio there is nobody to keep out")
+        return serve(roots, None)
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file)))
+
+
+def _token(file: Path | None) -> str | None:
+    """The bearer token; never an argument, which every user of the machine could read."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    try:
+        token = file.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise InvalidInput("--token-file", f"{file} can't be read: {error}") from None
+    if not token or not token.isascii() or any(character.isspace() for character in token):
+        raise InvalidInput("--token-file", f"{file} must hold one token: ASCII, without spaces")
+    return token

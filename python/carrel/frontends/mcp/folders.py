@@ -1,0 +1,87 @@
+"""The workspace folders of one MCP server, the names they go by, and the places in them that arguments name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from carrel.core.errors import InvalidInput, NotReady
+from carrel.frontends.uris import path_to_uri, uri_to_path
+from carrel.server.session import Session
+from carrel.server.workspace import Workspace
+
+_PARENT = re.compile(r"(^|[/\\])\.\.([/\\]|$)")
+
+
+class Folders:
+    """Open folders by name. Which they are is decided once: by `--root`, else by the client's roots, else the current folder."""
+
+    def __init__(self, session: Session, roots: Iterable[Path], *, fallback: Path) -> None:
+        """`roots` were named by the person; `fallback` is used where neither they nor the client name any."""
+        self._session = session
+        self._fallback = fallback
+        self._names: dict[str, Workspace] = {}
+        self.named = tuple(roots)
+        self.decided = False
+        if self.named:
+            self.decide(self.named)
+
+    def decide(self, roots: Iterable[Path]) -> None:
+        """Open these folders and let others go; none at all means the fallback."""
+        wanted = list(dict.fromkeys(root.absolute() for root in roots if root.is_dir()))
+        if not wanted:
+            wanted = [_unless_too_wide(self._fallback.absolute())]
+        for path in set(self._session.folders) - {str(root) for root in wanted}:
+            self._session.remove_folder(path)
+        self._names = {}
+        for root in wanted:
+            known = str(root) in self._session.folders
+            workspace = self._session.add_folder(str(root), path_to_uri(str(root)))
+            self._names[self._free_name(root.name or "root")] = workspace
+            if not known:
+                self._session.start(workspace)
+        self.decided = True
+
+    def all(self) -> list[tuple[str, Workspace]]:
+        """Every folder with its name."""
+        return list(self._names.items())
+
+    def pick(self, folder: str) -> tuple[str, Workspace]:
+        """The folder of this name or path; the first one for an empty string. Raises `InvalidInput`."""
+        for name, workspace in self._names.items():
+            if folder in ("", name) or str(Path(folder)) == workspace.root_key:
+                return name, workspace
+        raise InvalidInput("folder", f"no such workspace folder is open; there are: {', '.join(self._names) or 'none'}")
+
+    def place(self, folder: str, path: str) -> tuple[str, Workspace, str]:
+        """The folder that holds a file and the file's path in it. Raises `InvalidInput` for whatever lies outside."""
+        given = path
+        if path.lower().startswith("file:"):
+            path = uri_to_path(path) or ""
+        if not path or "\0" in path or _PARENT.search(path):
+            raise InvalidInput("path", f"{given!r} is outside the workspace")
+        if not Path(path).is_absolute():
+            name, workspace = self.pick(folder)
+            return name, workspace, Path(path).as_posix()
+        found = self._session.locate(path)
+        if found is None or not found[1]:
+            raise InvalidInput("path", f"{given!r} is outside the workspace")
+        workspace, relative = found
+        return next(name for name, other in self._names.items() if other is workspace), workspace, relative
+
+    def _free_name(self, name: str) -> str:
+        free, number = name, 2
+        while free in self._names:
+            free, number = f"{name}-{number}", number + 1
+        return free
+
+
+def _unless_too_wide(folder: Path) -> Path:
+    """Some clients start servers in `/` or at home: nobody means that all of it is their project."""
+    if folder == folder.parent or folder == Path.home():
+        raise NotReady(
+            f"The client names no workspace folder, and {folder} is too much to index. "
+            "Start the server with `--root PATH`, or in a project's folder."
+        )
+    return folder

@@ -1,0 +1,83 @@
+"""MCP over streamable HTTP, for clients on this machine only.
+
+The socket is bound to 127.0.0.1. A web page that the user visits could still reach it under a name of its own (DNS
+rebinding), so the Host and Origin headers must name this very address and port; a bearer token keeps out other users of the
+machine.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from mcp.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from carrel.core.errors import CarrelError
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+
+_Scope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loopback:
+    """Where to listen; port 0 means any that is free. `token` is what clients must present, if anything."""
+
+    port: int
+    token: str | None = None
+
+
+async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[[str], None]) -> None:
+    """Serve until a signal comes; `started` gets the address."""
+    with _bound(loopback.port) as listener:
+        port = listener.getsockname()[1]
+        names = (f"{HOST}:{port}", f"localhost:{port}")
+        security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=list(names),
+            allowed_origins=[f"http://{name}" for name in names],
+        )
+        app: _App = server.streamable_http_app(streamable_http_path=PATH, host=HOST, transport_security=security)
+        if loopback.token:
+            app = RequireToken(app, loopback.token)
+        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on")
+        started(f"http://{HOST}:{port}{PATH}")
+        await uvicorn.Server(config).serve(sockets=[listener])
+
+
+class RequireToken:
+    """Lets only requests with the right bearer token through."""
+
+    def __init__(self, app: _App, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        """Answer 401 without the token; compares in constant time."""
+        if scope["type"] == "http":
+            given = [value for name, value in scope["headers"] if name == b"authorization"]
+            if len(given) != 1 or not hmac.compare_digest(given[0], self._expected):
+                headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"content-length", b"0")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await self._app(scope, receive, send)
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror}): choose another, or 0 for any.") from None
+    return listener

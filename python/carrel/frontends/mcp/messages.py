@@ -1,0 +1,202 @@
+"""What travels in MCP tool calls: the arguments of each tool, its structured result, and their JSON schemas.
+
+Argument structs are flat, so that every assistant's schema dialect can hold them; names are those of `carrel/*` requests.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from carrel.core.errors import InvalidInput
+from carrel.frontends.messages import Boost, DroppedResult, State, Wire
+from carrel.frontends.messages import decode as decode_wire
+
+MAX_TEXT = 10_000
+"""Characters of a question. A longer one is a pasted file, not a question."""
+
+Line = Annotated[int, Meta(ge=1, le=100_000_000)]
+Name = Annotated[str, Meta(max_length=1_000)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=50)]
+Question = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, description="A question, words, or an identifier.")]
+FilePath = Annotated[
+    str, Meta(min_length=1, max_length=4_096, description="A file: relative to the workspace, or absolute and inside it.")
+]
+Folder = Annotated[
+    str,
+    Meta(
+        max_length=4_096,
+        description="Which workspace folder, by its name or path in `index_status`; the first one by default.",
+    ),
+]
+
+
+class StatusArguments(Wire, kw_only=True, frozen=True):
+    """`index_status`."""
+
+    folder: Folder = ""
+
+
+class SearchArguments(Wire, kw_only=True, frozen=True):
+    """`search_code`."""
+
+    query: Question
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 8
+    path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
+    languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
+    symbol: Annotated[Name, Meta(description="Only functions, classes … whose name contains this.")] = ""
+    sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
+    folder: Folder = ""
+
+
+class ContextArguments(Wire, kw_only=True, frozen=True):
+    """`get_context`."""
+
+    query: Question
+    max_tokens: Annotated[int, Meta(ge=50, le=200_000, description="The whole text is never longer than this.")] = 4_000
+    top_k: Annotated[int, Meta(ge=1, le=50, description="How many places at most.")] = 10
+    files: Annotated[Names, Meta(description="Files that matter for the question: their best parts come first.")] = ()
+    exclude: Annotated[Names, Meta(description="Globs of paths to leave out.")] = ()
+    model: Annotated[Name, Meta(description="The chat model, which decides how tokens are counted.")] = ""
+    format: Annotated[Literal["xml", "source", "tool"], Meta(description="The form of the text.")] = "xml"
+    folder: Folder = ""
+
+
+class SimilarArguments(Wire, kw_only=True, frozen=True):
+    """`similar_code`."""
+
+    path: FilePath
+    start_line: Annotated[Line, Meta(description="First line of the code, 1-based.")]
+    end_line: Annotated[Line, Meta(description="Last line of the code, inclusive.")]
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 8
+    folder: Folder = ""
+
+
+class ExplainArguments(Wire, kw_only=True, frozen=True):
+    """`explain_hit`."""
+
+    query: Question
+    path: FilePath
+    line: Annotated[Line, Meta(description="A line of the place, 1-based.")]
+    folder: Folder = ""
+
+
+class Place(Wire, kw_only=True, frozen=True):
+    """A run of lines that answers, with its text as it stands on disk at this moment."""
+
+    uri: Annotated[str, Meta(description="The resource that holds these lines.")]
+    path: Annotated[str, Meta(description="Relative to the folder.")]
+    start_line: Annotated[int, Meta(description="1-based, inclusive.")]
+    end_line: Annotated[int, Meta(description="1-based, inclusive.")]
+    score: Annotated[float, Meta(description="0 to 1, comparable across questions.")]
+    symbol: str | UnsetType = UNSET
+    kind: str
+    language: str
+    text: Annotated[str | UnsetType, Meta(description="Unset where the result's own text holds it.")] = UNSET
+
+
+class HitsResult(Wire, kw_only=True, frozen=True):
+    """`search_code` and `similar_code`: hits, best first."""
+
+    folder: str
+    hits: tuple[Place, ...]
+    state: State
+    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+
+
+class ContextResult(Wire, kw_only=True, frozen=True):
+    """`get_context`: the text, and where each part of it is from."""
+
+    folder: str
+    text: str
+    tokens: int
+    max_tokens: int
+    tokenizer: str
+    places: tuple[Place, ...]
+    dropped: Annotated[tuple[DroppedResult, ...], Meta(description="What was left out, and why.")]
+    state: State
+    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+
+
+class Story(Wire, kw_only=True, frozen=True):
+    """One chunk's way through the search. Ranks are 1-based; unset where a stage didn't see it."""
+
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    verdict: Annotated[str, Meta(description="In words, why it was given or not.")]
+    rank: int | UnsetType = UNSET
+    relevance: float | UnsetType = UNSET
+    dense: float | UnsetType = UNSET
+    dense_rank: int | UnsetType = UNSET
+    lexical: float | UnsetType = UNSET
+    lexical_rank: int | UnsetType = UNSET
+    defines: float
+    fused: float
+    score: float
+    matched: tuple[str, ...]
+    boosts: tuple[Boost, ...]
+
+
+class ExplainResult(Wire, kw_only=True, frozen=True):
+    """`explain_hit`: every chunk that holds the line."""
+
+    folder: str
+    chunks: tuple[Story, ...]
+
+
+class FolderStatus(Wire, kw_only=True, frozen=True):
+    """The index of one workspace folder."""
+
+    folder: Annotated[str, Meta(description="The name that `folder` arguments take.")]
+    path: str
+    state: State
+    role: Annotated[
+        Literal["writer", "follower", "closed"],
+        Meta(description="Whether this server writes the index, follows another Carrel, or hasn't opened it."),
+    ]
+    files: int
+    chunks: int
+    languages: Annotated[dict[str, int], Meta(description="Files by language.")]
+    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    skipped: Annotated[dict[str, int], Meta(description="Files that were left out, by reason.")]
+    last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
+    problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()
+    error: str | UnsetType = UNSET
+
+
+class StatusResult(Wire, kw_only=True, frozen=True):
+    """`index_status`: every open folder, or the one that was asked for."""
+
+    folders: tuple[FolderStatus, ...]
+
+
+def decode(kind: type[Any], raw: object) -> Any:
+    """Turn a call's arguments into `kind`; raises `InvalidInput` that names the argument."""
+    value = decode_wire(kind, raw)
+    for field in msgspec.structs.fields(value):
+        held = getattr(value, field.name)
+        for text in held if isinstance(held, tuple) else (held,):
+            if isinstance(text, str) and "\0" in text:
+                raise InvalidInput(field.encode_name, "holds a NUL character")
+    return value
+
+
+def schema(kind: type[Any]) -> dict[str, Any]:
+    """The JSON schema of a struct, without references: some clients can't follow them."""
+    (root,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
+    inlined: dict[str, Any] = _inline(root, parts)
+    return inlined
+
+
+def _inline(node: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, parts) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if name := node.get("$ref"):
+        node = {**parts[name], **{key: value for key, value in node.items() if key != "$ref"}}
+    return {key: _inline(value, parts) for key, value in node.items() if key != "title" or not isinstance(value, str)}

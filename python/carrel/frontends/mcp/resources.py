@@ -1,0 +1,96 @@
+"""Files and runs of lines as MCP resources: what is in the index, and may be read at this moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.frontends.mcp import uris
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken, Snapshot
+    from carrel.frontends.mcp.folders import Folders
+    from carrel.frontends.mcp.waiting import Report, Waiting
+    from carrel.server.wiring import OpenIndex
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some files as (URI, path), and where the next page begins."""
+
+    files: tuple[tuple[str, str], ...]
+    cursor: str | None
+
+
+class Resources:
+    """Lists and reads what a client may show or attach."""
+
+    def __init__(self, folders: Folders, waiting: Waiting) -> None:
+        self._folders = folders
+        self._waiting = waiting
+
+    async def page(self, cursor: str | None) -> Page:
+        """The files of every index that exists, a page at a time. Listing makes no index and waits for none."""
+        at, offset = _position(cursor)
+        folders = self._folders.all()
+        while at < len(folders):
+            name, workspace = folders[at]
+            await workspace.status()  # opens an index that exists
+            paths: list[str] = []
+            if index := workspace.index:
+                paths = await workspace.ask(partial(_readable, index, offset))
+            more = len(paths) > PAGE
+            following = f"{at}:{offset + PAGE}" if more else f"{at + 1}:0" if at + 1 < len(folders) else None
+            if paths or following is None:
+                allowed = [path for path in paths[:PAGE] if path]
+                return Page(tuple((uris.build(name, path), path) for path in allowed), following)
+            at, offset = at + 1, 0
+        return Page((), None)
+
+    async def read(self, uri: str, report: Report) -> str:
+        """The text of a file or of some of its lines, as it stands now. Raises `CarrelError`."""
+        named = uris.parse(uri)
+        _, workspace, path = self._folders.place(named.folder, named.path)
+        await self._waiting.ready(workspace, report)
+        index = await workspace.open()
+
+        def work(_: CancelToken) -> str:
+            if reason := index.store.gate(path):
+                raise CarrelError(f"{path} may not be read: {reason}")
+            view = index.store.snapshot()
+            text = view.lines(path, *named.lines) if named.lines else view.lines(path, 1, _last_line(view, path))
+            if text is None:
+                raise CarrelError(f"{path} has no such lines, or is not in the index")
+            return text
+
+        return await workspace.ask(work)
+
+
+def _last_line(view: Snapshot, path: str) -> int:
+    """The number of a file's last line: the view knows which lines there are, not how many."""
+    low, high = 0, 1
+    while view.lines(path, high, high) is not None:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if view.lines(path, middle, middle) is not None else (low, middle)
+    return max(low, 1)
+
+
+def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:
+    """A page of paths and one more if there is one; an empty string stands where a file may no longer be read."""
+    paths = index.store.snapshot().paths()[offset : offset + PAGE + 1]
+    return [path if index.store.gate(path) is None else "" for path in paths]
+
+
+def _position(cursor: str | None) -> tuple[int, int]:
+    if cursor is None:
+        return 0, 0
+    at, colon, offset = cursor.partition(":")
+    if not colon or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (at, offset)):
+        raise InvalidInput("cursor", "was not given by this server")
+    return int(at), int(offset)

@@ -1,0 +1,78 @@
+"""`carrel mcp`: build the server, carry it over stdio or loopback HTTP, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from mcp.server.stdio import stdio_server
+
+from carrel.frontends import logs
+from carrel.frontends.mcp.folders import Folders
+from carrel.frontends.mcp.http import Loopback, serve_http
+from carrel.frontends.mcp.server import McpServer
+from carrel.frontends.mcp.waiting import Waiting
+from carrel.frontends.uris import longest_match
+from carrel.server.session import Session
+from carrel.server.settings import Problem
+from carrel.server.wiring import Wiring
+
+log = logging.getLogger(__name__)
+_CANCELLED = 130
+
+
+def run(roots: tuple[Path, ...], loopback: Loopback | None) -> int:
+    """Serve until the client leaves (stdio) or a signal comes; gives the exit code."""
+    logs.start()
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_over_http(roots, loopback) if loopback else _over_stdio(roots))
+        return 0
+    return _CANCELLED
+
+
+async def _over_stdio(roots: tuple[Path, ...]) -> None:
+    async with _opened(roots, ask_roots=True) as server:
+        _exit_on_signals()
+        async with stdio_server() as (read, write):
+            await server.sdk.run(read, write, server.sdk.create_initialization_options())
+
+
+async def _over_http(roots: tuple[Path, ...], loopback: Loopback) -> None:
+    async with _opened(roots, ask_roots=False) as server:
+        await serve_http(server.sdk, loopback, lambda url: log.info("MCP server at %s", url))
+
+
+@asynccontextmanager
+async def _opened(roots: tuple[Path, ...], *, ask_roots: bool) -> AsyncIterator[McpServer]:
+    session = Session(Wiring(), longest_match)
+    session.on_problems = _tell
+    session.configure({})
+    logs.set_level(session.settings.log_level)
+    waiting = Waiting(session)
+    try:
+        yield McpServer(Folders(session, roots, fallback=Path.cwd()), waiting, ask_roots=ask_roots)
+    finally:
+        await session.close()
+
+
+def _exit_on_signals() -> None:
+    """The thread that reads standard input can't be interrupted, so a signal ends the process; every commit is whole."""
+
+    def leave(number: int, _frame: object) -> None:
+        os._exit(_CANCELLED if number == signal.SIGINT else 128 + number)
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, leave)
+
+
+def _tell(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        log.warning("Setting: %s", problem)

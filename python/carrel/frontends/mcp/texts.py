@@ -1,0 +1,74 @@
+"""What a model reads: the same as the structured results, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from carrel.core.types import ContextItem, Hit
+from carrel.engine.formats import NOTHING_FOUND, ToolForm
+
+if TYPE_CHECKING:
+    from carrel.engine.explain import Explanation
+    from carrel.server.status import Status
+    from carrel.server.workspace import Workspace
+
+__all__ = ["NOTHING_FOUND", "explained", "hits", "notes", "status"]
+
+
+def hits(found: Sequence[Hit]) -> str:
+    """Hits in the form of spec A5: a header line and the code, which can't forge a header."""
+    form = ToolForm()
+    return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in found) or form.empty
+
+
+def notes(workspace: Workspace) -> tuple[str, ...]:
+    """What whoever reads an answer must know about the index behind it."""
+    index = workspace.index
+    if workspace.error:
+        return (f"The index may be out of date: {workspace.error}",)
+    if index is None or index.complete:
+        return ()
+    if index.store.role == "follower" and not index.begun:
+        return ("Another Carrel, such as the editor's, keeps this folder's index and hasn't filled it: index the folder there.",)
+    left = f", {workspace.pending} files to go" if workspace.pending else ""
+    return (f"The first index is still being made{left}: this is what was found so far. Ask again for more.",)
+
+
+def explained(found: Sequence[Explanation]) -> str:
+    """Each chunk's verdict and numbers."""
+    return "\n".join(
+        f"{item.path}:{item.start_line}-{item.end_line} {item.symbol}".rstrip() + f": {item.verdict}{_numbers(item)}"
+        for item in found
+    )
+
+
+def _numbers(item: Explanation) -> str:
+    named = {
+        "rank": item.rank,
+        "relevance": item.relevance,
+        "meaning": item.dense_rank,
+        "words": item.lexical_rank,
+        "matched": ", ".join(item.matched),
+        "rules": ", ".join(f"{rule} x{factor:g}" for rule, factor in item.boosts),
+    }
+    shown = "; ".join(f"{name} {value}" for name, value in named.items() if value not in (None, ""))
+    return f" ({shown})" if shown else ""
+
+
+def status(name: str, found: Status) -> str:
+    """One folder's index in a few lines."""
+    lines = [f"{name} ({found.root}): {found.state}, {found.files} files, {found.chunks} chunks"]
+    if found.pending:
+        lines.append(f"{found.pending} files wait for indexing")
+    if found.languages:
+        ordered = sorted(found.languages.items(), key=lambda pair: -pair[1])
+        lines.append("languages: " + ", ".join(f"{language} {count}" for language, count in ordered))
+    if found.skipped:
+        reasons = Counter(reason for _, reason in found.skipped)
+        lines.append("left out: " + ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
+    lines += [f"problem: {problem}" for problem in found.problems]
+    if found.error:
+        lines.append(f"error: {found.error}")
+    return "\n".join(lines)

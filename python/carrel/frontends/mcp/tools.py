@@ -1,0 +1,239 @@
+"""The tools: what each is called, what it takes and gives, and how it answers. Nothing here knows the SDK."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.types import Budget, Filters, Hit, Query
+from carrel.frontends import convert
+from carrel.frontends import messages as wire
+from carrel.frontends.mcp import messages, texts, uris
+from carrel.server import answers
+from carrel.server.answers import ContextRequest, Named
+
+if TYPE_CHECKING:
+    from carrel.engine.explain import Explanation
+    from carrel.frontends.mcp.folders import Folders
+    from carrel.frontends.mcp.waiting import Report, Waiting
+    from carrel.server.status import Status
+    from carrel.server.workspace import Workspace
+
+_NOTHING: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives: text for the model, the same as a value for programs, and notes beside it."""
+
+    text: str
+    value: wire.Wire
+    notes: tuple[str, ...] = _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `run` is a method of `Tools`; `arguments` and `result` give the schemas."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Any]
+    result: type[Any]
+    run: Callable[[Tools, Any, Report], Awaitable[Answer]]
+
+
+class Tools:
+    """The answers, over the use cases that editors and the command line share."""
+
+    def __init__(self, folders: Folders, waiting: Waiting) -> None:
+        self._folders = folders
+        self._waiting = waiting
+
+    async def call(self, name: str, raw: object, report: Report) -> Answer:
+        """Answer one call. Raises `CarrelError`."""
+        tool = TOOLS[name]
+        return await tool.run(self, messages.decode(tool.arguments, raw), report)
+
+    async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
+        """`search_code`."""
+        name, workspace = self._folders.pick(asked.folder)
+        await self._waiting.ready(workspace, report)
+        filters = Filters(
+            sources=asked.sources, path_globs=asked.path_glob, languages=asked.languages, symbol=asked.symbol or None
+        )
+        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        return _hits(name, workspace, found.hits)
+
+    async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
+        """`similar_code`."""
+        if asked.end_line < asked.start_line:
+            raise InvalidInput("endLine", "comes before startLine")
+        name, workspace, path = self._folders.place(asked.folder, asked.path)
+        await self._waiting.ready(workspace, report)
+        hits = await answers.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
+        return _hits(name, workspace, hits)
+
+    async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
+        """`get_context`."""
+        name, workspace = self._folders.pick(asked.folder)
+        await self._waiting.ready(workspace, report)
+        request = ContextRequest(
+            query=asked.query,
+            limit=asked.top_k,
+            budget=Budget(asked.max_tokens, "tokens"),
+            filters=Filters(exclude=asked.exclude),
+            model=asked.model or None,
+            pinned=tuple(self._named(name, workspace, file) for file in asked.files),
+            trigger="explicit",
+            wait_ms=0,
+            format=asked.format,
+        )
+        answer, _ = await answers.context(workspace, request)
+        if answer.error:
+            raise CarrelError(answer.error)
+        pack = answer.pack
+        value = messages.ContextResult(
+            folder=name,
+            text=pack.text,
+            tokens=pack.tokens,
+            max_tokens=asked.max_tokens,
+            tokenizer=pack.tokenizer,
+            places=tuple(_place(name, item.hit, with_text=False) for item in pack.items),
+            dropped=tuple(
+                wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
+                for drop in pack.dropped
+            ),
+            state=workspace.state(),
+            pending=workspace.pending,
+        )
+        return Answer(pack.text or texts.NOTHING_FOUND, value, texts.notes(workspace))
+
+    async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
+        """`explain_hit`."""
+        name, workspace, path = self._folders.place(asked.folder, asked.path)
+        await self._waiting.ready(workspace, report)
+        found = await answers.explain_line(workspace, Query(asked.query), path, asked.line)
+        value = messages.ExplainResult(folder=name, chunks=tuple(_story(item) for item in found))
+        return Answer(texts.explained(found), value, texts.notes(workspace))
+
+    async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
+        """`index_status`. Looks only: it makes no index and waits for none."""
+        chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
+        found = [(name, await workspace.status()) for name, workspace in chosen]
+        value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
+        return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
+
+    def _named(self, folder: str, workspace: Workspace, file: str) -> Named:
+        """A file that matters; one that lies outside is left out of the pack, with the reason."""
+        try:
+            _, found, path = self._folders.place(folder, file)
+        except InvalidInput:
+            return Named(None, file)
+        return Named(path if found is workspace else None, file)
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "search_code",
+            "Search the code",
+            "Find code in the user's workspace by meaning, by words or by an identifier. Gives the best functions, classes and "
+            "passages with their paths, lines and text as they stand on disk now. Use it before reading whole files, and "
+            "whenever it isn't known where something is.",
+            messages.SearchArguments,
+            messages.HitsResult,
+            Tools.search_code,
+        ),
+        Tool(
+            "get_context",
+            "Get context for a question",
+            "Pack the pages of the user's workspace that matter for a question into one text within a budget of tokens, each "
+            "with its source. Use it to answer a question about the code base as a whole.",
+            messages.ContextArguments,
+            messages.ContextResult,
+            Tools.get_context,
+        ),
+        Tool(
+            "similar_code",
+            "Find similar code",
+            "Find code like the code in some lines of a file: duplicates, siblings, other implementations.",
+            messages.SimilarArguments,
+            messages.HitsResult,
+            Tools.similar_code,
+        ),
+        Tool(
+            "explain_hit",
+            "Explain a hit",
+            "Say why a line of a file was or wasn't found for a question: ranks and scores by stage, matched words, or why the "
+            "file isn't in the index.",
+            messages.ExplainArguments,
+            messages.ExplainResult,
+            Tools.explain_hit,
+        ),
+        Tool(
+            "index_status",
+            "Show the index",
+            "Show which workspace folders are open, how much of each is indexed, and what was left out and why.",
+            messages.StatusArguments,
+            messages.StatusResult,
+            Tools.index_status,
+        ),
+    )
+}
+
+
+def _hits(name: str, workspace: Workspace, hits: Any) -> Answer:
+    value = messages.HitsResult(
+        folder=name,
+        hits=tuple(_place(name, hit, with_text=True) for hit in hits),
+        state=workspace.state(),
+        pending=workspace.pending,
+    )
+    return Answer(texts.hits(hits), value, texts.notes(workspace))
+
+
+def _place(folder: str, hit: Hit, *, with_text: bool) -> messages.Place:
+    chunk = hit.chunk
+    lines = (chunk.span.start_line, chunk.span.end_line)
+    return messages.Place(
+        uri=uris.build(folder, chunk.path, lines),
+        path=chunk.path,
+        start_line=lines[0],
+        end_line=lines[1],
+        score=round(hit.score, 4),
+        symbol=chunk.symbol or UNSET,
+        kind=chunk.kind,
+        language=chunk.language,
+        text=chunk.text if with_text else UNSET,
+    )
+
+
+def _story(item: Explanation) -> messages.Story:
+    values = {key: value for key, value in dataclasses.asdict(item).items() if value is not None}
+    values["boosts"] = tuple(wire.Boost(rule=rule, factor=factor) for rule, factor in item.boosts)
+    return messages.Story(**values)
+
+
+def _status(name: str, status: Status) -> messages.FolderStatus:
+    return messages.FolderStatus(
+        folder=name,
+        path=status.root,
+        state=status.state,
+        role=status.role,
+        files=status.files,
+        chunks=status.chunks,
+        languages=status.languages,
+        pending=status.pending,
+        skipped=dict(Counter(reason for _, reason in status.skipped)),
+        last_indexed=UNSET if status.last_indexed is None else convert.from_time(status.last_indexed),
+        problems=status.problems,
+        error=status.error or UNSET,
+    )

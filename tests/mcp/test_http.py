@@ -1,0 +1,56 @@
+"""The same over loopback HTTP: a token, and headers that a rebound name would send."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+TOKEN = "a-token-of-tests"  # noqa: S105
+
+
+@pytest.fixture
+async def url(env: dict[str, str], project: Path, tmp_path: Path) -> AsyncIterator[str]:
+    token = tmp_path / "token"
+    token.write_text(TOKEN + "\n")
+    arguments = ["-m", "carrel", "mcp", "--root", str(project), "--http", "0", "--token-file", str(token)]
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=env, stderr=asyncio.subprocess.PIPE)
+    assert process.stderr
+    line = (await process.stderr.readline()).decode()
+    found = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
+    assert found, line
+    yield found[0]
+    process.terminate()
+    assert await asyncio.wait_for(process.wait(), 10) in (0, -15)
+    await process.stderr.read()
+
+
+async def test_tools_over_http(url: str) -> None:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
+        for mode in ("legacy", "auto"):
+            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+                result = await client.call_tool("search_code", {"query": "check a login"})
+                assert result.structured_content["hits"][0]["path"] == "src/auth.py"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}, 403),
+    ],
+)
+async def test_others_are_kept_out(url: str, headers: dict[str, str], status: int) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(url, json=ping, headers={"Accept": "application/json, text/event-stream", **headers})
+    assert answer.status_code == status

@@ -1,0 +1,206 @@
+"""Configuration files of assistants: what Carrel doesn't own stays byte for byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.frontends.cli import main
+from carrel.frontends.cli.arguments import MCP_CLIENTS
+from carrel.frontends.mcp import jsonc
+from carrel.frontends.mcp.clients import CLIENTS, System, configuration
+from carrel.frontends.mcp.install import apply, plan
+
+ENTRY: dict[str, object] = {"command": "carrel", "args": ["mcp"]}
+
+ZED = """// Zed settings
+{
+  "theme": "One Dark", // the nice one
+  /* fonts */
+  "buffer_font_size": 15,
+  "context_servers": {
+    // what I use daily
+    "other": {
+      "command": "other", // keep
+      "args": ["a", "b"],
+    },
+    // more to come
+  },
+  "vim_mode": true,
+}
+"""
+VSCODE = '{\n\t"inputs": [],\n\t"servers": {\n\t\t"github": {"type": "http", "url": "https://example.com/{}"} // "x": 1\n\t}\n}\n'
+FILES = {
+    "zed": ZED,
+    "vscode": VSCODE,
+    "windows": VSCODE.replace("\n", "\r\n"),
+    "no section": '{\n    "numStartups": 7,\n    "projects": {"/x": {"a": 1e3}}\n}',
+    "one line": '{"servers": {"a": {}}}',
+    "one line, no section": '{"a": 1}',
+    "ends in a comment": '{\n  "a": 1 // last\n  // end\n}\n// after\n',
+    "strange strings": '{\n  "a}\\"//": "/* , } \\u00e9 \\\\",\n  "b": [1, [2, {"c": null,},],],\n}\n',
+}
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+@pytest.mark.parametrize("section", ["servers", "context_servers"])
+def test_install_then_uninstall_gives_the_same_bytes(text: str, section: str) -> None:
+    installed = jsonc.put(text, (section, "carrel"), ENTRY)
+    before, after = jsonc.parse(text).value, jsonc.parse(installed).value
+    assert after.pop(section) == {**before.pop(section, {}), "carrel": ENTRY}
+    assert after == before
+    assert jsonc.put(installed, (section, "carrel"), ENTRY) == installed
+    assert jsonc.drop(installed, (section, "carrel")) == text
+
+
+def test_comments_and_layout_stand_around_the_entry() -> None:
+    installed = jsonc.put(ZED, ("context_servers", "carrel"), ENTRY)
+    own = '    "carrel": {\n      "command": "carrel",\n      "args": [\n        "mcp"\n      ]\n    },\n'
+    assert installed.replace("    // more to come\n" + own, "    // more to come\n") == ZED
+    assert own in installed
+
+
+def test_an_older_entry_is_replaced_in_its_place() -> None:
+    text = '{"servers": {"carrel": {"command": "old"}, /* mine */ "b": {}}}'
+    changed = jsonc.put(text, ("servers", "carrel"), ENTRY)
+    assert changed.endswith(', /* mine */ "b": {}}}')
+    assert jsonc.parse(changed).value["servers"] == {"carrel": ENTRY, "b": {}}
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(st.dictionaries(st.text(), VALUES), st.sampled_from([None, 2, "\t"]))
+def test_any_json_survives(data: dict[str, object], indent: int | str | None) -> None:
+    data.pop("servers", None)
+    text = json.dumps(data, indent=indent)
+    installed = jsonc.put(text, ("servers", "carrel"), ENTRY)
+    assert json.loads(installed) == {**data, "servers": {"carrel": ENTRY}}
+    assert jsonc.drop(installed, ("servers", "carrel")) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", '{"a" 1}', '{"a": 1} x', "[]", '{"servers": []}', '{"servers": {}, "servers": {}}', "{'a': 1}", "[" * 5000, "nonsense"],
+)
+def test_a_file_that_isnt_understood_is_left_alone(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(text)
+    with pytest.raises(CarrelError, match="left as it is"):
+        plan(file, "servers", ENTRY)
+    assert file.read_text() == text
+
+
+def test_a_new_file_comes_and_goes(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "mcp.json"
+    assert apply(plan(file, "servers", ENTRY)) is None
+    assert json.loads(file.read_text()) == {"servers": {"carrel": ENTRY}}
+    apply(plan(file, "servers", None))
+    assert not file.exists()
+
+
+def test_a_backup_a_link_and_the_mode_are_kept(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.json", tmp_path / "settings.json"
+    real.write_text("\ufeff" + ZED, "utf-8")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    backup = apply(plan(link, "context_servers", ENTRY))
+    assert backup
+    assert backup.read_text("utf-8") == "\ufeff" + ZED
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == backup.stat().st_mode & 0o777 == 0o600
+    assert real.read_text("utf-8").startswith("\ufeff//")
+
+
+def test_somebody_elses_change_in_between_is_not_lost(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text("{}")
+    change = plan(file, "servers", ENTRY)
+    file.write_text('{"a": 1}')
+    with pytest.raises(CarrelError, match="somebody else"):
+        apply(change)
+    assert file.read_text() == '{"a": 1}'
+
+
+PLACES: list[tuple[System, dict[str, str], str, dict[str, str]]] = [
+    (
+        "linux",
+        {},
+        "/home/u",
+        {
+            "vscode": "/home/u/.config/Code/User/mcp.json",
+            "claude": "/home/u/.claude.json",
+            "cursor": "/home/u/.cursor/mcp.json",
+            "zed": "/home/u/.config/zed/settings.json",
+            "jetbrains": "/home/u/.config/github-copilot/intellij/mcp.json",
+            "copilot-cli": "/home/u/.copilot/mcp-config.json",
+        },
+    ),
+    (
+        "darwin",
+        {},
+        "/Users/u",
+        {
+            "vscode": "/Users/u/Library/Application Support/Code/User/mcp.json",
+            "zed": "/Users/u/.config/zed/settings.json",
+            "jetbrains": "/Users/u/.config/github-copilot/intellij/mcp.json",
+        },
+    ),
+    (
+        "win32",
+        {"APPDATA": r"D:\Roam", "COPILOT_HOME": r"D:\cop"},
+        r"C:\Users\u",
+        {
+            "vscode": r"D:\Roam\Code\User\mcp.json",
+            "claude": r"C:\Users\u\.claude.json",
+            "zed": r"D:\Roam\Zed\settings.json",
+            "jetbrains": r"C:\Users\u\AppData\Local\github-copilot\intellij\mcp.json",
+            "copilot-cli": r"D:\cop\mcp-config.json",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("system", "env", "home", "expected"), PLACES, ids=["linux", "darwin", "win32"])
+def test_where_each_client_keeps_its_configuration(
+    system: System, env: dict[str, str], home: str, expected: dict[str, str]
+) -> None:
+    assert {name: str(configuration(name, "global", "", system, env, home)) for name in expected} == expected
+
+
+def test_jetbrains_has_no_workspace_file() -> None:
+    with pytest.raises(InvalidInput, match="--global"):
+        configuration("jetbrains", "workspace", "/x", "linux", {}, "/home/u")
+
+
+def test_the_command_line_knows_every_client() -> None:
+    assert tuple(CLIENTS) == MCP_CLIENTS
+
+
+@pytest.mark.parametrize("client", [name for name in CLIENTS if CLIENTS[name].workspace])
+def test_the_commands(client: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--client", client, "--workspace", "--path", str(tmp_path)]
+    file = tmp_path / (CLIENTS[client].workspace or "")
+    assert main(["mcp", "install", *arguments, "--dry-run"]) == 0
+    assert '+    "carrel": {' in capsys.readouterr().out
+    assert not file.exists()
+    assert main(["mcp", "install", *arguments]) == 0
+    assert json.loads(file.read_text())[CLIENTS[client].section]["carrel"]["command"] == "carrel"
+    assert main(["mcp", "uninstall", *arguments]) == 0
+    assert not file.exists()
+
+
+def test_a_workspaces_link_to_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text("{}")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ".mcp.json").symlink_to(tmp_path / "mine.json")
+    assert main(["mcp", "install", "--client", "claude", "--workspace", "--path", str(folder)]) == 1
+    assert (tmp_path / "mine.json").read_text() == "{}"

@@ -1,0 +1,172 @@
+"""The official SDK's client against the real process: every tool and resource, hostile arguments, cancel, two servers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import ListRootsResult, Root
+from tests.mcp.conftest import Connect, write_many
+
+MODES = ["legacy", "auto"]
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result
+    return str(getattr(result.content[0], "text", ""))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_every_tool_and_resource(connect: Connect, project: Path, mode: Any) -> None:
+    async with connect(project, mode=mode) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"search_code", "get_context", "similar_code", "explain_hit", "index_status"}
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
+        calls: dict[str, dict[str, Any]] = {
+            "search_code": {"query": "check a login", "limit": 2},
+            "get_context": {"query": "how is an order priced", "maxTokens": 200, "files": ["src/auth.py", ".env", "../x"]},
+            "similar_code": {"path": str(project / "src/orders.py"), "startLine": 5, "endLine": 6},
+            "explain_hit": {"query": "check a login", "path": "src/auth.py", "line": 2},
+            "index_status": {},
+        }
+        results = {}
+        for name, arguments in calls.items():
+            results[name] = await call(client, name, **arguments)
+            jsonschema.validate(arguments, tools[name].input_schema)
+            jsonschema.validate(results[name], tools[name].output_schema or {})
+        found = results["search_code"]["hits"][0]
+        assert (found["path"], found["startLine"]) == ("src/auth.py", 1)
+        pack = results["get_context"]
+        assert pack["tokens"] <= 200
+        assert {drop["path"]: drop["reason"] for drop in pack["dropped"] if drop["path"] in (".env", "../x")} == {
+            ".env": "secret",
+            "../x": "outside the workspace",
+        }
+        assert results["similar_code"]["hits"][0]["path"] == "src/baskets.py"
+        assert results["explain_hit"]["chunks"][0]["rank"] == 1
+        assert results["index_status"]["folders"][0]["files"] == 4
+
+        listed = {resource.name: resource.uri for resource in (await client.list_resources()).resources}
+        assert sorted(listed) == ["README.md", "src/auth.py", "src/baskets.py", "src/orders.py"]
+        whole = await client.read_resource(listed["src/auth.py"])
+        assert getattr(whole.contents[0], "text", "") == (project / "src/auth.py").read_text()
+        lines = await client.read_resource(found["uri"])
+        assert getattr(lines.contents[0], "text", "").rstrip("\n") == found["text"]
+        assert len((await client.list_resource_templates()).resource_templates) == 2
+
+
+HOSTILE: list[tuple[str, dict[str, Any]]] = [
+    ("search_code", {}),
+    ("search_code", {"query": ""}),
+    ("search_code", {"query": 7}),
+    ("search_code", {"query": "x\0y"}),
+    ("search_code", {"query": "x" * 10_001}),
+    ("search_code", {"query": "x", "limit": 10**9}),
+    ("search_code", {"query": "x", "limit": -1}),
+    ("search_code", {"query": "x", "limit": True}),
+    ("search_code", {"query": "x", "pathGlob": ["a\0"]}),
+    ("search_code", {"query": "x", "pathGlob": ["*"] * 51}),
+    ("search_code", {"query": "x", "folder": "/etc"}),
+    ("get_context", {"query": "x", "maxTokens": 10**12}),
+    ("get_context", {"query": "x", "format": "html"}),
+    ("similar_code", {"path": "../../etc/passwd", "startLine": 1, "endLine": 2}),
+    ("similar_code", {"path": "/etc/passwd", "startLine": 1, "endLine": 2}),
+    ("similar_code", {"path": "file:///etc/passwd", "startLine": 1, "endLine": 2}),
+    ("similar_code", {"path": ".env", "startLine": 1, "endLine": 1}),
+    ("similar_code", {"path": "src/auth.py", "startLine": 3, "endLine": 1}),
+    ("similar_code", {"path": "src/auth.py", "startLine": 0, "endLine": 1}),
+    ("explain_hit", {"query": "x", "path": "src/../../x", "line": 1}),
+    ("explain_hit", {"query": "x", "path": "src/auth.py", "line": 2**80}),
+]
+BAD_URIS = [
+    "file:///etc/passwd",
+    "carrel://code/shop/.env",
+    "carrel://code/shop/generated/out.py",
+    "carrel://code/shop/..%2f..%2fetc/passwd",
+    "carrel://code/shop//etc/passwd",
+    "carrel://code/shop/src/auth.py%00",
+    "carrel://code/shop/src/auth.py?lines=9-1",
+    "carrel://code/shop/leak.py",
+    "carrel://code/other/src/auth.py",
+    "carrel://code/",
+]
+
+
+async def test_hostile_arguments_are_refused_and_the_server_goes_on(connect: Connect, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text("SECRET_OUTSIDE = 1\n")
+    (project / "leak.py").symlink_to(tmp_path / "outside.py")
+    async with connect(project) as client:
+        for tool, arguments in HOSTILE:
+            assert await refused(client, tool, **arguments), (tool, arguments)
+        for uri in BAD_URIS:
+            with pytest.raises(MCPError):
+                await client.read_resource(uri)
+        with pytest.raises(MCPError):
+            await client.list_resources(cursor="x; rm")
+        with pytest.raises(MCPError, match="no tool"):
+            await client.call_tool("rm", {})
+        assert (await call(client, "search_code", query="check a login"))["hits"]
+
+
+async def test_a_change_on_disk_is_found_by_the_next_question(connect: Connect, project: Path) -> None:
+    async with connect(project) as client:
+        await call(client, "search_code", query="login")
+        (project / "src/zebra.py").write_text("def count_zebras(herd):\n    return sum(1 for animal in herd if animal.striped)\n")
+        await asyncio.sleep(2.2)  # it looks at the disk every two seconds at most
+        assert (await call(client, "search_code", query="count_zebras"))["hits"][0]["path"] == "src/zebra.py"
+
+
+async def test_progress_and_cancel_of_a_first_index(connect: Connect, project: Path) -> None:
+    write_many(project, 1500)
+    told: list[tuple[float, float | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total))
+
+    async with connect(project) as client:
+        first = asyncio.create_task(client.call_tool("search_code", {"query": "login"}, progress_callback=note))
+        while not told and not first.done():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        assert told, "the index was there before anything was told"
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        began = time.monotonic()
+        await call(client, "index_status")
+        assert time.monotonic() - began < 2
+        assert (await call(client, "search_code", query="function_77_3"))["state"] == "ready"
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_clients_roots_are_the_workspace(connect: Connect, project: Path, tmp_path: Path, mode: Any) -> None:
+    async def roots(_: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=project.as_uri())])  # type: ignore[arg-type]
+
+    async with connect(cwd=tmp_path, mode=mode, list_roots_callback=roots) as client:
+        assert (await call(client, "search_code", query="login"))["folder"] == "shop"
+
+
+async def test_the_whole_disk_is_no_workspace(connect: Connect) -> None:
+    async with connect(cwd=Path("/")) as client:
+        assert "--root" in await refused(client, "search_code", query="login")
+
+
+async def test_two_servers_share_one_index(connect: Connect, project: Path) -> None:
+    async with connect(project) as first, connect(project) as second:
+        await call(first, "search_code", query="login")
+        assert (await call(second, "search_code", query="check a login"))["hits"][0]["path"] == "src/auth.py"
+        roles = {(await call(client, "index_status"))["folders"][0]["role"] for client in (first, second)}
+        assert roles == {"writer", "follower"}
