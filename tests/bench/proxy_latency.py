@@ -1,7 +1,7 @@
-"""What the two proxies add: `python tests/bench/proxy_latency.py FOLDER [ROUNDS]` (FOLDER is indexed already). Prints one JSON object.
+"""What the two proxies add: `python tests/bench/proxy_latency.py FOLDER [ROUNDS]` prints one JSON object. FOLDER must be indexed.
 
 Copilot proxy: the round trip of a frame through an echoing server, with the proxy minus without, halved (a round trip passes it
-twice); once idle and with 1 kB and 1 MB. Chat proxy: time to the first byte of a local upstream, with context, minus without a proxy.
+twice), with 1 kB and 1 MB. Chat proxy: time to the first byte of a local upstream, with context, minus without a proxy.
 Rounds alternate between the two sides, so that a busy machine slows both.
 """
 
@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def _frames(rounds: int) -> dict[str, Any]:
                 {"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover", "params": {"text": "x" * size}}
             ).encode()
             data = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-            times = _alternate([lambda side=side, data=data: _echo(side, data) for side in sides], count)
+            times = _alternate([partial(_echo, side, data) for side in sides], count)
             direct, proxied = (statistics.median(t) for t in times)
             result[name] = {
                 "directMs": round(direct, 4),
@@ -101,7 +102,7 @@ def _alternate(calls: list[Callable[[], Any]], rounds: int) -> list[list[float]]
 class _Upstream(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         pass
 
     def do_POST(self) -> None:

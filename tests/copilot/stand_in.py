@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    record = Path(sys.argv[1]).open("ab", buffering=0)
+    record = Path(sys.argv[1]).open("ab", buffering=0)  # noqa: SIM115 - the process dies with it
     stdin = os.fdopen(0, "rb")
     sys.stderr.write("stand-in: started\n")
     sys.stderr.flush()

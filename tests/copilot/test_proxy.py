@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
 
 from carrel.frontends.transport import frame
-from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
 
 QUESTION = "how does login work?"
 
@@ -103,7 +103,7 @@ def _messages(record: Path) -> list[Any]:
 
 
 def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
-    source = random.Random(6)
+    source = random.Random(6)  # noqa: S311
     bodies = [
         json.dumps(
             {"id": i, "method": source.choice(["a/b", "conversation/x", "textDocument/hover"]), "params": "é" * n}

@@ -1,4 +1,7 @@
-"""The Copilot Language Server itself, with the proxy and without: the same answers. Set CARREL_COPILOT_SERVER to its language-server.js."""
+"""The Copilot Language Server itself gives the same answers with the proxy and without.
+
+It isn't free software to ship: set CARREL_COPILOT_SERVER to its language-server.js.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.copilot.conftest import Client, Start
 
 SERVER = os.environ.get("CARREL_COPILOT_SERVER", "")
@@ -28,7 +30,7 @@ def conversation(client: Client, project: Path) -> list[Any]:
     """Handshake, status and requests that fail for somebody who isn't signed in."""
     editor = {"editorInfo": {"name": "test", "version": "1"}, "editorPluginInfo": {"name": "test", "version": "1"}}
     uri = project.as_uri()
-    answers = [
+    answers: list[Any] = [
         client.request(
             1,
             "initialize",

@@ -35,7 +35,7 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *args: Any) -> None:
             pass
 
         def do_GET(self) -> None:
@@ -201,5 +201,5 @@ def start(env: dict[str, str], project: Path, upstream: Upstream) -> Iterator[St
 
 async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - it is set by a thread
             await asyncio.sleep(0.02)

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import openai
 import pytest
-
 from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, until
 
 QUESTION = "how does login work?"
@@ -46,9 +45,8 @@ async def test_context_goes_before_the_last_question_streamed_and_not(start: Sta
 
 async def test_pieces_arrive_as_they_are_sent(start: Start) -> None:
     async with client_of(start()) as client:
-        times = []
-        async for _ in await client.chat.completions.create(model="slow", messages=MESSAGES, stream=True):
-            times.append(time.monotonic())
+        stream = await client.chat.completions.create(model="slow", messages=MESSAGES, stream=True)
+        times = [time.monotonic() async for _ in stream]
         assert times[-1] - times[0] > 0.12  # five pieces, 50 ms apart; a buffer would give them at once
 
 
@@ -157,6 +155,9 @@ async def test_only_this_machine_and_only_with_the_token(start: Start, upstream:
         assert "x-carrel-token" not in upstream.requests[-1][1]
         assert (await http.get("/v1/models", headers={"Host": "evil.example"})).status_code == 403
         assert (await http.get("/v1/models", headers={"Origin": "https://evil.example"})).status_code == 403
+
+
+def test_it_listens_on_loopback_only(upstream: Upstream) -> None:
     command = [sys.executable, "-m", "carrel", "proxy", "--upstream", upstream.url, "--host", "0.0.0.0"]  # noqa: S104
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -128,8 +128,8 @@ class Assistant:
             pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
         except Unavailable as error:
             return tool.result(request, f"Carrel can't answer now: {error}.", ok=False)
-        if error := pack.get("error"):
-            return tool.result(request, error, ok=False)
+        if reason := pack.get("error"):
+            return tool.result(request, reason, ok=False)
         return tool.result(request, pack["text"] or "No relevant code found.", ok=True)
 
     def start_tool(self, request: dict[str, Any], answer: Any) -> None:

@@ -5,6 +5,7 @@ What can't be understood isn't an error here. The bytes go on as they are, becau
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -51,10 +52,8 @@ def widen(descriptor: int) -> None:
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - not on Windows
 
-        try:
+        with contextlib.suppress(OSError):  # no pipe, or the user's share is used up: it is only slower
             fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        except OSError:
-            pass  # no pipe, or the user's share is used up: it is only slower
 
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:
@@ -74,7 +73,7 @@ class FrameReader:
         self._buffer = bytearray()
 
     def __iter__(self) -> Iterator[Frame | Iterator[bytes]]:
-        """Frames; an iterator of pieces is what must pass unseen: an oversized message, or all that follows once this is no frame."""
+        """Frames; an iterator of pieces is what must pass unseen: an oversized message, or all the rest once this is no frame."""
         while (header := self._header()) is not None:
             end, length = header
             if length > LONGEST_INSPECTED:

@@ -1,7 +1,7 @@
 """Set the proxy up where a client lets its server's command be chosen, and undo it. Only files of our own are ever written.
 
-A launcher script stands in for the server, because most clients take one file name. Vim and Neovim source a plugin folder, so
-copilot.vim is told by a file there; other clients are configured in code of the user's, which we don't edit but name the line for.
+A launcher script stands in for the server, because most clients take one file name. Vim and Neovim source a plugin folder,
+so copilot.vim is told by a file there; other clients are configured in the user's own code: we name the line, and don't edit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ def install(client: str, proxy: list[str], real: str | None) -> list[str]:
         raise CarrelError(_IMPOSSIBLE[client])
     found = shutil.which(real or _REAL)
     if found is None:
-        raise CarrelError(
-            f"{real or _REAL} isn't there. Install it (npm install -g @github/copilot-language-server) or give --real FILE."
-        )
+        remedy = "Install it (npm install -g @github/copilot-language-server) or give --real FILE."
+        raise CarrelError(f"{real or _REAL} isn't there. {remedy}")
     script = _launcher()
     if Path(found).resolve() == script.resolve():
         raise CarrelError("--real names Carrel's own launcher; give the real server.")

@@ -6,6 +6,7 @@ forwarding ones wait for the interpreter.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import logging
@@ -16,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from carrel.frontends.transport import BadFrame, frame, read_frame
 
@@ -138,9 +139,9 @@ class Sidecar:
         threading.Thread(target=self._read, args=(process,), daemon=True, name="carrel-sidecar-out").start()
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        output = cast("BinaryIO", process.stdout)
         try:
-            while (body := read_frame(process.stdout)) is not None:
+            while (body := read_frame(output)) is not None:
                 self._take(json.loads(body))
         except (BadFrame, OSError, ValueError):
             process.kill()
@@ -168,7 +169,5 @@ def _write(process: subprocess.Popen[bytes], outgoing: queue.SimpleQueue[bytes |
     except (OSError, ValueError):
         pass  # the reader notices as well, and says so
     finally:
-        try:
+        with contextlib.suppress(OSError):
             process.stdin.close()
-        except OSError:
-            pass
