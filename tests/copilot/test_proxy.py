@@ -149,6 +149,22 @@ def test_switched_off_nothing_changes(start: Start, project: Path, record: Path,
     assert record.read_bytes() == b"".join(frame(json.dumps(message).encode()) for message in messages)
 
 
+def test_the_settings_file_counts_from_the_next_turn_on(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
+    folder = Path(env["XDG_CONFIG_HOME"]) / "carrel"
+    folder.mkdir(parents=True)
+    settings = folder / "settings.toml"
+    settings.write_text("ragEnabled = false\n", "utf-8")
+    client = start("--deadline-ms", "2000")
+    initialize(client, project)
+    client.request("off", "conversation/turn", turn(QUESTION))
+    assert recorded(record, "conversation/turn")[-1]["params"]["message"] == QUESTION
+    settings.write_text("ragEnabled = true \n", "utf-8")
+    ask_until_augmented(client, record)
+    settings.write_text("ragEnabled = false\n\n", "utf-8")
+    client.request("again", "conversation/turn", turn(QUESTION))
+    assert recorded(record, "conversation/turn")[-1]["params"]["message"] == QUESTION
+
+
 def test_exit_codes_and_signals_are_the_servers(start: Start) -> None:
     client = start()
     client.send({"jsonrpc": "2.0", "method": "test/exit", "params": 42})

@@ -44,6 +44,7 @@ class Assistant:
         self._options = options
         self._toggle = toggle
         self._sidecar = sidecar
+        self._folders: tuple[str, ...] = ()
         self._active: str | None = None
 
     @property
@@ -60,8 +61,9 @@ class Assistant:
 
     def initialize(self, frame: Frame) -> None:
         """The client's first request: start the server on its folders."""
+        self._folders = tuple(path_to_uri(str(path)) for path in self._options.folders) or _folders(_params(frame))
         if self.on:
-            self._sidecar.start(tuple(path_to_uri(str(path)) for path in self._options.folders) or _folders(_params(frame)))
+            self._sidecar.start(self._folders)
 
     def notice(self, frame: Frame, method: str) -> None:
         """Something happened in the editor: unsaved buffers count, and so does the file that is looked at."""
@@ -84,6 +86,7 @@ class Assistant:
         if not query:
             return None
         if self._toggle.changed():
+            self._sidecar.start(self._folders)  # it was off when the editor started
             self._sidecar.notify("workspace/didChangeConfiguration", {"settings": {"carrel": self._toggle.options}})
         left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
         params = self._question(turn, query)

@@ -53,7 +53,7 @@ def uninstall(client: str) -> list[str]:
 
 
 _IMPOSSIBLE = {
-    "zed": "Zed talks to Copilot's chat itself and has no setting for the language server's command. Use `carrel proxy` or MCP there.",
+    "zed": "Zed talks to Copilot's chat itself and has no setting for the server's command. Use `carrel proxy` or MCP there.",
     "eclipse": "Copilot for Eclipse starts the server that it bundles and has no setting for another. Use MCP there.",
 }
 
