@@ -122,14 +122,16 @@ def _chat(folder: Path, rounds: int) -> dict[str, Any]:
     asked = iter(range(1 << 30))
     with httpx.Client() as client:
 
-        def ask(base: str) -> None:
+        def ask(base: str, path: str = "/v1/chat/completions") -> None:
             body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": QUESTIONS[next(asked) // 2 % 5]}]}
-            with client.stream("POST", base + "/v1/chat/completions", json=body) as response:
+            with client.stream("POST", base + path, json=body) as response:
                 next(response.iter_raw())
                 notes.append(response.headers.get("x-carrel-context", ""))
 
         try:
             direct, through = _alternate([lambda: ask(url), lambda: ask(proxied)], rounds)
+            context = sum(note.endswith("places") for note in notes)
+            plain, passed = _alternate([lambda: ask(url, "/v1/other"), lambda: ask(proxied, "/v1/other")], rounds)
         finally:
             process.terminate()
             process.wait()
@@ -139,7 +141,8 @@ def _chat(folder: Path, rounds: int) -> dict[str, Any]:
         "proxiedMs": round(statistics.median(through), 2),
         "addedToFirstByteMs": round(statistics.median(through) - statistics.median(direct), 2),
         "p90ProxiedMs": round(sorted(through)[int(len(through) * 0.9)], 2),
-        "withContext": sum(note.endswith("places") for note in notes),
+        "withContext": context,
+        "addedWithoutContextMs": round(statistics.median(passed) - statistics.median(plain), 2),
         "n": rounds,
     }
 
