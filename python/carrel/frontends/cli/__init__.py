@@ -62,6 +62,10 @@ def _dispatch(arguments: Namespace, output: Output) -> int:
             from carrel.frontends.cli.demo import run
         case "mcp":
             from carrel.frontends.cli.mcp import run
+        case "copilot-proxy":
+            from carrel.frontends.cli.copilot_proxy import run
+        case "proxy":
+            from carrel.frontends.cli.chat_proxy import run
         case _:
             from carrel.frontends.cli.hooks_command import run
     return run(arguments, output)

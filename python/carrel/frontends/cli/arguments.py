@@ -6,6 +6,8 @@ from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Boolea
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from carrel.frontends.cli.proxy_arguments import add_proxies
+
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
@@ -36,6 +38,7 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
+    add_proxies(commands, _positive)
     return top
 
 

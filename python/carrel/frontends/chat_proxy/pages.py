@@ -1,0 +1,84 @@
+"""Workspaces of the chat proxy, and the context for one question. Nothing here makes a request fail."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from carrel.core.types import Budget
+from carrel.engine.chat import augment, question_of
+from carrel.frontends.chat_proxy.questions import question_in
+from carrel.frontends.chat_proxy.room import room_for, window_of
+from carrel.frontends.toggle import Toggle
+from carrel.frontends.uris import longest_match, path_to_uri
+from carrel.server import answers
+from carrel.server.answers import ContextRequest
+from carrel.server.session import Session
+from carrel.server.wiring import Wiring
+from carrel.server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """Which folders may be asked about (the first is the default), and how much may be given."""
+
+    folders: tuple[Path, ...]
+    window: int | None = None
+    tokens: int | None = None
+    deadline_ms: int = 300
+
+
+class Pages:
+    """The open workspaces. Made, used and closed on one event loop."""
+
+    def __init__(self, options: PageOptions, toggle: Toggle) -> None:
+        self._options = options
+        self._toggle = toggle
+        self._session = Session(Wiring(), longest_match)
+        self._session.configure(toggle.options)
+        self._by_name: dict[str, Workspace] = {}
+        for folder in options.folders:
+            workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)))
+            self._by_name.setdefault(folder.name, workspace)
+            self._session.start(workspace)
+
+    async def close(self) -> None:
+        """Release the indexes."""
+        await self._session.close()
+
+    def workspace(self, name: str | None) -> Workspace | None:
+        """The workspace of that name or path. Callers choose among the folders that were opened; they can't open others."""
+        if not name:
+            return next(iter(self._session.folders.values()), None)
+        if name in self._by_name:
+            return self._by_name[name]
+        found = self._session.locate(name) if Path(name).is_absolute() else None
+        return found[0] if found else None
+
+    async def rewritten(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
+        """The body with context in it, or as it was, and what happened, in a word or two for a header."""
+        if not self._toggle.on:
+            return raw, "off"
+        if self._toggle.changed():
+            self._session.configure(self._toggle.options)
+        question = question_in(path, raw)
+        query = question_of(question.whole) if question else ""
+        if question is None or not query:
+            return raw, "no question"
+        workspace = self.workspace(name)
+        if workspace is None:
+            return raw, "unknown workspace"
+        settings = workspace.settings
+        wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget
+        budget = room_for(question.body, len(raw), window_of(question.body, path, self._options.window), wanted)
+        if budget is None:
+            return raw, "no room"
+        deadline = self._options.deadline_ms
+        request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
+        answer, _ = await answers.context(workspace, request)
+        if not answer.pack.text:
+            return raw, "failed" if answer.error else "nothing found"
+        return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"

@@ -1,0 +1,48 @@
+"""Run the chat proxy until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import httpx
+import uvicorn
+
+from carrel.frontends.chat_proxy.app import ChatProxy, Upstream
+from carrel.frontends.chat_proxy.guard import is_loopback
+from carrel.frontends.chat_proxy.pages import PageOptions, Pages
+from carrel.frontends.toggle import Toggle
+
+_CONNECT_SECONDS = 10.0
+
+
+async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, started: Callable[[int], None]) -> None:
+    """Listen on `host`:`port` and serve; `started` gets the port once connections are taken."""
+    # uvicorn and httpx would log paths and failures with their traces; what is worth saying is said by us, without contents.
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family, backlog=256) as listening:
+        pages = Pages(options, Toggle())
+        # A model may think for minutes: only connecting has a limit.
+        local = is_loopback(urlsplit(upstream.url).hostname or "")  # no proxy of the environment's leads there
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
+        async with httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=not local) as client:
+            app = ChatProxy(upstream, pages, client)
+            config = uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=3,
+            )
+            started(listening.getsockname()[1])
+            try:
+                await uvicorn.Server(config).serve(sockets=[listening])
+            finally:
+                await pages.close()

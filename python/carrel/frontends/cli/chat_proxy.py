@@ -1,0 +1,61 @@
+"""`carrel proxy`: stand before a chat API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.frontends.cli.local import folder
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Serve until Ctrl-C."""
+    from carrel.frontends import logs
+    from carrel.frontends.chat_proxy.guard import is_loopback
+
+    if not is_loopback(arguments.host):
+        raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")
+    parts = urlsplit(arguments.upstream)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise InvalidInput("upstream", "give an http or https URL, such as http://localhost:11434 or https://api.openai.com/v1")
+    folders = tuple(folder(path) for path in arguments.workspace) or (folder(Path()),)
+    try:
+        from carrel.frontends.chat_proxy.app import Upstream
+        from carrel.frontends.chat_proxy.pages import PageOptions
+        from carrel.frontends.chat_proxy.serve import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("httpx", "uvicorn"):
+            raise
+        raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel[proxy]'") from None
+    upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
+    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms)
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+
+    def started(port: int) -> None:
+        output.note(f"Listening on http://{host}:{port}, before {parts.hostname}, with {', '.join(f.name for f in folders)}")
+
+    logs.start()
+    try:
+        asyncio.run(serve(arguments.host, arguments.port, upstream, options, started))
+    except OSError as error:
+        raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}. Choose another --port.") from error
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _secret(name: str | None) -> str | None:
+    if name is None:
+        return None
+    value = os.environ.get(name)
+    if not value:
+        raise InvalidInput(name, "the environment variable isn't set")
+    return value

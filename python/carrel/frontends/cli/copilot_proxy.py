@@ -1,0 +1,70 @@
+"""`carrel copilot-proxy`: stand before the Copilot Language Server, or set that up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import InvalidInput
+from carrel.frontends.cli.local import folder
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Run the server behind the proxy until it ends, or install and uninstall."""
+    command = arguments.server[1:] if arguments.server[:1] == ["--"] else arguments.server
+    if arguments.server[:1] != ["--"] and command[:1] in (["install"], ["uninstall"]):
+        return _set_up(command, arguments, output)
+    if not command:
+        raise InvalidInput("COMMAND", "is missing: carrel copilot-proxy -- copilot-language-server --stdio")
+    return _proxy(command, arguments)
+
+
+def _proxy(command: list[str], arguments: Namespace) -> int:
+    from carrel.frontends import logs
+    from carrel.frontends.copilot.assistant import Assistant, ProxyOptions
+    from carrel.frontends.copilot.proxy import Proxy, leave
+    from carrel.frontends.copilot.sidecar import Sidecar
+    from carrel.frontends.toggle import Toggle
+    from carrel.frontends.transport import claim_stdio
+
+    logs.start()
+    logs.set_level("warning")
+    toggle = Toggle()
+    options = ProxyOptions(
+        mode=arguments.mode,
+        deadline_ms=arguments.deadline_ms,
+        folders=tuple(folder(path) for path in arguments.workspace),
+        top_k=arguments.top_k,
+        tool=arguments.tool,
+    )
+    stdin, stdout = claim_stdio()
+    client_in, client_out = os.dup(stdin.fileno()), os.dup(stdout.fileno())
+    stdin.close()
+    stdout.close()
+    sidecar = Sidecar(toggle.options)
+    code = Proxy(Assistant(options, toggle, sidecar), client_in, client_out).run(command)
+    sidecar.close()
+    leave(code)
+    return code
+
+
+def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
+    from carrel.frontends.copilot import install
+
+    if len(words) != 2 or words[1] not in install.CLIENTS:
+        raise InvalidInput(
+            "CLIENT", f"give one of {', '.join(install.CLIENTS)}: carrel copilot-proxy {words[0]} {install.CLIENTS[0]}"
+        )
+    if words[0] == "uninstall":
+        for line in install.uninstall(words[1]):
+            output.text(line)
+        return 0
+    options = ["--mode", arguments.mode, "--deadline-ms", str(arguments.deadline_ms)]
+    for line in install.install(words[1], [sys.executable, "-m", "carrel", "copilot-proxy", *options, "--"], arguments.real):
+        output.text(line)
+    return 0

@@ -1,0 +1,158 @@
+"""What the proxy knows of the conversation, and what it makes of a chat turn. Never raises: a fault leaves the turn as it was."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from carrel.engine.chat import question_of
+from carrel.frontends.copilot import tool
+from carrel.frontends.copilot.frames import Frame
+from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
+from carrel.frontends.copilot.turns import Mode, Turn, turn_of
+from carrel.frontends.toggle import Toggle
+from carrel.frontends.uris import path_to_uri
+
+log = logging.getLogger(__name__)
+
+_TOOL_SECONDS = 30.0
+_DOCUMENTS = frozenset(
+    {f"textDocument/did{event}" for event in ("Open", "Change", "Save", "Close")} | {"workspace/didChangeWorkspaceFolders"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyOptions:
+    """How `carrel copilot-proxy` was started. Without folders those of the editor count."""
+
+    mode: Mode = "prepend"
+    deadline_ms: int = 300
+    folders: tuple[Path, ...] = ()
+    top_k: int | None = None
+    tool: bool = True
+
+
+class Assistant:
+    """Answers for Carrel between client and server. Called from the forwarding threads; `Sidecar` does the work."""
+
+    def __init__(self, options: ProxyOptions, toggle: Toggle, sidecar: Sidecar) -> None:
+        self._options = options
+        self._toggle = toggle
+        self._sidecar = sidecar
+        self._folders: tuple[str, ...] = ()
+        self._active: str | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether anything at all is done."""
+        return self._options.mode != "off" and self._toggle.on
+
+    @property
+    def offers_tool(self) -> bool:
+        """Whether the tool is to be registered."""
+        return self._options.tool and self.on
+
+    # --- from the client
+
+    def initialize(self, frame: Frame) -> None:
+        """The client's first request: start the server on its folders."""
+        self._folders = tuple(path_to_uri(str(path)) for path in self._options.folders) or _folders(_params(frame))
+        if self.on:
+            self._sidecar.start(self._folders)
+
+    def notice(self, frame: Frame, method: str) -> None:
+        """Something happened in the editor: unsaved buffers count, and so does the file that is looked at."""
+        if method in _DOCUMENTS:
+            self._sidecar.forward(frame.body)
+        elif method == "textDocument/didFocus":
+            document = _params(frame).get("textDocument", _params(frame))
+            uri = document.get("uri") if isinstance(document, dict) else None
+            self._active = uri if isinstance(uri, str) else None
+
+    def rewrite(self, frame: Frame) -> bytes | None:
+        """The turn with its context, as a message body; None to let it go as it was."""
+        began = time.monotonic()
+        if not self.on:
+            return None
+        turn = turn_of(frame.body)
+        if turn is None:
+            return None
+        query = question_of(turn.whole_text)
+        if not query:
+            return None
+        if self._toggle.changed():
+            self._sidecar.start(self._folders)  # it was off when the editor started
+            self._sidecar.notify("workspace/didChangeConfiguration", {"settings": {"carrel": self._toggle.options}})
+        left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
+        params = self._question(turn, query)
+        try:
+            if self._options.mode == "references":
+                pack = self._sidecar.ask("carrel/context", params, left)
+                references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
+                return turn.with_references(references) if references else None
+            answer = self._sidecar.ask("carrel/augment", {**params, "text": turn.text}, left)
+        except Unavailable as error:
+            log.info("A turn went without context: %s", error)
+            return None
+        text = answer["text"]
+        return turn.with_text(text) if text != turn.text else None
+
+    def _question(self, turn: Turn, query: str) -> dict[str, Any]:
+        params: dict[str, Any] = {"query": query, "deadlineMs": max(int(0.9 * self._options.deadline_ms), 1)}
+        if not self._options.folders and turn.folders:
+            for uri in turn.folders:
+                self._sidecar.ensure_folder(uri)
+            params["workspaceFolder"] = turn.folders[0]
+        if self._options.top_k:
+            params["topK"] = self._options.top_k
+        if self._active:
+            params["active"] = {"uri": self._active}
+        if turn.model:
+            params["model"] = turn.model
+        return params
+
+    # --- from the server
+
+    def answer_tool(self, request: dict[str, Any]) -> bytes:
+        """Do what the server's agent asked for. Blocks; runs on a thread of its own."""
+        if not tool.needs_search(request):
+            return tool.consent(request)
+        try:
+            query, limit = tool.question(request)
+        except ValueError as error:
+            return tool.result(request, str(error), ok=False)
+        params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
+        try:
+            pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
+        except Unavailable as error:
+            return tool.result(request, f"Carrel can't answer now: {error}.", ok=False)
+        if reason := pack.get("error"):
+            return tool.result(request, reason, ok=False)
+        return tool.result(request, pack["text"] or "No relevant code found.", ok=True)
+
+    def start_tool(self, request: dict[str, Any], answer: Any) -> None:
+        """Answer on a thread; `answer` takes the message body."""
+        threading.Thread(target=lambda: answer(self.answer_tool(request)), daemon=True, name="carrel-tool").start()
+
+
+def _params(frame: Frame) -> dict[str, Any]:
+    try:
+        params = json.loads(frame.body)["params"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return params if isinstance(params, dict) else {}
+
+
+def _folders(params: dict[str, Any]) -> tuple[str, ...]:
+    """The folders of an `initialize` request: the list, else the older roots."""
+    listed = params.get("workspaceFolders")
+    found = [item.get("uri") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    if not found:
+        path = params.get("rootPath")
+        found = [params.get("rootUri") or (path_to_uri(path) if isinstance(path, str) and path else None)]
+    return tuple(uri for uri in found if isinstance(uri, str))

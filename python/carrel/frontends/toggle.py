@@ -1,0 +1,51 @@
+"""Whether a proxy puts context in. Starting one switches context on; `ragEnabled = false` in the user's settings switches it off.
+
+There is no editor to ask here, so the settings file is looked at again whenever its time stamp has changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from carrel.server.settings_files import read_user, user_file
+
+
+class Toggle:
+    """The user's settings as they are at this moment. Cheap to ask: one look at a time stamp."""
+
+    def __init__(self) -> None:
+        self._path = user_file()
+        self._stamp: int | None = None
+        self._on = True
+        self._read()
+
+    @property
+    def on(self) -> bool:
+        """True unless the user said no."""
+        if self._time() != self._stamp:
+            self._read()
+            self._changed = True
+        return self._on
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a proxy hands to the server in an editor's place."""
+        return {"ragEnabled": self._on, "logLevel": "warning"}
+
+    def changed(self) -> bool:
+        """True once after each change."""
+        changed, self._changed = self._changed, False
+        return changed
+
+    def _read(self) -> None:
+        self._changed = False
+        self._stamp = self._time()
+        layer, _ = read_user(self._path)
+        self._on = layer.options.get("ragEnabled") is not False
+
+    def _time(self) -> int | None:
+        try:
+            return Path(self._path).stat().st_mtime_ns
+        except OSError:
+            return None

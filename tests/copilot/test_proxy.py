@@ -1,0 +1,246 @@
+"""The real proxy process before a server that records what it gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
+
+from carrel.frontends.transport import frame
+
+QUESTION = "how does login work?"
+
+
+def turn(text: Any) -> dict[str, Any]:
+    return {"conversationId": "c", "workDoneToken": "t", "message": text}
+
+
+def ask_until_augmented(client: Client, record: Path, text: Any = QUESTION) -> Any:
+    """Carrel's server takes a while to start; until then turns pass as they are."""
+    for number in range(60):
+        client.request(f"turn{number}", "conversation/turn", turn(text))
+        sent = recorded(record, "conversation/turn")[-1]["params"]["message"]
+        if sent != text:
+            return sent
+        time.sleep(0.2)
+    pytest.fail("no turn got context")
+
+
+def test_context_stands_before_the_question_and_commands_before_the_context(start: Start, project: Path, record: Path) -> None:
+    client = start("--deadline-ms", "2000")
+    initialize(client, project)
+    sent = ask_until_augmented(client, record)
+    assert sent.startswith("<rag_context>")
+    assert 'file="auth.py"' in sent
+    assert sent.endswith(f"</rag_context>\n\n{QUESTION}")
+    assert ask_until_augmented(client, record, f"/explain {QUESTION}").startswith("/explain <rag_context>")
+    parts = [{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "text", "text": QUESTION}]
+    augmented = ask_until_augmented(client, record, parts)
+    assert augmented[0] == parts[0]
+    assert augmented[1]["text"].endswith(f"\n\n{QUESTION}")
+    turns = [{"request": "earlier", "response": "yes"}, {"request": QUESTION}]
+    client.request("create", "conversation/create", {"workDoneToken": "t", "turns": turns, "extra": 1.0})
+    params = recorded(record, "conversation/create")[0]["params"]
+    assert params["turns"][0] == turns[0]
+    assert params["turns"][1]["request"].startswith("<rag_context>")
+    assert params["extra"] == 1.0
+    code, stderr = client.end()
+    assert code == 3
+    assert b"stand-in: started" in stderr
+
+
+def test_references_leave_the_text(start: Start, project: Path, record: Path) -> None:
+    client = start("--mode", "references", "--deadline-ms", "2000")
+    initialize(client, project)
+    for _ in range(60):
+        client.request("t", "conversation/turn", turn(QUESTION))
+        params = recorded(record, "conversation/turn")[-1]["params"]
+        if "references" in params:
+            break
+        time.sleep(0.2)
+    assert params["message"] == QUESTION
+    assert params["references"][0]["uri"].endswith("auth.py")
+
+
+def test_the_tool_is_answered_here_and_the_clients_own_there(start: Start, project: Path, record: Path) -> None:
+    client = start()
+    initialize(client, project)
+    params = {"name": "carrel_search", "input": {"query": QUESTION}, "conversationId": "c"}
+    client.send({"jsonrpc": "2.0", "method": "test/ask", "params": {"method": "conversation/invokeClientTool", "params": params}})
+    other = {**params, "name": "client_tool"}
+    client.send({"jsonrpc": "2.0", "method": "test/ask", "params": {"method": "conversation/invokeClientTool", "params": other}})
+    assert client.read()["params"]["name"] == "client_tool"
+    answer = _answer(record)
+    assert answer[0]["status"] == "success"
+    assert "auth.py (lines 1-3" in answer[0]["content"][0]["value"]
+    assert recorded(record, "conversation/registerTools")[0]["params"]["tools"][0]["name"] == "carrel_search"
+    # The answer to the proxy's own request never reaches the client.
+    assert client.request(5, "ping", {})["id"] == 5
+
+
+def _answer(record: Path) -> Any:
+    for _ in range(200):
+        found = [m for m in _messages(record) if m.get("id") == 77 and "result" in m]
+        if found:
+            return found[0]["result"]
+        time.sleep(0.1)
+    pytest.fail("the tool wasn't answered")
+
+
+def _messages(record: Path) -> list[Any]:
+    return [json.loads(part.partition(b"\r\n\r\n")[2]) for part in record.read_bytes().split(b"Content-Length:")[1:]]
+
+
+def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
+    source = random.Random(6)  # noqa: S311
+    bodies = [
+        json.dumps(
+            {"id": i, "method": source.choice(["a/b", "conversation/x", "textDocument/hover"]), "params": "é" * n}
+        ).encode()
+        for i, n in enumerate(source.choices([0, 10, 200, 3_000], [3, 4, 2, 1], k=10_000))
+    ]
+    bodies[5_000] = b"x" * 3_000_000
+    sent = b"".join(frame(body) for body in bodies)
+    client = start("--mode", "off", command=[sys.executable, str(STAND_IN), str(record), "echo"])
+
+    def write_all() -> None:
+        at = 0
+        while at < len(sent):
+            at += os.write(client.into.fileno(), sent[at : at + source.choice([1, 7, 100, 5_000, 70_000])])
+        client.into.close()
+
+    threading.Thread(target=write_all).start()
+    pieces = []
+    while piece := client.out.read(1 << 20):
+        pieces.append(piece)
+    got = b"".join(pieces)
+    assert got == sent
+    assert record.read_bytes() == sent
+    assert client.process.wait(10) == 3
+
+
+@pytest.mark.parametrize("off", ["--mode", "settings"])
+def test_switched_off_nothing_changes(start: Start, project: Path, record: Path, env: dict[str, str], off: str) -> None:
+    if off == "settings":
+        folder = Path(env["XDG_CONFIG_HOME"]) / "carrel"
+        folder.mkdir(parents=True)
+        (folder / "settings.toml").write_text("ragEnabled = false\n", "utf-8")
+    client = start(*(["--mode", "off"] if off == "--mode" else []))
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"rootUri": project.as_uri(), "capabilities": {}}},
+        {"jsonrpc": "2.0", "method": "initialized", "params": {}},
+        {"jsonrpc": "2.0", "id": 2, "method": "conversation/turn", "params": turn(QUESTION)},
+    ]
+    for message in messages:
+        client.send(message)
+    assert [client.read()["id"] for _ in range(2)] == [1, 2]
+    client.end()
+    assert record.read_bytes() == b"".join(frame(json.dumps(message).encode()) for message in messages)
+
+
+def test_the_settings_file_counts_from_the_next_turn_on(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
+    folder = Path(env["XDG_CONFIG_HOME"]) / "carrel"
+    folder.mkdir(parents=True)
+    settings = folder / "settings.toml"
+    settings.write_text("ragEnabled = false\n", "utf-8")
+    client = start("--deadline-ms", "2000")
+    initialize(client, project)
+    client.request("off", "conversation/turn", turn(QUESTION))
+    assert recorded(record, "conversation/turn")[-1]["params"]["message"] == QUESTION
+    settings.write_text("ragEnabled = true \n", "utf-8")
+    ask_until_augmented(client, record)
+    settings.write_text("ragEnabled = false\n\n", "utf-8")
+    client.request("again", "conversation/turn", turn(QUESTION))
+    assert recorded(record, "conversation/turn")[-1]["params"]["message"] == QUESTION
+
+
+def test_exit_codes_and_signals_are_the_servers(start: Start) -> None:
+    client = start()
+    client.send({"jsonrpc": "2.0", "method": "test/exit", "params": 42})
+    assert client.process.wait(10) == 42
+    client = start()
+    client.send({"jsonrpc": "2.0", "method": "test/kill"})
+    assert client.process.wait(10) == -signal.SIGKILL
+    assert start(command=["no-such-program-anywhere"]).process.wait(10) == 127
+
+
+def test_the_server_ends_when_the_proxy_is_killed(start: Start, record: Path, project: Path) -> None:
+    client = start()
+    initialize(client, project)
+    children = _children(client.process.pid)
+    assert len(children) >= 2
+    client.process.kill()
+    for _ in range(100):
+        if not any(Path(f"/proc/{child}").exists() for child in children):
+            return
+        time.sleep(0.1)
+    pytest.fail("a process was left behind")
+
+
+def _children(pid: int) -> list[int]:
+    psutil = pytest.importorskip("psutil")
+    for _ in range(50):
+        found = [child.pid for child in psutil.Process(pid).children()]
+        if len(found) >= 2:
+            break
+        time.sleep(0.1)
+    return found
+
+
+def test_chat_goes_on_when_the_index_breaks_and_when_carrels_server_is_killed(
+    start: Start, project: Path, record: Path, env: dict[str, str]
+) -> None:
+    psutil = pytest.importorskip("psutil")
+    client = start("--deadline-ms", "2000")
+    initialize(client, project)
+    ask_until_augmented(client, record)
+    shutil.rmtree(Path(env["XDG_CACHE_HOME"]) / "carrel")
+    assert client.request("broken", "conversation/turn", turn(QUESTION))["result"] == {"method": "conversation/turn"}
+    for child in psutil.Process(client.process.pid).children():
+        if "carrel.frontends.serve" in child.cmdline():
+            child.kill()
+    assert client.request("dead", "conversation/turn", turn(QUESTION))["result"] == {"method": "conversation/turn"}
+    assert recorded(record, "conversation/turn")[-1]["params"]["message"] == QUESTION
+
+
+def test_a_late_answer_doesnt_hold_the_turn(start: Start, project: Path, record: Path) -> None:
+    client = start("--deadline-ms", "1")
+    initialize(client, project)
+    began = time.monotonic()
+    client.request("t", "conversation/turn", turn(QUESTION))
+    assert time.monotonic() - began < 1.5
+    assert recorded(record, "conversation/turn")[0]["params"]["message"] == QUESTION
+
+
+def test_install_writes_only_its_own_files_and_takes_them_back(tmp_path: Path, env: dict[str, str]) -> None:
+    real = tmp_path / "copilot-language-server"
+    real.write_text("#!/bin/sh\n")
+    real.chmod(0o755)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "carrel", "copilot-proxy", "--real", str(real), *words]
+        return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+
+    assert run("install", "neovim").returncode == 0
+    plugin = Path(env["XDG_CONFIG_HOME"]) / "nvim/plugin/carrel_copilot.vim"
+    launcher = Path(env["XDG_DATA_HOME"]) / "carrel/copilot-launcher"
+    assert str(launcher) in plugin.read_text()
+    assert subprocess.run([launcher, "--stdio"], env={**os.environ, **env}, stdin=subprocess.DEVNULL, check=False).returncode == 0
+    assert run("uninstall", "neovim").returncode == 0
+    assert not plugin.exists()
+    assert not launcher.exists()
+    plugin.write_text("mine")
+    assert run("install", "neovim").returncode == 1
+    assert plugin.read_text() == "mine"
+    assert run("install", "eclipse").returncode == 1

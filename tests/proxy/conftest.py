@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORDS = ["The ", "login ", "checks ", "the ", "password."]
+
+
+@dataclass
+class Upstream:
+    """A local API that does what the model's name says, and keeps what it was sent."""
+
+    url: str = ""
+    requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    dropped: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def question(self) -> Any:
+        return self.requests[-1][2]["messages"][-1]["content"]
+
+
+def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, None))
+            self.answer(200, {"object": "list", "data": [{"id": "m", "object": "model"}]})
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.loads(raw)
+            upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            model = body.get("model", "")
+            if model.isdigit():
+                self.answer(int(model), {"error": {"message": f"as told: {model}", "type": "told", "code": "told"}}, retry=True)
+            elif body.get("stream"):
+                self.stream(model)
+            elif "embeddings" in self.path:
+                self.answer(
+                    200, {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"}
+                )
+            elif self.path.startswith("/api/"):
+                self.answer(200, {"message": {"role": "assistant", "content": "yes"}, "done": True})
+            else:
+                self.answer(200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice("yes")]})
+
+        def answer(self, status: int, value: Any, *, retry: bool = False) -> None:
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("X-Upstream", "yes")
+            if retry:
+                self.send_header("Retry-After", "7")
+            self.end_headers()
+            self.wfile.write(data)
+
+        def stream(self, model: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            try:
+                for word in WORDS * (1_000 if model == "endless" else 1):
+                    self.event(
+                        {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [delta(word)]}
+                    )
+                    if model == "cut":
+                        self.close_connection = True
+                        self.connection.close()
+                        return
+                    time.sleep(0.05 if model in ("slow", "endless") else 0)
+                self.wfile.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
+            except OSError:
+                upstream.dropped.set()
+
+        def event(self, value: Any) -> None:
+            data = f"data: {json.dumps(value)}\n\n".encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            self.wfile.flush()
+
+    return Handler
+
+
+def choice(text: str) -> dict[str, Any]:
+    return {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+
+
+def delta(text: str) -> dict[str, Any]:
+    return {"index": 0, "finish_reason": None, "delta": {"role": "assistant", "content": text}}
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass  # a broken connection is what some tests are about
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    state = Upstream()
+    server = Server(("127.0.0.1", 0), _handler(state))
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield state
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """Nothing of the person who runs the tests is read or written."""
+    return {
+        name: str(tmp_path / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "LOCALAPPDATA", "APPDATA")
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path, env: dict[str, str]) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "auth.py").write_text(
+        "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n", "utf-8"
+    )
+    command = [sys.executable, "-m", "carrel", "index", str(root)]
+    subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True)
+    return root
+
+
+@dataclass
+class Proxy:
+    """A running `carrel proxy`."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def stop(self) -> str:
+        self.process.terminate()
+        _, noise = self.process.communicate(timeout=20)
+        return noise
+
+
+Start = Callable[..., Proxy]
+
+
+@pytest.fixture
+def start(env: dict[str, str], project: Path, upstream: Upstream) -> Iterator[Start]:
+    """Start the proxy before the local upstream, on the project."""
+    running: list[Proxy] = []
+
+    def started(*options: str, **more: str) -> Proxy:
+        words = [
+            "proxy",
+            "--upstream",
+            upstream.url,
+            "--port",
+            "0",
+            "--workspace",
+            str(project),
+            "--deadline-ms",
+            "3000",
+            *options,
+        ]
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-m", "carrel", *words]
+        process = subprocess.Popen(command, env={**os.environ, **env, **more}, stdout=pipe, stderr=pipe, text=True)
+        assert process.stderr
+        line = process.stderr.readline()
+        assert "Listening on " in line, line
+        running.append(Proxy(process, line.split("Listening on ")[1].split(",")[0]))
+        return running[-1]
+
+    yield started
+    for proxy in running:
+        if proxy.process.poll() is None:
+            proxy.stop()
+        for stream in (proxy.process.stdout, proxy.process.stderr):
+            if stream:
+                stream.close()
+
+
+async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - it is set by a thread
+            await asyncio.sleep(0.02)

@@ -1,0 +1,164 @@
+"""The real `carrel proxy` between the official client and a local upstream."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, until
+
+QUESTION = "how does login work?"
+MESSAGES: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+
+
+def client_of(proxy: Proxy, path: str = "/v1", key: str = "sk-secret", **more: Any) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(base_url=proxy.url + path, api_key=key, max_retries=0, **more)
+
+
+async def test_context_goes_before_the_last_question_streamed_and_not(start: Start, upstream: Upstream) -> None:
+    proxy = start()
+    async with client_of(proxy) as client:
+        answer = await client.chat.completions.create(model="m", messages=MESSAGES)
+        assert answer.choices[0].message.content == "yes"
+        assert upstream.question.startswith("<rag_context>")
+        assert 'file="auth.py"' in upstream.question
+        assert upstream.question.endswith(f"\n\n{QUESTION}")
+        assert upstream.requests[-1][2]["messages"][0] == MESSAGES[0]
+        assert upstream.requests[-1][1]["authorization"] == "Bearer sk-secret"
+        stream = await client.chat.completions.create(model="m", messages=MESSAGES, stream=True)
+        assert [chunk.choices[0].delta.content async for chunk in stream] == WORDS
+        assert [model.id async for model in client.models.list()] == ["m"]
+        await client.embeddings.create(model="m", input=QUESTION, encoding_format="float")
+        assert upstream.requests[-1][2]["input"] == QUESTION
+    noise = proxy.stop()
+    assert "sk-secret" not in noise
+    assert "login" not in noise
+
+
+async def test_pieces_arrive_as_they_are_sent(start: Start) -> None:
+    async with client_of(start()) as client:
+        stream = await client.chat.completions.create(model="slow", messages=MESSAGES, stream=True)
+        times = [time.monotonic() async for _ in stream]
+        assert times[-1] - times[0] > 0.12  # five pieces, 50 ms apart; a buffer would give them at once
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(401, openai.AuthenticationError), (429, openai.RateLimitError), (500, openai.InternalServerError)]
+)
+async def test_the_upstreams_errors_pass_unchanged(start: Start, status: int, error: type[openai.APIStatusError]) -> None:
+    async with client_of(start()) as client:
+        with pytest.raises(error) as caught:
+            await client.chat.completions.create(model=str(status), messages=MESSAGES)
+    assert caught.value.body == {"message": f"as told: {status}", "type": "told", "code": "told"}
+    assert caught.value.response.headers["retry-after"] == "7"
+    assert caught.value.response.headers["x-upstream"] == "yes"
+
+
+async def test_a_cut_connection_is_cut_here_too(start: Start) -> None:
+    async with client_of(start()) as client:
+        stream = await client.chat.completions.create(model="cut", messages=MESSAGES, stream=True)
+        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError, openai.APIConnectionError)):
+            async for _ in stream:
+                pass
+
+
+async def test_nobody_upstream_is_a_plain_error(start: Start) -> None:
+    async with client_of(start("--upstream", "http://127.0.0.1:9")) as client:
+        with pytest.raises(openai.InternalServerError, match="can't be reached"):
+            await client.chat.completions.create(model="m", messages=MESSAGES)
+
+
+async def test_who_leaves_in_mid_stream_ends_the_upstreams_work(start: Start, upstream: Upstream) -> None:
+    async with client_of(start()) as client:
+        stream = await client.chat.completions.create(model="endless", messages=MESSAGES, stream=True)
+        await anext(aiter(stream))
+        await stream.close()
+        await until(upstream.dropped.is_set)
+        assert (await client.chat.completions.create(model="m", messages=MESSAGES)).choices
+
+
+async def test_fifty_streams_at_once(start: Start, upstream: Upstream) -> None:
+    async with client_of(start()) as client:
+
+        async def one(number: int) -> list[str | None]:
+            messages: Any = [{"role": "user", "content": f"{QUESTION} {number}"}]
+            stream = await client.chat.completions.create(model="slow", messages=messages, stream=True)
+            return [chunk.choices[0].delta.content async for chunk in stream]
+
+        answers = await asyncio.gather(*(one(number) for number in range(50)))
+    assert answers == [WORDS] * 50
+    sent = sorted(int(body["messages"][-1]["content"].rsplit(" ", 1)[1]) for _, _, body in upstream.requests)
+    assert sent == list(range(50))
+
+
+async def test_other_apis_get_context_too(start: Start, upstream: Upstream) -> None:
+    proxy = start()
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
+        await http.post("/api/chat", json={"model": "m", "messages": MESSAGES})
+        assert upstream.requests[-1][0] == "/api/chat"
+        assert upstream.question.startswith("<rag_context>")
+        await http.post("/api/generate", json={"model": "m", "prompt": QUESTION})
+        assert upstream.requests[-1][2]["prompt"].startswith("<rag_context>")
+        filling = {"model": "m", "prompt": "def f(", "suffix": "return 1"}
+        await http.post("/api/generate", json=filling)
+        assert upstream.requests[-1][2] == filling
+        parts = [{"role": "user", "content": [{"type": "input_text", "text": QUESTION}]}]
+        await http.post("/v1/responses", json={"model": "m", "input": parts})
+        assert upstream.requests[-1][2]["input"][0]["content"][0]["text"].startswith("<rag_context>")
+
+
+async def test_the_workspace_is_chosen_among_those_that_are_open(start: Start, upstream: Upstream, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    proxy = start("--workspace", str(other))
+    body = {"model": "m", "messages": MESSAGES}
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
+        notes = [
+            (await http.post(path, json=body, headers={"X-Carrel-Workspace": name} if name else {})).headers["x-carrel-context"]
+            for path, name in (
+                ("/v1/chat/completions", ""),
+                ("/w/shop/v1/chat/completions", ""),
+                ("/w/other/v1/chat/completions", ""),
+                ("/v1/chat/completions", "other"),
+                ("/v1/chat/completions", str(tmp_path)),
+            )
+        ]
+    assert notes == ["1 places", "1 places", "nothing found", "nothing found", "unknown workspace"]
+    assert {path for path, _, _ in upstream.requests} == {"/v1/chat/completions"}
+
+
+async def test_a_long_conversation_leaves_no_room(start: Start, upstream: Upstream) -> None:
+    async with client_of(start("--window", "4000")) as client:
+        long: Any = [{"role": "user", "content": "x" * 12_000}, *MESSAGES]
+        await client.chat.completions.create(model="m", messages=long)
+    assert upstream.question == QUESTION
+
+
+async def test_only_this_machine_and_only_with_the_token(start: Start, upstream: Upstream) -> None:
+    proxy = start("--token-env", "T", "--upstream-key-env", "K", T="open-sesame", K="sk-up")
+    async with client_of(proxy, key="wrong") as client:
+        with pytest.raises(openai.AuthenticationError):
+            await client.models.list()
+    async with client_of(proxy, key="open-sesame") as client:
+        await client.models.list()
+    assert upstream.requests[-1][1]["authorization"] == "Bearer sk-up"
+    async with httpx.AsyncClient(base_url=proxy.url, headers={"X-Carrel-Token": "open-sesame"}) as http:
+        assert (await http.get("/v1/models")).status_code == 200
+        assert "x-carrel-token" not in upstream.requests[-1][1]
+        assert (await http.get("/v1/models", headers={"Host": "evil.example"})).status_code == 403
+        assert (await http.get("/v1/models", headers={"Origin": "https://evil.example"})).status_code == 403
+
+
+def test_it_listens_on_loopback_only(upstream: Upstream) -> None:
+    command = [sys.executable, "-m", "carrel", "proxy", "--upstream", upstream.url, "--host", "0.0.0.0"]  # noqa: S104
+    done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "loopback" in done.stderr
