@@ -1,6 +1,7 @@
 # One command each; every target makes what it needs. Needs Python 3.11+, Rust, a C compiler (and git for the tests).
 #   make demo    index a well-known package with a real server and show what a chat request would get
 #   make test    all tests          make lint    formatters, linters, types, layers
+#   make vscode-test  the VS Code extension, in a real VS Code (needs Node.js 20+; gets the editor and a browser)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test lint bench dist lock clean setup build rust-test
+.PHONY: demo test lint bench dist lock clean setup build rust-test vscode-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -28,6 +29,9 @@ lint: setup
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+vscode-test: build
+	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh
 
 bench: build
 	$(BIN)/python -m tests.bench

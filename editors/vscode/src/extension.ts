@@ -1,0 +1,63 @@
+/** Puts the parts together. Retrieval and ranking are the server's; nothing here does either. */
+
+import { mkdirSync } from 'node:fs';
+import * as vscode from 'vscode';
+import { doctor } from './commands/doctor';
+import { memoryCommands } from './commands/memory_commands';
+import { Memory } from './memory/memory';
+import { editorPython } from './server/editor_python';
+import { locate, type Located } from './server/locate';
+import { realMachine } from './server/machine';
+import { Supervisor, messageOf } from './server/supervisor';
+import { configuration, memoryIsOn } from './settings';
+import { offerMemory, turnOn } from './welcome';
+
+/** What other extensions may use, and what the tests look at. */
+export interface Carrel {
+  readonly server: Supervisor;
+  readonly memory: Memory;
+  /** What `activate` cost. */
+  readonly activationMs: number;
+}
+
+export function activate(context: vscode.ExtensionContext): Carrel {
+  const began = performance.now();
+  const log = vscode.window.createOutputChannel('Carrel', { log: true });
+  const folder = context.globalStorageUri.fsPath;
+  mkdirSync(folder, { recursive: true });
+  const libraries = context.asAbsolutePath('bundled/libs');
+  const find = async (): Promise<Located> => {
+    const { program, python } = { program: configuration().get('server.path', ''), python: configuration().get('server.python', '') };
+    return locate({ program, python, editorPython: await editorPython(), libraries }, realMachine(folder));
+  };
+  const server = new Supervisor(find, folder, log);
+  const memory = new Memory(server, () => []);
+  context.subscriptions.push(log, server, memory);
+
+  const commands: Record<string, (...args: never[]) => unknown> = {
+    ...memoryCommands(memory),
+    'carrel.doctor': () => doctor(find, server, folder),
+    'carrel.showLog': () => log.show(),
+    'carrel.restartServer': () => server.restart(),
+    'carrel.turnOn': () => turnOn(server),
+  };
+  for (const [id, run] of Object.entries(commands)) context.subscriptions.push(vscode.commands.registerCommand(id, told(run, log)));
+
+  // With the memory off nothing runs until somebody asks.
+  if (memoryIsOn()) void server.start().catch(() => undefined);
+  else void offerMemory(context, server);
+  return { server, memory, activationMs: performance.now() - began };
+}
+
+/** A command's error as one message; the server's own troubles were told already. */
+function told(run: (...args: never[]) => unknown, log: vscode.LogOutputChannel): (...args: never[]) => Promise<unknown> {
+  return async (...args) => {
+    try {
+      return await run(...args);
+    } catch (error) {
+      log.error(messageOf(error));
+      if (error instanceof Error && error.name !== 'ServerUnavailable') void vscode.window.showErrorMessage(`Carrel: ${messageOf(error)}`);
+      return undefined;
+    }
+  };
+}
