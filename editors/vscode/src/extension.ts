@@ -2,9 +2,16 @@
 
 import { mkdirSync } from 'node:fs';
 import * as vscode from 'vscode';
+import { Asker } from './asker';
+import { Participant } from './chat/participant';
+import { SearchTool } from './chat/search_tool';
 import { doctor } from './commands/doctor';
 import { memoryCommands } from './commands/memory_commands';
+import { searchCommands } from './commands/search_commands';
 import { Memory } from './memory/memory';
+import { answerNodes } from './receipts/nodes';
+import { Receipts } from './receipts/receipts';
+import { ReceiptView, receiptCommands } from './receipts/view';
 import { editorPython } from './server/editor_python';
 import { locate, type Located } from './server/locate';
 import { realMachine } from './server/machine';
@@ -16,6 +23,8 @@ import { offerMemory, turnOn } from './welcome';
 export interface Carrel {
   readonly server: Supervisor;
   readonly memory: Memory;
+  readonly receipts: Receipts;
+  readonly receiptView: ReceiptView;
   /** What `activate` cost. */
   readonly activationMs: number;
 }
@@ -31,11 +40,19 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     return locate({ program, python, editorPython: await editorPython(), libraries }, realMachine(folder));
   };
   const server = new Supervisor(find, folder, log);
-  const memory = new Memory(server, () => []);
-  context.subscriptions.push(log, server, memory);
+  const receipts = new Receipts(context.workspaceState);
+  const receiptView = new ReceiptView(receipts);
+  const memory = new Memory(server, () => answerNodes(receipts.all));
+  receipts.onDidChange(() => memory.renew());
+  const asker = new Asker(server, receipts);
+  context.subscriptions.push(log, server, receiptView, memory);
+  context.subscriptions.push(new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')));
+  context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(asker, memory)));
 
   const commands: Record<string, (...args: never[]) => unknown> = {
     ...memoryCommands(memory),
+    ...searchCommands(server, asker),
+    ...receiptCommands(receipts, asker),
     'carrel.doctor': () => doctor(find, server, folder),
     'carrel.showLog': () => log.show(),
     'carrel.restartServer': () => server.restart(),
@@ -46,7 +63,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   // With the memory off nothing runs until somebody asks.
   if (memoryIsOn()) void server.start().catch(() => undefined);
   else void offerMemory(context, server);
-  return { server, memory, activationMs: performance.now() - began };
+  return { server, memory, receipts, receiptView, activationMs: performance.now() - began };
 }
 
 /** A command's error as one message; the server's own troubles were told already. */

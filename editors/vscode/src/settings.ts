@@ -15,7 +15,23 @@ export function configuration(): vscode.WorkspaceConfiguration {
  */
 export function serverSettings(): Record<string, unknown> {
   const all = configuration();
-  return Object.fromEntries(SETTING_KEYS.map(key => [key, isSet(all.inspect(key)) ? all.get(key) : null]));
+  return Object.fromEntries(SETTING_KEYS.map(key => [key, isSet(all.inspect(key)) ? valueOf(key, all) : null]));
+}
+
+export interface Budget {
+  readonly chars?: number;
+  readonly tokens?: number;
+}
+
+export function budget(): Budget {
+  return valueOf('budget', configuration()) as Budget;
+}
+
+function valueOf(key: SettingKey, all: vscode.WorkspaceConfiguration): unknown {
+  if (key !== 'budget') return all.get(key);
+  // VS Code lays objects over each other: tokens here and characters there would make a budget of both.
+  const found = all.inspect<Budget>(key);
+  return found?.workspaceFolderValue ?? found?.workspaceValue ?? found?.globalValue ?? found?.defaultValue ?? {};
 }
 
 /** Set for this workspace where there is one, else for the user. */

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { summary, type Memory } from '../memory/memory';
 import type { Node } from '../memory/nodes';
 import { bytes } from '../memory/words';
-import { change, configuration } from '../settings';
+import { budget, change, configuration } from '../settings';
 
 export function memoryCommands(memory: Memory): Record<string, (...args: never[]) => unknown> {
   return {
@@ -25,8 +25,8 @@ export function memoryCommands(memory: Memory): Record<string, (...args: never[]
     'carrel.memory.setBudget': async () => {
       const unit = await vscode.window.showQuickPick(['characters', 'tokens'], { title: 'Carrel: what is the budget counted in?' });
       if (!unit) return;
-      const budget = configuration().get<{ chars?: number; tokens?: number }>('budget');
-      const now = unit === 'tokens' ? (budget?.tokens ?? 1_000) : (budget?.chars ?? 4_000);
+      const { tokens = 1_000, chars = 4_000 } = budget();
+      const now = unit === 'tokens' ? tokens : chars;
       const answer = await ask(`How many ${unit} may a context have?`, String(now), 100, 1_000_000);
       if (answer) await change('budget', unit === 'tokens' ? { tokens: answer } : { chars: answer });
     },

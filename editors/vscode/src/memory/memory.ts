@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { IndexResult } from '../protocol';
-import { change, configuration, memoryIsOn } from '../settings';
+import { budget, change, configuration, memoryIsOn } from '../settings';
 import { messageOf, type Supervisor } from '../server/supervisor';
 import { memoryNodes, type Choices, type Node } from './nodes';
 import { MemoryState } from './state';
@@ -17,7 +17,7 @@ export class Memory implements vscode.Disposable {
   readonly tree: NodeTree;
   readonly item = vscode.window.createStatusBarItem('carrel', vscode.StatusBarAlignment.Right, 50);
   private readonly view: vscode.TreeView<Node>;
-  private readonly disposables: { dispose(): unknown }[];
+  private readonly disposables: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -154,6 +154,6 @@ function choices(): Choices {
     enabled: all.get('ragEnabled', false),
     autoIndex: all.get('ragAutoIndex', false),
     topK: all.get('ragTopK', 5),
-    budget: all.get('budget', { chars: 4000 }),
+    budget: budget(),
   };
 }

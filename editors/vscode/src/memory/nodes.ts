@@ -1,6 +1,7 @@
 /** The Memory view as plain data; `tree.ts` draws it. */
 
 import type { StatusResult } from '../protocol';
+import type { Budget } from '../settings';
 import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
 import { bytes, count, stateOf } from './words';
@@ -24,7 +25,7 @@ export interface Choices {
   readonly enabled: boolean;
   readonly autoIndex: boolean;
   readonly topK: number;
-  readonly budget: { readonly chars?: number; readonly tokens?: number };
+  readonly budget: Budget;
 }
 
 export interface Folder {

