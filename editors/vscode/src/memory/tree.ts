@@ -22,7 +22,9 @@ export class NodeTree implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const item = new vscode.TreeItem(node.label, node.children?.length ? (node.open ? Expanded : Collapsed) : None);
     item.id = node.id;
     if (node.description) item.description = node.description;
-    item.tooltip = node.tooltip ?? [node.label, node.description].filter(Boolean).join(': ');
+    const whole = [node.label, node.description].filter(Boolean).join(': ');
+    item.tooltip = node.tooltip ?? whole;
+    item.accessibilityInformation = { label: whole };
     if (node.icon) item.iconPath = new vscode.ThemeIcon(node.icon);
     if (node.context) item.contextValue = node.context;
     if (node.command) item.command = { command: node.command.id, title: node.label, arguments: [...(node.command.args ?? [])] };

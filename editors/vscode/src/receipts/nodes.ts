@@ -69,7 +69,7 @@ function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {
   const { matched } = hit.signals;
   const why = [hit.score.toFixed(2), hit.symbol, matched.length ? `matched ${matched.join(', ')}` : undefined, pinned ? 'pinned' : undefined, removed ? 'removed' : undefined];
   return placed({
-    id: `hit/${hit.id}`, label: `${hit.path}:${lines(hit)}`, description: why.filter(Boolean).join(' · '), tooltip: hit.text, icon: pinned ? 'pinned' : 'symbol-method',
+    id: `hit/${hit.id}`, label: `${hit.path}:${lines(hit)}`, description: why.filter(Boolean).join(' · '), tooltip: hit.text, icon: pinned ? 'pinned' : hit.source === 'docs' ? 'book' : 'symbol-method',
     context: removed ? 'removed' : pinned ? 'pinnedHit' : 'hit', command: open(hit), children: reasons(hit),
   }, hit);
 }

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export class Editor {
-  /** `install` is where install.sh put the editor, `vsix` the package under test, `settings` the person's own settings. */
-  static async start({ install, vsix, settings = {}, trust = false }) {
+  /** `install` is where install.sh put the editor, `vsix` the packages to install, `settings` the person's own settings. A `driven` editor
+   * takes a payload (the test suite), and shows no notifications. */
+  static async start({ install, vsix, settings = {}, trust = false, driven = false }) {
     const editor = new Editor();
     editor.install = install;
     editor.folder = mkdtempSync(join(tmpdir(), 'carrel-vscode-'));
@@ -24,11 +25,12 @@ export class Editor {
     const env = { ...process.env, EXTENSIONS_GALLERY: '{"serviceUrl":""}', RECORDING_LOG: editor.recording, TEST_REPORT: editor.report, PYTHONDONTWRITEBYTECODE: '1' };
     for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME']) env[name] = inside(name.toLowerCase());
     const common = ['--user-data-dir', inside('data'), '--extensions-dir', inside('extensions')];
-    if (vsix) execFileSync(node, [entry, ...common, '--install-extension', vsix], { env, stdio: 'pipe' });
+    execFileSync(node, [entry, ...common, ...vsix.flatMap(file => ['--install-extension', file])], { env, stdio: 'pipe' });
     editor.port = await freePort();
     const log = openSync(inside('editor.log'), 'w');
     editor.process = spawn(node, [entry, ...common, '--auth', 'none', '--bind-addr', `127.0.0.1:${editor.port}`, '--disable-telemetry', '--disable-update-check',
-      '--disable-getting-started-override', '--reconnection-grace-time', '5', '--vscode-option', 'enable-smoke-test-driver', ...(trust ? [] : ['--disable-workspace-trust'])],
+      '--disable-getting-started-override', '--reconnection-grace-time', '5', 
+      ...(driven ? ['--vscode-option', 'enable-smoke-test-driver'] : []), ...(trust ? [] : ['--disable-workspace-trust'])],
     { env, stdio: ['ignore', log, log], detached: true });
     await editor.#healthy();
     const { chromium } = createRequire(join(install, 'package.json'))('playwright-core');

@@ -1,5 +1,5 @@
-// node test/editor/run.mjs INSTALL VSIX: the Mocha suite of out/host inside the real extension host, with the packaged extension.
-import { mkdirSync, readFileSync } from 'node:fs';
+// node test/editor/run.mjs INSTALL VSIX: the Mocha suites of out/ inside the extension host of a real VS Code, with the packaged extension.
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Editor } from './editor.mjs';
@@ -8,30 +8,53 @@ import { writeProject } from './project.mjs';
 const PATIENCE_MS = 300_000;
 const [install, vsix] = process.argv.slice(2).map(path => resolve(path));
 const here = fileURLToPath(new URL('.', import.meta.url));
-const editor = await Editor.start({ install, vsix });
-let code = 1;
-try {
-  const project = join(editor.folder, 'shop');
-  mkdirSync(project);
-  writeProject(project);
-  const remote = path => `vscode-remote://${editor.host}${path}`;
-  const { page, go } = await editor.open(project, [['extensionDevelopmentPath', remote(join(here, 'recording'))],
-    ['extensionTestsPath', remote(resolve(here, '../../out/host/index.js'))], ['skipWelcome', 'true']]);
-  let timer;
-  const finished = new Promise((done, late) => {
-    timer = setTimeout(() => late(new Error('the tests took too long')), PATIENCE_MS);
-    void page.exposeFunction('codeAutomationLog', (_kind, args) => process.env.VERBOSE && console.log(...args));
-    void page.exposeFunction('codeAutomationExit', done);
-  });
-  await go();
-  code = await finished;
-  clearTimeout(timer);
-} catch (error) {
-  console.error(error);
-  if (process.env.SCREENSHOT) await editor.page?.screenshot({ path: process.env.SCREENSHOT });
-} finally {
-  if (code && process.env.VERBOSE) console.error(readFileSync(join(editor.folder, 'editor.log'), 'utf8'));
-  console.log(readFileSync(editor.report, 'utf8'));
-  await editor.stop();
+
+/** A folder whose own settings want to run a program of its own and to switch the memory on. */
+function hostile(project) {
+  const program = join(project, 'server.sh');
+  writeFileSync(program, `#!/bin/sh\ntouch '${join(project, 'ran')}'\n`);
+  chmodSync(program, 0o755);
+  mkdirSync(join(project, '.vscode'));
+  writeFileSync(join(project, '.vscode/settings.json'), JSON.stringify({ 'carrel.server.path': program, 'carrel.server.python': program, 'carrel.ragEnabled': true, 'carrel.ragAutoIndex': true }));
 }
-process.exit(code === 0 ? 0 : 1);
+
+const SUITES = {
+  host: { bulk: 400, prepare: () => undefined },
+  untrusted: { bulk: 5, prepare: hostile, trust: true, settings: { 'security.workspace.trust.startupPrompt': 'never', 'security.workspace.trust.banner': 'never' } },
+};
+
+/** Gives whether every test passed. */
+async function run(suite, { bulk, prepare, trust, settings }) {
+  const editor = await Editor.start({ install, vsix: [vsix], driven: true, trust, settings });
+  let code;
+  try {
+    const project = join(editor.folder, 'shop');
+    mkdirSync(project);
+    writeProject(project, bulk);
+    prepare(project);
+    const remote = path => `vscode-remote://${editor.host}${path}`;
+    const { page, go } = await editor.open(project, [['extensionDevelopmentPath', remote(join(here, 'recording'))],
+      ['extensionTestsPath', remote(resolve(here, `../../out/${suite}/index.js`))], ['skipWelcome', 'true']]);
+    let timer;
+    const finished = new Promise((done, late) => {
+      timer = setTimeout(() => late(new Error('the tests took too long')), PATIENCE_MS);
+      void page.exposeFunction('codeAutomationLog', (_kind, args) => process.env.VERBOSE && console.log(...args));
+      void page.exposeFunction('codeAutomationExit', done);
+    });
+    await go();
+    code = await finished;
+    clearTimeout(timer);
+  } catch (error) {
+    console.error(error);
+    if (process.env.SCREENSHOT) await editor.page?.screenshot({ path: process.env.SCREENSHOT });
+  } finally {
+    if (code !== 0 && process.env.VERBOSE) console.error(readFileSync(join(editor.folder, 'editor.log'), 'utf8'));
+    console.log(readFileSync(editor.report, 'utf8'));
+    await editor.stop();
+  }
+  return code === 0;
+}
+
+let good = true;
+for (const [suite, options] of Object.entries(SUITES)) good = (await run(suite, options)) && good;
+process.exit(good ? 0 : 1);
