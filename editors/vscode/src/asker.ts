@@ -1,11 +1,12 @@
 /** Every question to the project goes through here: it adds what the editor knows, and keeps the receipt. */
 
 import * as vscode from 'vscode';
+import type { Memory } from './memory/memory';
 import type { AugmentResult, ContextParams, ContextResult, FiltersParam, HistoryTurn } from './protocol';
 import { literalGlob, type Question, type Receipts } from './receipts/receipts';
 import type { Supervisor } from './server/supervisor';
 
-/** A first index may be made for a question; after so long the answer is what is there by then. */
+/** How long a question waits for a first index; then the answer is what is there by then. */
 const WAIT_MS = 30_000;
 
 export interface Details {
@@ -23,10 +24,12 @@ export class Asker {
   constructor(
     private readonly server: Supervisor,
     private readonly receipts: Receipts,
+    private readonly memory: Memory,
   ) {}
 
   /** The pages for a question. */
   async context(question: Question, details: Details = {}, token?: vscode.CancellationToken): Promise<ContextResult> {
+    await this.memory.ensureIndexed();
     const pack = await this.server.request('carrel/context', this.params(question, details), token);
     this.receipts.add({ question, pack, at: new Date() });
     return pack;
@@ -34,6 +37,7 @@ export class Asker {
 
   /** The question with its pages in front. */
   async augment(question: Question, details: Details = {}, token?: vscode.CancellationToken): Promise<AugmentResult> {
+    await this.memory.ensureIndexed();
     const result = await this.server.request('carrel/augment', { ...this.params(question, details), text: question.text }, token);
     this.receipts.add({ question, pack: result.pack, at: new Date() });
     return result;

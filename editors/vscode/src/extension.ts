@@ -29,6 +29,8 @@ export interface Carrel {
   readonly activationMs: number;
 }
 
+let running: Supervisor | undefined;
+
 export function activate(context: vscode.ExtensionContext): Carrel {
   const began = performance.now();
   const log = vscode.window.createOutputChannel('Carrel', { log: true });
@@ -40,11 +42,12 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     return locate({ program, python, editorPython: await editorPython(), libraries }, realMachine(folder));
   };
   const server = new Supervisor(find, folder, log);
+  running = server;
   const receipts = new Receipts(context.workspaceState);
   const receiptView = new ReceiptView(receipts);
   const memory = new Memory(server, () => answerNodes(receipts.all));
   receipts.onDidChange(() => memory.renew());
-  const asker = new Asker(server, receipts);
+  const asker = new Asker(server, receipts, memory);
   context.subscriptions.push(log, server, receiptView, memory);
   context.subscriptions.push(new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')));
   context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(asker, memory)));
@@ -64,6 +67,11 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   if (memoryIsOn()) void server.start().catch(() => undefined);
   else void offerMemory(context, server);
   return { server, memory, receipts, receiptView, activationMs: performance.now() - began };
+}
+
+/** Ends the server in good order; it would also end by itself with the editor. */
+export async function deactivate(): Promise<void> {
+  await running?.stop();
 }
 
 /** A command's error as one message; the server's own troubles were told already. */

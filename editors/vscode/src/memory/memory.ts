@@ -62,17 +62,17 @@ export class Memory implements vscode.Disposable {
     this.renew();
   }
 
-  /** Index one folder, or every one, where a person can see it and stop it. */
+  /** Index one folder, or every one, where a person can see it and stop it. The server is told before this returns. */
   async index(only?: string): Promise<IndexResult[]> {
-    const folders = localFolders().filter(folder => !only || folder.uri.toString() === only);
+    const stop = new vscode.CancellationTokenSource();
     const results: IndexResult[] = [];
+    const work = this.indexEach(only, results, stop.token);
     const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel', cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
+      token.onCancellationRequested(() => stop.cancel());
       const following = this.server.onProgress(() => progress.report({ message: this.state.work?.message ?? '' }));
       try {
-        for (const folder of folders) {
-          results.push(await this.server.index({ workspaceFolder: folder.uri.toString() }, token));
-        }
+        await work;
       } catch (error) {
         if (!isCancelled(error)) throw error;
       } finally {
@@ -81,6 +81,14 @@ export class Memory implements vscode.Disposable {
     });
     await this.refresh();
     return results;
+  }
+
+  /** A question starts a first index by itself; here it is made to be seen. Doesn't wait for its end. */
+  async ensureIndexed(): Promise<void> {
+    const known = (): boolean => this.state.all.length > 0 && this.state.all.every(({ state }) => state !== 'empty');
+    if (known()) return;
+    await this.refresh();
+    if (!known()) void this.index().catch(() => undefined); // the answer to the question says what is wrong
   }
 
   cancel(): void {
@@ -110,6 +118,12 @@ export class Memory implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.timer);
     for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private async indexEach(only: string | undefined, results: IndexResult[], token: vscode.CancellationToken): Promise<void> {
+    for (const { uri } of localFolders()) {
+      if (!only || uri.toString() === only) results.push(await this.server.index({ workspaceFolder: uri.toString() }, token));
+    }
   }
 
   private refreshSoon(): void {

@@ -31,4 +31,16 @@ describe('switching the memory on', () => {
     assert((await memory.clear()) > 0);
     assert.equal(memory.state.all[0]?.state, 'empty');
   });
+
+  it('with the memory off and no index, a question indexes first, in sight, and is answered from all of it', async () => {
+    const { server, memory } = await carrel();
+    const messages: string[] = [];
+    const following = server.onProgress(() => messages.push(memory.state.work?.message ?? ''));
+    const input = { query: 'how is a login checked?' };
+    const result = await vscode.lm.invokeTool('carrel_search', { input, toolInvocationToken: undefined });
+    following.dispose();
+    assert.match((result.content[0] as vscode.LanguageModelTextPart).value, /authenticate_user/);
+    assert(messages.some(message => /^\d+\/\d+ files$/.test(message)), messages.join());
+    assert.equal(vscode.workspace.getConfiguration('carrel').get('ragEnabled'), false);
+  });
 });
