@@ -2,6 +2,7 @@
 # Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): types, lint, generated files,
 # unit tests, the packaged .vsix, and the Mocha suite in the extension host of a real VS Code.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
+# PICTURES: a folder for screenshots.
 set -euo pipefail
 cd "$(dirname "$0")"
 exec </dev/null
@@ -31,3 +32,6 @@ vsix="$(ls -t ./*.vsix | head -n 1)"
 step "in a real VS Code"
 test/editor/install.sh "$editor"
 node test/editor/run.mjs "$editor" "$vsix"
+
+step "a new person's first minutes"
+node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}

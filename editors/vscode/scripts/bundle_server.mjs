@@ -4,7 +4,7 @@
 // --source takes the repository's own python/carrel with the module that was built in place.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -21,6 +21,8 @@ const PLATFORMS = {
   'win32-x64': ['win_amd64'],
 }[values.target];
 if (!PLATFORMS) throw new Error(`no server can be bundled for ${values.target}`);
+
+const WHEEL_TAG = { 'linux-x64': 'x86_64', 'linux-arm64': 'aarch64', 'darwin-x64': 'macosx', 'darwin-arm64': 'arm64', 'win32-x64': 'win_amd64' }[values.target];
 
 const extension = fileURLToPath(new URL('..', import.meta.url));
 const repository = join(extension, '..', '..');
@@ -73,7 +75,9 @@ for (const { pin, tops } of compiled(common)) {
   }
 }
 if (values.wheel) {
-  pip(common, VERSIONS[0], '--no-deps', values.wheel);
+  // A wheel is an archive; pip would refuse one for another machine than this.
+  if (!basename(values.wheel).includes(WHEEL_TAG)) throw new Error(`${basename(values.wheel)} isn't for ${values.target} (its name lacks ${WHEEL_TAG})`);
+  execFileSync(values.python, ['-m', 'zipfile', '-e', values.wheel, common], { stdio: 'inherit' });
 } else {
   const filter = file => !file.includes('__pycache__') && !file.endsWith('.pyi');
   cpSync(join(repository, 'python', 'carrel'), join(common, 'carrel'), { recursive: true, filter });

@@ -11,7 +11,8 @@ const { metafile } = await build({ entryPoints: { extension: 'src/extension.ts' 
   format: 'cjs', external: ['vscode'], minify: true, metafile: true, logLevel: 'warning' });
 writeFileSync('THIRD_PARTY.md', notices(Object.keys(metafile.inputs)));
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
-await createVSIX({ target: values.target, packagePath: `carrel-${values.target}-${manifest.version}.vsix`, dependencies: false, skipLicense: true, allowMissingRepository: true });
+await createVSIX({ target: values.target, packagePath: `carrel-${values.target}-${manifest.version}.vsix`, dependencies: false, skipLicense: true, allowMissingRepository: true,
+  rewriteRelativeLinks: false });
 
 /** The licences of the npm packages in the bundle. Python packages bring theirs in their dist-info. */
 function notices(inputs) {

@@ -13,7 +13,7 @@ const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path
 const here = fileURLToPath(new URL('.', import.meta.url));
 const settings = { 'workbench.colorTheme': 'Default Light Modern', 'window.commandCenter': false, 'chat.commandCenter.enabled': false };
 const recording = join(mkdtempSync(join(tmpdir(), 'carrel-recording-')), 'recording.vsix');
-await createVSIX({ cwd: join(here, 'recording'), packagePath: recording, dependencies: false, skipLicense: true, allowMissingRepository: true });
+await createVSIX({ cwd: join(here, 'recording'), allowStarActivation: true, packagePath: recording, dependencies: false, skipLicense: true, allowMissingRepository: true });
 const editor = await Editor.start({ install, vsix: [vsix, recording], settings });
 const QUESTION = 'how is a login checked?';
 let passed = 0;
@@ -30,7 +30,7 @@ try {
   mkdirSync(project);
   if (pictures) mkdirSync(pictures, { recursive: true });
   writeProject(project, 60);
-  const { page, go } = await editor.open(project);
+  const { page, go } = await editor.open(project, [], { width: 1240, height: 780 });
   page.setDefaultTimeout(30_000);
   await go();
 
