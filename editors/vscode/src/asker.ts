@@ -1,7 +1,7 @@
 /** Every question to the project goes through here: it adds what the editor knows, and keeps the receipt. */
 
 import * as vscode from 'vscode';
-import type { Memory } from './memory/memory';
+import { localFolders, type Memory } from './memory/memory';
 import type { AugmentResult, ContextParams, ContextResult, FiltersParam, HistoryTurn } from './protocol';
 import { literalGlob, type Question, type Receipts } from './receipts/receipts';
 import type { Supervisor } from './server/supervisor';
@@ -46,7 +46,7 @@ export class Asker {
   private params(question: Question, details: Details): ContextParams {
     const { attached = [], ...given } = details;
     const active = activeEditor();
-    const folder = folderOf(active?.uri);
+    const folder = currentFolder();
     return {
       ...given,
       query: question.text,
@@ -75,9 +75,9 @@ function openUris(): string[] {
   return [...new Set(uris)];
 }
 
-/** The folder of the file in front, where there are several. */
-function folderOf(uri: string | undefined): string | undefined {
-  const folders = vscode.workspace.workspaceFolders ?? [];
-  const found = uri && folders.length > 1 ? vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri)) : undefined;
-  return (found ?? folders.find(folder => folder.uri.scheme === 'file'))?.uri.toString();
+/** The folder of the file in front, else the first. */
+export function currentFolder(): string | undefined {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  const found = uri?.scheme === 'file' ? vscode.workspace.getWorkspaceFolder(uri) : undefined;
+  return (found ?? localFolders()[0])?.uri.toString();
 }

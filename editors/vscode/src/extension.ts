@@ -63,10 +63,18 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   };
   for (const [id, run] of Object.entries(commands)) context.subscriptions.push(vscode.commands.registerCommand(id, told(run, log)));
 
+  context.subscriptions.push(vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)));
+
   // With the memory off nothing runs until somebody asks.
   if (memoryIsOn()) void server.start().catch(() => undefined);
   else void offerMemory(context, server);
   return { server, memory, receipts, receiptView, activationMs: performance.now() - began };
+}
+
+/** Which server runs, and whether one does, may be set at any time. The other settings are the server's to follow. */
+async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
+  if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
+  else if (['ragEnabled', 'ragAutoIndex'].some(key => event.affectsConfiguration(`carrel.${key}`)) && memoryIsOn()) await server.start();
 }
 
 /** Ends the server in good order; it would also end by itself with the editor. */

@@ -1,7 +1,7 @@
 /** Commands of the Memory view. */
 
 import * as vscode from 'vscode';
-import { summary, type Memory } from '../memory/memory';
+import { localFolders, summary, type Memory } from '../memory/memory';
 import type { Node } from '../memory/nodes';
 import { bytes } from '../memory/words';
 import { budget, change, configuration } from '../settings';
@@ -9,6 +9,7 @@ import { budget, change, configuration } from '../settings';
 export function memoryCommands(memory: Memory): Record<string, (...args: never[]) => unknown> {
   return {
     'carrel.memory.index': async (node?: Node) => {
+      if (!localFolders().length) throw new Error('open a folder first.');
       const results = await memory.index(node?.context === 'folder' ? node.id : undefined);
       if (results.length) void vscode.window.setStatusBarMessage(`Carrel: ${summary(results)}`, 5_000);
       return results;

@@ -1,7 +1,7 @@
 /** Commands that put the project's pages where a person wants them. */
 
 import * as vscode from 'vscode';
-import type { Asker } from '../asker';
+import { currentFolder, type Asker } from '../asker';
 import { count } from '../memory/words';
 import type { ContextResult, HitResult } from '../protocol';
 import { lines } from '../receipts/nodes';
@@ -61,6 +61,8 @@ async function search(server: Supervisor): Promise<void> {
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { hit?: HitResult }>();
   pick.title = 'Carrel: Search';
   pick.placeholder = 'Words, a question, or a name';
+  const folder = currentFolder();
+  const where = folder ? { workspaceFolder: folder } : {};
   let timer: NodeJS.Timeout | undefined;
   let running: vscode.CancellationTokenSource | undefined;
   const look = async (query: string): Promise<void> => {
@@ -68,7 +70,7 @@ async function search(server: Supervisor): Promise<void> {
     const source = (running = new vscode.CancellationTokenSource());
     pick.busy = true;
     try {
-      const { hits } = query.trim() ? await server.request('carrel/search', { query, limit: 30 }, source.token) : { hits: [] };
+      const { hits } = query.trim() ? await server.request('carrel/search', { ...where, query, limit: 30 }, source.token) : { hits: [] };
       if (running === source) pick.items = hits.map(hit => ({ label: hit.symbol ?? hit.path, description: `${hit.path}:${lines(hit)}`, detail: hit.text.trim().split('\n', 1)[0] ?? '', alwaysShow: true, hit }));
     } catch (error) {
       if (!source.token.isCancellationRequested) throw error;

@@ -135,7 +135,6 @@ export class Memory implements vscode.Disposable {
     for (const [node, state] of items) {
       if (node.toggle) await change(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
     }
-    if (memoryIsOn()) await this.server.start().catch(() => undefined); // it tells people by itself
   }
 
   private folders(): { name: string; uri: string; status: ReturnType<MemoryState['status']> }[] {

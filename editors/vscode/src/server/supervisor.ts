@@ -32,6 +32,7 @@ export class Supervisor implements vscode.Disposable {
   private starting: Promise<Connection> | undefined;
   private readonly backoff = new Backoff();
   private timer: NodeJS.Timeout | undefined;
+  private restarting: Promise<void> = Promise.resolve();
   private disposed = false;
   private told: string | undefined;
 
@@ -56,7 +57,7 @@ export class Supervisor implements vscode.Disposable {
     try {
       return await connection.request(method, params, token);
     } catch (error) {
-      if (token?.isCancellationRequested || !(await this.hasGone(connection))) throw error;
+      if (token?.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
       return (await this.connected()).request(method, params, token);
     }
   }
@@ -79,8 +80,14 @@ export class Supervisor implements vscode.Disposable {
     this.connection?.cancelProgress(token);
   }
 
-  /** A person asked for it: forget past faults. */
-  async restart(): Promise<void> {
+  /** A person asked for it, or set another server: forget past faults. One after the other, so that the last setting counts. */
+  restart(): Promise<void> {
+    const restarted = this.restarting.then(() => this.restartNow());
+    this.restarting = restarted.catch(() => undefined);
+    return restarted;
+  }
+
+  private async restartNow(): Promise<void> {
     this.backoff.reset();
     this.told = undefined;
     await this.stop();
@@ -172,6 +179,12 @@ export class Supervisor implements vscode.Disposable {
     this.current = state;
     this.stateEmitter.fire(state);
   }
+}
+
+/** Whether the server itself said no; what is left is a broken connection (JSON-RPC keeps -32099 to -32096 for those). */
+function isAnswer(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'number' && (code < -32_099 || code > -32_096);
 }
 
 export function messageOf(error: unknown): string {

@@ -2,7 +2,7 @@
 // ask, look at the receipt) and checks what the screen says. With PICTURES, a folder, it keeps a screenshot of each step there.
 import { createVSIX } from '@vscode/vsce';
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -69,6 +69,23 @@ try {
     await page.getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · authenticate_user/ }).first().click();
     await page.getByRole('treeitem', { name: /^Budget: [\d,]+ characters of 4,000/ }).first().waitFor();
     await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
+  });
+  await step('who wants to see it first takes a file out, and it is not sent', async () => {
+    const file = join(project, '.vscode/settings.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), 'carrel.chat.reviewBeforeSending': true }));
+    await page.waitForTimeout(1_000); // the editor watches the file
+    await page.locator('.interactive-input-part .monaco-editor').first().click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(`@carrel ${QUESTION} what is the shop?`, { delay: 15 });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    const list = page.locator('.quick-input-widget');
+    await list.getByText('Uncheck what shall stay here').waitFor();
+    await list.getByRole('checkbox', { name: /README\.md/ }).first().click();
+    await list.getByRole('button', { name: 'OK' }).click();
+    await page.locator('.interactive-response').nth(1).getByText('Logins are checked in').waitFor();
+    const asked = JSON.parse(readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1)).at(-1).text;
+    assert(asked.includes('file="src/auth.py"') && !asked.includes('README.md'), asked);
   });
   console.log(`${passed} passed, 0 failed`);
 } catch (error) {
