@@ -8,7 +8,7 @@ const common = { bundle: true, platform: 'node', target: 'node20', format: 'cjs'
 await build({ ...common, entryPoints: { extension: 'src/extension.ts' }, outdir: 'dist', minify: production,
   sourcemap: production ? false : 'linked' });
 if (process.argv.includes('--tests')) {
-  for (const folder of ['unit', 'host', 'untrusted']) {
+  for (const folder of ['unit', 'host', 'untrusted', 'multiroot']) {
     const entryPoints = readdirSync(`test/${folder}`).filter(name => name.endsWith('.ts')).map(name => `test/${folder}/${name}`);
     if (entryPoints.length) await build({ ...common, entryPoints, outdir: `out/${folder}`, sourcemap: 'inline' });
   }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { Notifications, Requests } from '../protocol';
 import { Backoff } from './backoff';
-import { Connection, type WorkProgress } from './connection';
+import type { Connection, WorkProgress } from './connection';
 import type { Located } from './locate';
 
 export type ServerState =
@@ -129,7 +129,9 @@ export class Supervisor implements vscode.Disposable {
     };
     let connection: Connection;
     try {
-      connection = await Connection.open(found.launch, this.folder, this.log, listener);
+      // Loaded when it is first needed: the language client costs more than all the rest of the extension's start.
+      const { Connection: Opened } = await import('./connection');
+      connection = await Opened.open(found.launch, this.folder, this.log, listener);
     } catch (error) {
       throw this.fail(`Carrel's server can't start: ${messageOf(error)}.`, 'Run “Carrel: Doctor”, or look at the log.');
     }

@@ -43,13 +43,13 @@ export class Editor {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** Open a folder in a new page; `payload` goes to the workbench. */
-  async open(folder, payload = [], viewport = { width: 1400, height: 900 }) {
+  /** Open a folder, or a workspace file, in a new page; `payload` goes to the workbench. */
+  async open(path, payload = [], viewport = { width: 1400, height: 900 }) {
     const context = await this.browser.newContext({ viewport, permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await context.newPage();
     this.page = page;
     const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
-    return { page, go: () => page.goto(`http://${this.host}/?folder=${folder}${query}`) };
+    return { page, go: () => page.goto(`http://${this.host}/?${path.endsWith('.code-workspace') ? 'workspace' : 'folder'}=${path}${query}`) };
   }
 
   async stop() {
