@@ -8,8 +8,14 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const { values } = parseArgs({ options: { wheel: { type: 'string' }, source: { type: 'boolean' }, target: { type: 'string', default: `${process.platform}-${process.arch}` },
-  python: { type: 'string', default: process.env.PYTHON ?? 'python3' } } });
+const { values } = parseArgs({
+  options: {
+    wheel: { type: 'string' },
+    source: { type: 'boolean' },
+    target: { type: 'string', default: `${process.platform}-${process.arch}` },
+    python: { type: 'string', default: process.env.PYTHON ?? 'python3' },
+  },
+});
 if (!values.wheel === !values.source) throw new Error('give --wheel FILE or --source');
 
 const VERSIONS = ['3.11', '3.12', '3.13', '3.14'];
@@ -22,7 +28,13 @@ const PLATFORMS = {
 }[values.target];
 if (!PLATFORMS) throw new Error(`no server can be bundled for ${values.target}`);
 
-const WHEEL_TAG = { 'linux-x64': 'x86_64', 'linux-arm64': 'aarch64', 'darwin-x64': 'macosx', 'darwin-arm64': 'arm64', 'win32-x64': 'win_amd64' }[values.target];
+const WHEEL_TAG = {
+  'linux-x64': 'x86_64',
+  'linux-arm64': 'aarch64',
+  'darwin-x64': 'macosx',
+  'darwin-arm64': 'arm64',
+  'win32-x64': 'win_amd64',
+}[values.target];
 
 const extension = fileURLToPath(new URL('..', import.meta.url));
 const repository = join(extension, '..', '..');
@@ -30,9 +42,27 @@ const libraries = join(extension, 'bundled', 'libs');
 const common = join(libraries, 'common');
 
 function pip(folder, version, ...what) {
-  execFileSync(values.python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile', '--only-binary=:all:',
-    '--target', folder, '--python-version', version, '--implementation', 'cp', ...PLATFORMS.flatMap(name => ['--platform', name]), ...what],
-  { stdio: 'inherit' });
+  execFileSync(
+    values.python,
+    [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '--no-compile',
+      '--only-binary=:all:',
+      '--target',
+      folder,
+      '--python-version',
+      version,
+      '--implementation',
+      'cp',
+      ...PLATFORMS.flatMap(name => ['--platform', name]),
+      ...what,
+    ],
+    { stdio: 'inherit' },
+  );
 }
 
 // The versions that the repository's own tests run with. Hashes would have to name every platform's files: left out.
@@ -52,12 +82,16 @@ const isCompiled = name => /\.(so|pyd|dylib)$/.test(name);
 
 /** Distributions with compiled files, as name==version. */
 function compiled(folder) {
-  return readdirSync(folder).filter(name => name.endsWith('.dist-info')).flatMap(info => {
-    const files = readFileSync(join(folder, info, 'RECORD'), 'utf8').split('\n').map(line => line.split(',')[0]);
-    if (!files.some(isCompiled)) return [];
-    const [name, version] = info.slice(0, -'.dist-info'.length).split('-');
-    return [{ pin: `${name}==${version}`, tops: new Set(files.filter(Boolean).map(file => file.split('/')[0])) }];
-  });
+  return readdirSync(folder)
+    .filter(name => name.endsWith('.dist-info'))
+    .flatMap(info => {
+      const files = readFileSync(join(folder, info, 'RECORD'), 'utf8')
+        .split('\n')
+        .map(line => line.split(',')[0]);
+      if (!files.some(isCompiled)) return [];
+      const [name, version] = info.slice(0, -'.dist-info'.length).split('-');
+      return [{ pin: `${name}==${version}`, tops: new Set(files.filter(Boolean).map(file => file.split('/')[0])) }];
+    });
 }
 
 rmSync(libraries, { recursive: true, force: true });
@@ -76,7 +110,8 @@ for (const { pin, tops } of compiled(common)) {
 }
 if (values.wheel) {
   // A wheel is an archive; pip would refuse one for another machine than this.
-  if (!basename(values.wheel).includes(WHEEL_TAG)) throw new Error(`${basename(values.wheel)} isn't for ${values.target} (its name lacks ${WHEEL_TAG})`);
+  if (!basename(values.wheel).includes(WHEEL_TAG))
+    throw new Error(`${basename(values.wheel)} isn't for ${values.target} (its name lacks ${WHEEL_TAG})`);
   execFileSync(values.python, ['-m', 'zipfile', '-e', values.wheel, common], { stdio: 'inherit' });
 } else {
   const filter = file => !file.includes('__pycache__') && !file.endsWith('.pyi');
@@ -84,5 +119,6 @@ if (values.wheel) {
 }
 rmSync(join(common, 'bin'), { recursive: true, force: true });
 rmSync(pins);
-if (!existsSync(join(common, 'carrel')) || !readdirSync(join(common, 'carrel')).some(isCompiled)) throw new Error("Carrel's compiled module is missing: build it first (make build)");
+if (!existsSync(join(common, 'carrel')) || !readdirSync(join(common, 'carrel')).some(isCompiled))
+  throw new Error("Carrel's compiled module is missing: build it first (make build)");
 console.log(`bundled for ${values.target}: ${readdirSync(libraries).join(', ')}`);

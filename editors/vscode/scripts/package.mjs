@@ -5,14 +5,31 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({ options: { target: { type: 'string', default: `${process.platform}-${process.arch}` } } });
-if (!existsSync('bundled/libs/common/carrel')) throw new Error('lay the server ready first: npm run bundle-server -- --source (or --wheel FILE)');
+if (!existsSync('bundled/libs/common/carrel'))
+  throw new Error('lay the server ready first: npm run bundle-server -- --source (or --wheel FILE)');
 
-const { metafile } = await build({ entryPoints: { extension: 'src/extension.ts' }, outdir: 'dist', bundle: true, platform: 'node', target: 'node20',
-  format: 'cjs', external: ['vscode'], minify: true, metafile: true, logLevel: 'warning' });
+const { metafile } = await build({
+  entryPoints: { extension: 'src/extension.ts' },
+  outdir: 'dist',
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  external: ['vscode'],
+  minify: true,
+  metafile: true,
+  logLevel: 'warning',
+});
 writeFileSync('THIRD_PARTY.md', notices(Object.keys(metafile.inputs)));
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
-await createVSIX({ target: values.target, packagePath: `carrel-${values.target}-${manifest.version}.vsix`, dependencies: false, skipLicense: true, allowMissingRepository: true,
-  rewriteRelativeLinks: false });
+await createVSIX({
+  target: values.target,
+  packagePath: `carrel-${values.target}-${manifest.version}.vsix`,
+  dependencies: false,
+  skipLicense: true,
+  allowMissingRepository: true,
+  rewriteRelativeLinks: false,
+});
 
 /** The licences of the npm packages in the bundle. Python packages bring theirs in their dist-info. */
 function notices(inputs) {

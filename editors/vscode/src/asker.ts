@@ -65,13 +65,18 @@ function activeEditor(): NonNullable<ContextParams['active']> | undefined {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== 'file') return undefined;
   const { start, end } = editor.selection;
-  const selection = { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
+  const selection = {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
   return { uri: editor.document.uri.toString(), ...(editor.selection.isEmpty ? {} : { selection }) };
 }
 
 function openUris(): string[] {
   const inputs = vscode.window.tabGroups.all.flatMap(group => group.tabs).map(tab => tab.input);
-  const uris = inputs.flatMap(input => (input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.toString()] : []));
+  const uris = inputs.flatMap(input =>
+    input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.toString()] : [],
+  );
   return [...new Set(uris)];
 }
 

@@ -38,7 +38,10 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   mkdirSync(folder, { recursive: true });
   const libraries = context.asAbsolutePath('bundled/libs');
   const find = async (): Promise<Located> => {
-    const { program, python } = { program: configuration().get('server.path', ''), python: configuration().get('server.python', '') };
+    const { program, python } = {
+      program: configuration().get('server.path', ''),
+      python: configuration().get('server.python', ''),
+    };
     return locate({ program, python, editorPython: await editorPython(), libraries }, realMachine(folder));
   };
   const server = new Supervisor(find, folder, log);
@@ -49,7 +52,9 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   receipts.onDidChange(() => memory.renew());
   const asker = new Asker(server, receipts, memory);
   context.subscriptions.push(log, server, receiptView, memory);
-  context.subscriptions.push(new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')));
+  context.subscriptions.push(
+    new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')),
+  );
   context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(asker, memory)));
 
   const commands: Record<string, (...args: never[]) => unknown> = {
@@ -61,9 +66,12 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     'carrel.restartServer': () => server.restart(),
     'carrel.turnOn': () => turnOn(server),
   };
-  for (const [id, run] of Object.entries(commands)) context.subscriptions.push(vscode.commands.registerCommand(id, told(run, log)));
+  for (const [id, run] of Object.entries(commands))
+    context.subscriptions.push(vscode.commands.registerCommand(id, told(run, log)));
 
-  context.subscriptions.push(vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)));
+  context.subscriptions.push(
+    vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)),
+  );
 
   // With the memory off nothing runs until somebody asks.
   if (memoryIsOn()) void server.start().catch(() => undefined);
@@ -74,7 +82,8 @@ export function activate(context: vscode.ExtensionContext): Carrel {
 /** Which server runs, and whether one does, may be set at any time. The other settings are the server's to follow. */
 async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
   if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
-  else if (['ragEnabled', 'ragAutoIndex'].some(key => event.affectsConfiguration(`carrel.${key}`)) && memoryIsOn()) await server.start();
+  else if (['ragEnabled', 'ragAutoIndex'].some(key => event.affectsConfiguration(`carrel.${key}`)) && memoryIsOn())
+    await server.start();
 }
 
 /** Ends the server in good order; it would also end by itself with the editor. */
@@ -89,7 +98,8 @@ function told(run: (...args: never[]) => unknown, log: vscode.LogOutputChannel):
       return await run(...args);
     } catch (error) {
       log.error(messageOf(error));
-      if (error instanceof Error && error.name !== 'ServerUnavailable') void vscode.window.showErrorMessage(`Carrel: ${messageOf(error)}`);
+      if (error instanceof Error && error.name !== 'ServerUnavailable')
+        void vscode.window.showErrorMessage(`Carrel: ${messageOf(error)}`);
       return undefined;
     }
   };

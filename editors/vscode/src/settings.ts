@@ -36,7 +36,9 @@ function valueOf(key: SettingKey, all: vscode.WorkspaceConfiguration): unknown {
 
 /** Set for this workspace where there is one, else for the user. */
 export async function change(key: SettingKey, value: unknown): Promise<void> {
-  const target = vscode.workspace.workspaceFolders?.length ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;
+  const target = vscode.workspace.workspaceFolders?.length
+    ? vscode.ConfigurationTarget.Workspace
+    : vscode.ConfigurationTarget.Global;
   await configuration().update(key, value, target);
 }
 

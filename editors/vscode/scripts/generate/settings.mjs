@@ -8,8 +8,12 @@ export function settingsBlock(settings) {
   const properties = {};
   for (const [key, spec] of Object.entries(settings.properties)) {
     const { description, ...rest } = spec;
-    properties[`carrel.${key}`] = { ...rest, ...(rest.enum ? { type: 'string' } : {}), markdownDescription: description,
-      scope: USER_ONLY.has(key) ? 'machine' : 'window' };
+    properties[`carrel.${key}`] = {
+      ...rest,
+      ...(rest.enum ? { type: 'string' } : {}),
+      markdownDescription: description,
+      scope: USER_ONLY.has(key) ? 'machine' : 'window',
+    };
   }
   return { title: 'Project memory', properties };
 }

@@ -18,7 +18,9 @@ export class CitationStream {
     this.uris = new Map(places.map(({ path, uri }) => [path, uri]));
     const paths = [...this.uris.keys()].sort((a, b) => b.length - a.length);
     const literal = paths.map(path => path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-    this.place = paths.length ? new RegExp(`\`?(?<![\\w/.-])(${literal.join('|')}):L?(\\d+)(?:[-–]L?(\\d+))?\`?`, 'g') : undefined;
+    this.place = paths.length
+      ? new RegExp(`\`?(?<![\\w/.-])(${literal.join('|')}):L?(\\d+)(?:[-–]L?(\\d+))?\`?`, 'g')
+      : undefined;
     this.unfinished = paths.some(path => path.includes(' ')) ? /[^\n]+$/ : /\S+$/;
   }
 

@@ -26,7 +26,12 @@ export class Participant {
     return participant;
   }
 
-  private async answer(request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<vscode.ChatResult> {
+  private async answer(
+    request: vscode.ChatRequest,
+    context: vscode.ChatContext,
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.ChatResult> {
     try {
       if (!localFolders().length) stream.markdown('Open a folder first: Carrel answers from the files of a project.');
       else if (request.command === 'index') await this.index(stream);
@@ -44,13 +49,22 @@ export class Participant {
     stream.markdown(results.length ? `${summary(results)}.` : 'Stopped; what was finished is kept.');
   }
 
-  private async ask(request: vscode.ChatRequest, context: vscode.ChatContext, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<void> {
+  private async ask(
+    request: vscode.ChatRequest,
+    context: vscode.ChatContext,
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
     const text = questionOf(request.prompt, request.command, selectedText());
     if (!text) {
       stream.markdown('What would you like to know of this project?');
       return;
     }
-    stream.progress(this.memory.state.all.some(({ files }) => files) ? 'Looking through the project' : 'Indexing the project for its first answer');
+    stream.progress(
+      this.memory.state.all.some(({ files }) => files)
+        ? 'Looking through the project'
+        : 'Indexing the project for its first answer',
+    );
     const history = turnsOf(context);
     const details: Details = {
       model: request.model.family,
@@ -74,10 +88,21 @@ export class Participant {
     stream.button(receiptButton(given.pack));
   }
 
-  private async converse(request: vscode.ChatRequest, turns: readonly HistoryTurn[], pack: ContextResult, stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<void> {
+  private async converse(
+    request: vscode.ChatRequest,
+    turns: readonly HistoryTurn[],
+    pack: ContextResult,
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
     const messages = [{ role: 'user', content: INSTRUCTIONS }, ...turns].map(({ role, content }) =>
-      role === 'user' ? vscode.LanguageModelChatMessage.User(content) : vscode.LanguageModelChatMessage.Assistant(content));
-    const response = await request.model.sendRequest(messages, { justification: 'To answer your question about this project' }, token);
+      role === 'user' ? vscode.LanguageModelChatMessage.User(content) : vscode.LanguageModelChatMessage.Assistant(content),
+    );
+    const response = await request.model.sendRequest(
+      messages,
+      { justification: 'To answer your question about this project' },
+      token,
+    );
     const citations = new CitationStream(pack.hits);
     const write = (pieces: ReturnType<CitationStream['push']>): void => {
       for (const piece of pieces) {
@@ -111,11 +136,18 @@ function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
 }
 
 function receiptButton(pack: ContextResult): vscode.Command {
-  return { command: 'carrel.receipt.show', title: `Receipt: ${count(pack.hits.length, 'place')}, ${spent(pack)}`, arguments: [pack.id] };
+  return {
+    command: 'carrel.receipt.show',
+    title: `Receipt: ${count(pack.hits.length, 'place')}, ${spent(pack)}`,
+    arguments: [pack.id],
+  };
 }
 
 function location(uri: string, startLine: number, endLine: number): vscode.Location {
-  return new vscode.Location(vscode.Uri.parse(uri, true), new vscode.Range(startLine - 1, 0, Math.max(startLine, endLine) - 1, Number.MAX_SAFE_INTEGER));
+  return new vscode.Location(
+    vscode.Uri.parse(uri, true),
+    new vscode.Range(startLine - 1, 0, Math.max(startLine, endLine) - 1, Number.MAX_SAFE_INTEGER),
+  );
 }
 
 function selectedText(): string {

@@ -9,6 +9,10 @@ export async function review(pack: ContextResult): Promise<readonly string[] | u
   const byPath = new Map<string, string[]>();
   for (const hit of pack.hits) byPath.set(hit.path, [...(byPath.get(hit.path) ?? []), `${lines(hit)} (${hit.score.toFixed(2)})`]);
   const items = [...byPath].map(([path, places]) => ({ label: path, description: `lines ${places.join(', ')}`, picked: true }));
-  const kept = await vscode.window.showQuickPick(items, { canPickMany: true, ignoreFocusOut: true, title: `Carrel sends ${spent(pack)}. Uncheck what shall stay here.` });
+  const kept = await vscode.window.showQuickPick(items, {
+    canPickMany: true,
+    ignoreFocusOut: true,
+    title: `Carrel sends ${spent(pack)}. Uncheck what shall stay here.`,
+  });
   return kept && items.filter(item => !kept.includes(item)).map(({ label }) => label);
 }

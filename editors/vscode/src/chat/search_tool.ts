@@ -24,18 +24,30 @@ export class SearchTool implements vscode.LanguageModelTool<Input> {
     if (this.memory.state.all.some(({ files }) => files)) return { invocationMessage };
     return {
       invocationMessage,
-      confirmationMessages: { title: 'Search this project with Carrel?', message: `Carrel indexes the project on this machine first, then searches it for “${input.query}”.` },
+      confirmationMessages: {
+        title: 'Search this project with Carrel?',
+        message: `Carrel indexes the project on this machine first, then searches it for “${input.query}”.`,
+      },
     };
   }
 
-  async invoke(options: vscode.LanguageModelToolInvocationOptions<Input>, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
+  async invoke(
+    options: vscode.LanguageModelToolInvocationOptions<Input>,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.LanguageModelToolResult> {
     const { input, tokenizationOptions } = options;
-    const pack = await this.asker.context({ text: input.query, from: 'tool' }, {
-      format: 'tool',
-      topK: input.maxResults ?? RESULTS,
-      ...(tokenizationOptions ? { budget: { tokens: tokenizationOptions.tokenBudget } } : {}),
-      ...(input.pathGlob ? { filters: { pathGlob: input.pathGlob } } : {}),
-    }, token);
-    return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(pack.error ? `${pack.text}\n(${pack.error})` : pack.text)]);
+    const pack = await this.asker.context(
+      { text: input.query, from: 'tool' },
+      {
+        format: 'tool',
+        topK: input.maxResults ?? RESULTS,
+        ...(tokenizationOptions ? { budget: { tokens: tokenizationOptions.tokenBudget } } : {}),
+        ...(input.pathGlob ? { filters: { pathGlob: input.pathGlob } } : {}),
+      },
+      token,
+    );
+    return new vscode.LanguageModelToolResult([
+      new vscode.LanguageModelTextPart(pack.error ? `${pack.text}\n(${pack.error})` : pack.text),
+    ]);
   }
 }

@@ -22,7 +22,8 @@ export async function doctor(find: () => Promise<Located>, server: Supervisor, f
   if (found.launch) {
     lines.push(`- ${SIGNS.ok} Chosen: ${found.launch.description}`);
     const places = localFolders().map(({ uri }) => uri.fsPath);
-    for (const place of places.length ? places : [folder]) lines.push('', `## ${place}`, '', ...(await examine(found.launch, folder, place)));
+    for (const place of places.length ? places : [folder])
+      lines.push('', `## ${place}`, '', ...(await examine(found.launch, folder, place)));
   } else {
     lines.push(`- ${SIGNS.error} No server can be started. ${found.remedy}`);
   }
@@ -58,7 +59,9 @@ async function examine(launch: NonNullable<Located['launch']>, folder: string, p
   });
   try {
     const { findings } = JSON.parse(output) as { findings: readonly Finding[] };
-    return findings.map(({ check, level, detail, remedy }) => `- ${SIGNS[level]} ${check}: ${detail}${remedy ? ` → ${remedy}` : ''}`);
+    return findings.map(
+      ({ check, level, detail, remedy }) => `- ${SIGNS[level]} ${check}: ${detail}${remedy ? ` → ${remedy}` : ''}`,
+    );
   } catch {
     return [`- ${SIGNS.error} The server's own doctor gave no report: ${output.trim().slice(-500)}`];
   }

@@ -16,7 +16,11 @@ export function memoryCommands(memory: Memory): Record<string, (...args: never[]
     },
     'carrel.memory.cancel': () => memory.cancel(),
     'carrel.memory.clear': async () => {
-      const sure = await vscode.window.showWarningMessage('Delete the index of this project? Your files stay as they are.', { modal: true }, 'Delete');
+      const sure = await vscode.window.showWarningMessage(
+        'Delete the index of this project? Your files stay as they are.',
+        { modal: true },
+        'Delete',
+      );
       if (sure) void vscode.window.setStatusBarMessage(`Carrel: ${bytes(await memory.clear())} freed`, 5_000);
     },
     'carrel.memory.setTopK': async () => {
@@ -24,7 +28,9 @@ export function memoryCommands(memory: Memory): Record<string, (...args: never[]
       if (answer) await change('ragTopK', answer);
     },
     'carrel.memory.setBudget': async () => {
-      const unit = await vscode.window.showQuickPick(['characters', 'tokens'], { title: 'Carrel: what is the budget counted in?' });
+      const unit = await vscode.window.showQuickPick(['characters', 'tokens'], {
+        title: 'Carrel: what is the budget counted in?',
+      });
       if (!unit) return;
       const { tokens = 1_000, chars = 4_000 } = budget();
       const now = unit === 'tokens' ? tokens : chars;

@@ -22,7 +22,11 @@ export function searchCommands(server: Supervisor, asker: Asker): Record<string,
     },
     'carrel.insertContext': async (text?: string) => {
       const pack = await contextFor(asker, text);
-      if (pack) await vscode.commands.executeCommand('workbench.action.chat.open', { query: `${pack.text}\n\n${pack.query}`, isPartialQuery: true });
+      if (pack)
+        await vscode.commands.executeCommand('workbench.action.chat.open', {
+          query: `${pack.text}\n\n${pack.query}`,
+          isPartialQuery: true,
+        });
       return pack;
     },
     'carrel.searchProject': () => search(server),
@@ -33,15 +37,23 @@ export function searchCommands(server: Supervisor, asker: Asker): Record<string,
 async function contextFor(asker: Asker, given: string | undefined): Promise<ContextResult | undefined> {
   const editor = vscode.window.activeTextEditor;
   const value = editor?.document.getText(editor.selection) ?? '';
-  const text = given ?? (await vscode.window.showInputBox({ title: 'Carrel: context for which question?', value: value.includes('\n') ? '' : value }));
+  const text =
+    given ??
+    (await vscode.window.showInputBox({
+      title: 'Carrel: context for which question?',
+      value: value.includes('\n') ? '' : value,
+    }));
   if (!text?.trim()) return undefined;
   const title = 'Carrel: looking through the project';
-  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title, cancellable: true }, async (_, token) => {
-    const pack = await asker.context({ text, from: 'command' }, {}, token);
-    if (pack.error) throw new Error(pack.error);
-    if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
-    return pack;
-  });
+  return vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+    async (_, token) => {
+      const pack = await asker.context({ text, from: 'command' }, {}, token);
+      if (pack.error) throw new Error(pack.error);
+      if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
+      return pack;
+    },
+  );
 }
 
 async function similar(server: Supervisor): Promise<readonly HitResult[]> {
@@ -49,7 +61,10 @@ async function similar(server: Supervisor): Promise<readonly HitResult[]> {
   if (!editor) return [];
   const { start, end } = editor.selection;
   const uri = editor.document.uri;
-  const { hits } = await server.request('carrel/similar', { uri: uri.toString(), range: { start: { line: start.line, character: 0 }, end: { line: end.line, character: end.character } } });
+  const { hits } = await server.request('carrel/similar', {
+    uri: uri.toString(),
+    range: { start: { line: start.line, character: 0 }, end: { line: end.line, character: end.character } },
+  });
   const places = hits.map(hit => new vscode.Location(vscode.Uri.parse(hit.uri, true), new vscode.Position(hit.startLine - 1, 0)));
   if (places.length) await vscode.commands.executeCommand('editor.action.peekLocations', uri, start, places, 'peek');
   else void vscode.window.showInformationMessage('Carrel: nothing in the project is like this code.');
@@ -70,8 +85,17 @@ async function search(server: Supervisor): Promise<void> {
     const source = (running = new vscode.CancellationTokenSource());
     pick.busy = true;
     try {
-      const { hits } = query.trim() ? await server.request('carrel/search', { ...where, query, limit: 30 }, source.token) : { hits: [] };
-      if (running === source) pick.items = hits.map(hit => ({ label: hit.symbol ?? hit.path, description: `${hit.path}:${lines(hit)}`, detail: hit.text.trim().split('\n', 1)[0] ?? '', alwaysShow: true, hit }));
+      const { hits } = query.trim()
+        ? await server.request('carrel/search', { ...where, query, limit: 30 }, source.token)
+        : { hits: [] };
+      if (running === source)
+        pick.items = hits.map(hit => ({
+          label: hit.symbol ?? hit.path,
+          description: `${hit.path}:${lines(hit)}`,
+          detail: hit.text.trim().split('\n', 1)[0] ?? '',
+          alwaysShow: true,
+          hit,
+        }));
     } catch (error) {
       if (!source.token.isCancellationRequested) throw error;
     } finally {

@@ -143,7 +143,10 @@ export class Memory implements vscode.Disposable {
 
   private statusOf(uri: vscode.Uri): ReturnType<MemoryState['status']> {
     // The server writes URIs in its own way (a drive's colon, an escaped bracket): compare what they mean.
-    return this.state.status(uri.toString()) ?? this.state.all.find(status => vscode.Uri.parse(status.workspaceFolder).fsPath === uri.fsPath);
+    return (
+      this.state.status(uri.toString()) ??
+      this.state.all.find(status => vscode.Uri.parse(status.workspaceFolder).fsPath === uri.fsPath)
+    );
   }
 }
 
@@ -154,11 +157,21 @@ export function localFolders(): readonly vscode.WorkspaceFolder[] {
 
 export function summary(results: readonly IndexResult[]): string {
   const sum = (of: (result: IndexResult) => number): number => results.reduce((total, result) => total + of(result), 0);
-  return `${count(sum(one => one.added + one.changed), 'file')} indexed, ${count(sum(one => one.unchanged), 'file')} unchanged, ${sum(one => one.removed)} removed`;
+  return `${count(
+    sum(one => one.added + one.changed),
+    'file',
+  )} indexed, ${count(
+    sum(one => one.unchanged),
+    'file',
+  )} unchanged, ${sum(one => one.removed)} removed`;
 }
 
 export function isCancelled(error: unknown): boolean {
-  return error instanceof vscode.CancellationError || (error as { code?: number } | undefined)?.code === -32800 || /\bcancelled\b/i.test(messageOf(error));
+  return (
+    error instanceof vscode.CancellationError ||
+    (error as { code?: number } | undefined)?.code === -32800 ||
+    /\bcancelled\b/i.test(messageOf(error))
+  );
 }
 
 function choices(): Choices {

@@ -41,9 +41,12 @@ export interface Badge {
 
 /** The status-bar item. */
 export function badge(server: ServerState, statuses: readonly StatusResult[], work: Work | undefined, enabled: boolean): Badge {
-  const tooltip = statuses.map(status => `${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'chunk')}`).join('\n');
+  const tooltip = statuses
+    .map(status => `${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'chunk')}`)
+    .join('\n');
   const plain = (text: string, more: string): Badge => ({ text, tooltip: more, trouble: false });
-  if (server.kind === 'failed') return { text: '$(warning) Carrel', tooltip: `${server.problem}\n${server.remedy}`, trouble: true };
+  if (server.kind === 'failed')
+    return { text: '$(warning) Carrel', tooltip: `${server.problem}\n${server.remedy}`, trouble: true };
   if (server.kind === 'starting') return plain('$(sync~spin) Carrel', 'The server starts');
   if (server.kind === 'waiting') return plain('$(sync~spin) Carrel', `The server ${server.reason}; it starts again`);
   if (work) return plain(`$(sync~spin) Carrel ${work.message}`.trimEnd(), `${work.title} ${work.message}`);

@@ -20,22 +20,43 @@ export interface PlaceNode extends Node {
 export function receiptNodes(receipt: Receipt | undefined, pinned: readonly string[], removed: readonly string[]): Node[] {
   if (!receipt) return [];
   const { pack, question } = receipt;
-  const nodes: Node[] = [{ id: 'question', label: question.text, description: `from ${question.from}`, icon: 'comment', tooltip: question.text }];
+  const nodes: Node[] = [
+    { id: 'question', label: question.text, description: `from ${question.from}`, icon: 'comment', tooltip: question.text },
+  ];
   if (pack.rewritten) nodes.push({ id: 'rewritten', label: pack.rewritten, description: 'searched for', icon: 'edit' });
   if (pack.error) nodes.push({ id: 'error', label: pack.error, icon: 'warning' });
   nodes.push({ id: 'budget', label: 'Budget', description: spent(pack), icon: 'dashboard', tooltip: stages(pack) });
   if (pack.state !== 'ready' || pack.pending) {
-    nodes.push({ id: 'state', label: 'The index was not complete', description: `${pack.state}, ${count(pack.pending, 'file')} waiting`, icon: 'info' });
+    nodes.push({
+      id: 'state',
+      label: 'The index was not complete',
+      description: `${pack.state}, ${count(pack.pending, 'file')} waiting`,
+      icon: 'info',
+    });
   }
   nodes.push(...pack.hits.map(hit => hitNode(hit, pinned.includes(hit.uri), removed.includes(hit.path))));
   if (!pack.hits.length) nodes.push({ id: 'nothing', label: 'Nothing was put in front of the question', icon: 'circle-slash' });
   const elsewhere = removed.filter(path => !pack.hits.some(hit => hit.path === path));
   if (elsewhere.length) {
-    nodes.push({ id: 'removed', label: 'Removed by you', description: count(elsewhere.length, 'file'), icon: 'trash', open: true,
-      children: elsewhere.map(path => placed({ id: `removed/${path}`, label: path, context: 'removed' }, { uri: '', path, startLine: 1, endLine: 1 })) });
+    nodes.push({
+      id: 'removed',
+      label: 'Removed by you',
+      description: count(elsewhere.length, 'file'),
+      icon: 'trash',
+      open: true,
+      children: elsewhere.map(path =>
+        placed({ id: `removed/${path}`, label: path, context: 'removed' }, { uri: '', path, startLine: 1, endLine: 1 }),
+      ),
+    });
   }
   if (pack.dropped.length) {
-    nodes.push({ id: 'dropped', label: 'Left out', description: count(pack.dropped.length, 'place'), icon: 'exclude', children: pack.dropped.map(droppedNode) });
+    nodes.push({
+      id: 'dropped',
+      label: 'Left out',
+      description: count(pack.dropped.length, 'place'),
+      icon: 'exclude',
+      children: pack.dropped.map(droppedNode),
+    });
   }
   return nodes;
 }
@@ -43,7 +64,10 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
 /** One line for each of the last answers, for the Memory view. */
 export function answerNodes(receipts: readonly Receipt[]): Node[] {
   return receipts.map(({ pack, question }) => ({
-    id: `answers/${pack.id}`, label: question.text, description: `${count(pack.hits.length, 'place')}, ${spent(pack)}`, icon: 'comment',
+    id: `answers/${pack.id}`,
+    label: question.text,
+    description: `${count(pack.hits.length, 'place')}, ${spent(pack)}`,
+    icon: 'comment',
     command: { id: 'carrel.receipt.show', args: [pack.id] },
   }));
 }
@@ -67,11 +91,26 @@ function stages(pack: ContextResult): string {
 
 function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {
   const { matched } = hit.signals;
-  const why = [hit.score.toFixed(2), hit.symbol, matched.length ? `matched ${matched.join(', ')}` : undefined, pinned ? 'pinned' : undefined, removed ? 'removed' : undefined];
-  return placed({
-    id: `hit/${hit.id}`, label: `${hit.path}:${lines(hit)}`, description: why.filter(Boolean).join(' · '), tooltip: hit.text, icon: pinned ? 'pinned' : hit.source === 'docs' ? 'book' : 'symbol-method',
-    context: removed ? 'removed' : pinned ? 'pinnedHit' : 'hit', command: open(hit), children: reasons(hit),
-  }, hit);
+  const why = [
+    hit.score.toFixed(2),
+    hit.symbol,
+    matched.length ? `matched ${matched.join(', ')}` : undefined,
+    pinned ? 'pinned' : undefined,
+    removed ? 'removed' : undefined,
+  ];
+  return placed(
+    {
+      id: `hit/${hit.id}`,
+      label: `${hit.path}:${lines(hit)}`,
+      description: why.filter(Boolean).join(' · '),
+      tooltip: hit.text,
+      icon: pinned ? 'pinned' : hit.source === 'docs' ? 'book' : 'symbol-method',
+      context: removed ? 'removed' : pinned ? 'pinnedHit' : 'hit',
+      command: open(hit),
+      children: reasons(hit),
+    },
+    hit,
+  );
 }
 
 function reasons(hit: HitResult): Node[] {
@@ -86,12 +125,20 @@ function reasons(hit: HitResult): Node[] {
     ['Defines', hit.definitions.length ? hit.definitions.join(', ') : undefined, 'symbol-class'],
     ...boosts.map(({ rule, factor }): [string, string, string] => [`Rule ${rule}`, `× ${factor}`, 'law']),
   ];
-  return rows.flatMap(([label, description, icon]) => (description === undefined ? [] : [{ id: `hit/${hit.id}/${label}`, label, description, icon }]));
+  return rows.flatMap(([label, description, icon]) =>
+    description === undefined ? [] : [{ id: `hit/${hit.id}/${label}`, label, description, icon }],
+  );
 }
 
 function droppedNode(dropped: DroppedResult, i: number): Node {
   const { path, startLine, reason } = dropped;
-  return { id: `dropped/${i}`, label: startLine ? `${path}:${lines(dropped)}` : path, description: reason, tooltip: `${path}: ${reason}`, icon: 'dash' };
+  return {
+    id: `dropped/${i}`,
+    label: startLine ? `${path}:${lines(dropped)}` : path,
+    description: reason,
+    tooltip: `${path}: ${reason}`,
+    icon: 'dash',
+  };
 }
 
 function placed(node: Node, { uri, path, startLine, endLine }: Place): PlaceNode {

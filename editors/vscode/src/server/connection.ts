@@ -2,7 +2,13 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, WorkDoneProgress, type LanguageClientOptions } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  WorkDoneProgress,
+  type LanguageClientOptions,
+} from 'vscode-languageclient/node';
 import type { Notifications, Requests } from '../protocol';
 import { serverSettings } from '../settings';
 import type { Launch } from './locate';
@@ -61,7 +67,11 @@ export class Connection {
     return this.client.initializeResult?.serverInfo?.version ?? '';
   }
 
-  request<M extends keyof Requests>(method: M, params: Requests[M]['params'], token?: vscode.CancellationToken): Promise<Requests[M]['result']> {
+  request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]['params'],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[M]['result']> {
     // An undefined token would be taken for a second parameter.
     const more = token ? [token] : [];
     return this.client.sendRequest<Requests[M]['result']>(method, params, ...more);
@@ -87,11 +97,14 @@ export class Connection {
   }
 
   private checkProtocol(): void {
-    const experimental = this.client.initializeResult?.capabilities.experimental as { carrel?: { protocol?: number } } | undefined;
+    const experimental = this.client.initializeResult?.capabilities.experimental as
+      { carrel?: { protocol?: number } } | undefined;
     const spoken = experimental?.carrel?.protocol;
     if (spoken === undefined) throw new Error('the program that was started is not a Carrel server');
     if (spoken !== PROTOCOL) {
-      throw new Error(`the server speaks version ${spoken} of the protocol, this extension version ${PROTOCOL}: update the older one`);
+      throw new Error(
+        `the server speaks version ${spoken} of the protocol, this extension version ${PROTOCOL}: update the older one`,
+      );
     }
   }
 }

@@ -53,7 +53,8 @@ export async function locate(wanted: Wanted, machine: Machine): Promise<Located>
   return {
     launch: undefined,
     tried,
-    remedy: 'Install Python 3.11 or newer, or choose one with the setting carrel.server.python, or a server with carrel.server.path.',
+    remedy:
+      'Install Python 3.11 or newer, or choose one with the setting carrel.server.python, or a server with carrel.server.path.',
   };
 }
 

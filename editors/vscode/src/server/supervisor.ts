@@ -22,7 +22,10 @@ export class ServerUnavailable extends Error {
 export class Supervisor implements vscode.Disposable {
   private readonly stateEmitter = new vscode.EventEmitter<ServerState>();
   private readonly statusEmitter = new vscode.EventEmitter<Notifications['carrel/statusChanged']>();
-  private readonly progressEmitter = new vscode.EventEmitter<{ readonly token: string | number; readonly progress: WorkProgress }>();
+  private readonly progressEmitter = new vscode.EventEmitter<{
+    readonly token: string | number;
+    readonly progress: WorkProgress;
+  }>();
   readonly onDidChangeState = this.stateEmitter.event;
   readonly onStatus = this.statusEmitter.event;
   readonly onProgress = this.progressEmitter.event;
@@ -52,7 +55,11 @@ export class Supervisor implements vscode.Disposable {
   }
 
   /** Ask the server, which is started for it if need be. A request that a dying server took with it is asked once more. */
-  async request<M extends keyof Requests>(method: M, params: Requests[M]['params'], token?: vscode.CancellationToken): Promise<Requests[M]['result']> {
+  async request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]['params'],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[M]['result']> {
     const connection = await this.connected();
     try {
       return await connection.request(method, params, token);
@@ -63,7 +70,10 @@ export class Supervisor implements vscode.Disposable {
   }
 
   /** Bring the index up to date; its progress is told by `onProgress`. */
-  async index(params: Requests['carrel/index']['params'], token?: vscode.CancellationToken): Promise<Requests['carrel/index']['result']> {
+  async index(
+    params: Requests['carrel/index']['params'],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests['carrel/index']['result']> {
     const connection = await this.connected();
     const workDoneToken = `carrel-vscode-${randomUUID()}`;
     const following = connection.follow(workDoneToken);

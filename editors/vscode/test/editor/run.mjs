@@ -15,13 +15,24 @@ function hostile(project) {
   writeFileSync(program, `#!/bin/sh\ntouch '${join(project, 'ran')}'\n`);
   chmodSync(program, 0o755);
   mkdirSync(join(project, '.vscode'));
-  writeFileSync(join(project, '.vscode/settings.json'), JSON.stringify({ 'carrel.server.path': program, 'carrel.server.python': program, 'carrel.ragEnabled': true, 'carrel.ragAutoIndex': true }));
+  writeFileSync(
+    join(project, '.vscode/settings.json'),
+    JSON.stringify({
+      'carrel.server.path': program,
+      'carrel.server.python': program,
+      'carrel.ragEnabled': true,
+      'carrel.ragAutoIndex': true,
+    }),
+  );
 }
 
 /** A second folder beside the first; gives the file that opens both. */
 function second(project) {
   mkdirSync(join(project, '../press'));
-  writeFileSync(join(project, '../press/printing.py'), 'def print_page(page, ink):\n    """Print one page with this ink."""\n    return press(page, ink)\n');
+  writeFileSync(
+    join(project, '../press/printing.py'),
+    'def print_page(page, ink):\n    """Print one page with this ink."""\n    return press(page, ink)\n',
+  );
   const file = join(project, '../both.code-workspace');
   writeFileSync(file, JSON.stringify({ folders: [{ path: 'shop' }, { path: 'press' }] }));
   return file;
@@ -30,7 +41,12 @@ function second(project) {
 const SUITES = {
   host: { bulk: 400, prepare: () => undefined },
   multiroot: { bulk: 5, prepare: second },
-  untrusted: { bulk: 5, prepare: hostile, trust: true, settings: { 'security.workspace.trust.startupPrompt': 'never', 'security.workspace.trust.banner': 'never' } },
+  untrusted: {
+    bulk: 5,
+    prepare: hostile,
+    trust: true,
+    settings: { 'security.workspace.trust.startupPrompt': 'never', 'security.workspace.trust.banner': 'never' },
+  },
 };
 
 /** Gives whether every test passed. */
@@ -43,8 +59,11 @@ async function run(suite, { bulk, prepare, trust, settings }) {
     writeProject(project, bulk);
     const opened = prepare(project) ?? project;
     const remote = path => `vscode-remote://${editor.host}${path}`;
-    const { page, go } = await editor.open(opened, [['extensionDevelopmentPath', remote(join(here, 'recording'))],
-      ['extensionTestsPath', remote(resolve(here, `../../out/${suite}/index.js`))], ['skipWelcome', 'true']]);
+    const { page, go } = await editor.open(opened, [
+      ['extensionDevelopmentPath', remote(join(here, 'recording'))],
+      ['extensionTestsPath', remote(resolve(here, `../../out/${suite}/index.js`))],
+      ['skipWelcome', 'true'],
+    ]);
     let timer;
     const finished = new Promise((done, late) => {
       timer = setTimeout(() => late(new Error('the tests took too long')), PATIENCE_MS);

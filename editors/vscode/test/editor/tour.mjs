@@ -11,9 +11,20 @@ import { writeProject } from './project.mjs';
 
 const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path));
 const here = fileURLToPath(new URL('.', import.meta.url));
-const settings = { 'workbench.colorTheme': 'Default Light Modern', 'window.commandCenter': false, 'chat.commandCenter.enabled': false };
+const settings = {
+  'workbench.colorTheme': 'Default Light Modern',
+  'window.commandCenter': false,
+  'chat.commandCenter.enabled': false,
+};
 const recording = join(mkdtempSync(join(tmpdir(), 'carrel-recording-')), 'recording.vsix');
-await createVSIX({ cwd: join(here, 'recording'), allowStarActivation: true, packagePath: recording, dependencies: false, skipLicense: true, allowMissingRepository: true });
+await createVSIX({
+  cwd: join(here, 'recording'),
+  allowStarActivation: true,
+  packagePath: recording,
+  dependencies: false,
+  skipLicense: true,
+  allowMissingRepository: true,
+});
 const editor = await Editor.start({ install, vsix: [vsix, recording], settings });
 const QUESTION = 'how is a login checked?';
 let passed = 0;
@@ -66,8 +77,14 @@ try {
 
   await step('the receipt says what was sent', async () => {
     await page.getByRole('button', { name: /^Receipt: \d+ places?, / }).click();
-    await page.getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · authenticate_user/ }).first().click();
-    await page.getByRole('treeitem', { name: /^Budget: [\d,]+ characters of 4,000/ }).first().waitFor();
+    await page
+      .getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · authenticate_user/ })
+      .first()
+      .click();
+    await page
+      .getByRole('treeitem', { name: /^Budget: [\d,]+ characters of 4,000/ })
+      .first()
+      .waitFor();
     await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
   });
   await step('who wants to see it first takes a file out, and it is not sent', async () => {
@@ -81,7 +98,10 @@ try {
     await page.keyboard.press('Enter');
     const list = page.locator('.quick-input-widget');
     await list.getByText('Uncheck what shall stay here').waitFor();
-    await list.getByRole('checkbox', { name: /README\.md/ }).first().click();
+    await list
+      .getByRole('checkbox', { name: /README\.md/ })
+      .first()
+      .click();
     await list.getByRole('button', { name: 'OK' }).click();
     await page.locator('.interactive-response').nth(1).getByText('Logins are checked in').waitFor();
     const asked = JSON.parse(readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1)).at(-1).text;

@@ -14,7 +14,13 @@ describe('the memory of a project', () => {
     assert.match(memory.item.text, /circle-slash/);
     assert(activationMs < 100, `activation took ${activationMs} ms`);
     const commands = await vscode.commands.getCommands(true);
-    for (const command of ['carrel.doctor', 'carrel.showLog', 'carrel.memory.index', 'carrel.memory.cancel', 'carrel.memory.clear']) {
+    for (const command of [
+      'carrel.doctor',
+      'carrel.showLog',
+      'carrel.memory.index',
+      'carrel.memory.cancel',
+      'carrel.memory.clear',
+    ]) {
       assert(commands.includes(command), command);
     }
   });
@@ -46,8 +52,14 @@ describe('the memory of a project', () => {
     const results = await vscode.commands.executeCommand<{ added: number }[]>('carrel.memory.index');
     following.dispose();
     assert.equal(results.length, 1);
-    assert(messages.some(message => /^\d+\/\d+ files$/.test(message)), messages.join());
-    assert(badges.some(text => /sync~spin.*\d+\/\d+ files/.test(text)), badges.join());
+    assert(
+      messages.some(message => /^\d+\/\d+ files$/.test(message)),
+      messages.join(),
+    );
+    assert(
+      badges.some(text => /sync~spin.*\d+\/\d+ files/.test(text)),
+      badges.join(),
+    );
     assert.equal(server.state.kind, 'running');
     const status = await until('a ready index', () => memory.state.all.find(({ state }) => state === 'ready'));
     assert.equal(status.workspaceFolder, folder().uri.toString());
@@ -65,7 +77,10 @@ describe('the memory of a project', () => {
     assert.match(node('typescript').description ?? '', /1 file$/);
     assert.match(node('Size').description ?? '', /B$/);
     assert.match(node('Model').description ?? '', /\(\d+\)$/);
-    assert(node('Left out').children?.some(reason => reason.children?.some(({ label }) => label === '.env')), 'the secret is listed');
+    assert(
+      node('Left out').children?.some(reason => reason.children?.some(({ label }) => label === '.env')),
+      'the secret is listed',
+    );
     assert.doesNotThrow(() => nodes.map(one => memory.tree.getTreeItem(one)));
     assert.equal(new Set(nodes.map(({ id }) => id)).size, nodes.length, 'ids are unique');
   });

@@ -44,8 +44,15 @@ describe('@carrel', () => {
   });
 
   it('reflects an edit that was not saved', async () => {
-    const document = await edit('src/auth.py', 'row is not None and row.verify(password)', 'row.verify_with_argon2(password)  # unsaved');
-    assert(document.isDirty, `before the question; autosave ${String(vscode.workspace.getConfiguration('files').get('autoSave'))}`);
+    const document = await edit(
+      'src/auth.py',
+      'row is not None and row.verify(password)',
+      'row.verify_with_argon2(password)  # unsaved',
+    );
+    assert(
+      document.isDirty,
+      `before the question; autosave ${String(vscode.workspace.getConfiguration('files').get('autoSave'))}`,
+    );
     const text = lastOf(await say(`@carrel ${QUESTION}`));
     assert(document.isDirty, 'still unsaved after the question');
     assert.match(text, /verify_with_argon2/);
@@ -58,7 +65,10 @@ describe('@carrel', () => {
     const { receipts, server } = await carrel();
     const before = receipts.all.length;
     const messages = await say(`@plain ${QUESTION}`);
-    assert.deepEqual(messages.map(({ text }) => text), [QUESTION]);
+    assert.deepEqual(
+      messages.map(({ text }) => text),
+      [QUESTION],
+    );
     assert.equal(receipts.all.length, before);
     const turn = await server.request('carrel/augment', { text: QUESTION, trigger: 'chat' });
     assert.equal(turn.text, QUESTION);
@@ -101,7 +111,10 @@ describe('#carrel', () => {
   it('keeps to a glob, and says when nothing fits', async () => {
     const input = { query: 'configure the database pool', pathGlob: 'nowhere/**' };
     const result = await vscode.lm.invokeTool('carrel_search', { input, toolInvocationToken: undefined });
-    assert.deepEqual(result.content.map(part => (part as vscode.LanguageModelTextPart).value), ['No relevant code found.']);
+    assert.deepEqual(
+      result.content.map(part => (part as vscode.LanguageModelTextPart).value),
+      ['No relevant code found.'],
+    );
   });
 });
 
@@ -111,7 +124,8 @@ describe('the receipt', () => {
     const pack = await vscode.commands.executeCommand<{ id: string }>('carrel.copyContext', QUESTION);
     assert.equal(receipts.shown?.pack.id, pack.id);
     const roots = receiptView.tree.getChildren();
-    const hit = roots.find(({ label }) => label.startsWith('src/auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
+    const hit =
+      roots.find(({ label }) => label.startsWith('src/auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
     assert.match(hit.description ?? '', /^0\.\d\d · authenticate_user · matched .*login/);
     assert(hit.children?.some(({ label }) => label === 'Matched words'));
     assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ characters of 4,000 \(\d+ tokens\)$/);
@@ -130,7 +144,10 @@ describe('the receipt', () => {
     const other = { place: { uri: fileIn('src/orders.py').toString(), path: 'src/orders.py', startLine: 1, endLine: 6 } };
     await vscode.commands.executeCommand('carrel.receipt.pin', other);
     await vscode.commands.executeCommand('carrel.receipt.repeat');
-    assert(receipts.shown.pack.hits.some(({ path }) => path === 'src/orders.py'), 'what was pinned is in');
+    assert(
+      receipts.shown.pack.hits.some(({ path }) => path === 'src/orders.py'),
+      'what was pinned is in',
+    );
     await vscode.commands.executeCommand('carrel.receipt.unpin', other);
     assert.deepEqual(receipts.pinned, []);
   });

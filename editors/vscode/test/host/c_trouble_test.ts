@@ -41,15 +41,19 @@ describe('trouble', () => {
     const { server } = await carrel();
     await vscode.commands.executeCommand('carrel.restartServer'); // forgets the deaths of earlier tests
     const killed = new Set<number>();
-    const failed = await until('it is given up', () => {
-      const { state } = server;
-      if (state.kind === 'failed') return state;
-      if (state.kind === 'running' && state.pid && !killed.has(state.pid)) {
-        killed.add(state.pid);
-        process.kill(state.pid, 'SIGKILL');
-      }
-      return undefined;
-    }, 50);
+    const failed = await until(
+      'it is given up',
+      () => {
+        const { state } = server;
+        if (state.kind === 'failed') return state;
+        if (state.kind === 'running' && state.pid && !killed.has(state.pid)) {
+          killed.add(state.pid);
+          process.kill(state.pid, 'SIGKILL');
+        }
+        return undefined;
+      },
+      50,
+    );
     assert.match(failed.problem, /again and again/);
     assert.equal(killed.size, 6);
     await vscode.commands.executeCommand('carrel.restartServer');

@@ -21,7 +21,11 @@ export function fileIn(path: string): vscode.Uri {
 }
 
 /** The first value that is neither undefined nor false, looked for again and again. */
-export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, seconds = 20): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  seconds = 20,
+): Promise<T> {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     const found = await look();

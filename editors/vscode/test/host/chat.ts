@@ -13,7 +13,10 @@ export interface Message {
 function recorded(): Message[][] {
   const file = process.env.RECORDING_LOG;
   assert(file, 'the runner names the recording');
-  return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(line => JSON.parse(line) as Message[]);
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line) as Message[]);
 }
 
 /** Type a question into the chat and send it; gives the messages that the model got. */

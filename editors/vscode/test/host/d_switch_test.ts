@@ -19,7 +19,8 @@ describe('switching the memory on', () => {
 
   it('a setting that is taken back is the default again', async () => {
     const { server } = await carrel();
-    for (const key of ['ragEnabled', 'ragAutoIndex']) await vscode.workspace.getConfiguration('carrel').update(key, undefined, vscode.ConfigurationTarget.Workspace);
+    for (const key of ['ragEnabled', 'ragAutoIndex'])
+      await vscode.workspace.getConfiguration('carrel').update(key, undefined, vscode.ConfigurationTarget.Workspace);
     await until('the server knows', async () => {
       const turn = await server.request('carrel/augment', { text: 'how is a login checked?', trigger: 'chat' });
       return turn.text === turn.original;
@@ -40,7 +41,10 @@ describe('switching the memory on', () => {
     const result = await vscode.lm.invokeTool('carrel_search', { input, toolInvocationToken: undefined });
     following.dispose();
     assert.match((result.content[0] as vscode.LanguageModelTextPart).value, /authenticate_user/);
-    assert(messages.some(message => /^\d+\/\d+ files$/.test(message)), messages.join());
+    assert(
+      messages.some(message => /^\d+\/\d+ files$/.test(message)),
+      messages.join(),
+    );
     assert.equal(vscode.workspace.getConfiguration('carrel').get('ragEnabled'), false);
   });
 });

@@ -10,7 +10,10 @@ describe('a window with two folders', () => {
     const results = await vscode.commands.executeCommand<unknown[]>('carrel.memory.index');
     assert.equal(results.length, 2);
     const nodes = memory.tree.getChildren().filter(({ context }) => context === 'folder');
-    assert.deepEqual(nodes.map(({ label }) => label), ['shop', 'press']);
+    assert.deepEqual(
+      nodes.map(({ label }) => label),
+      ['shop', 'press'],
+    );
     assert(nodes.every(({ children }) => children?.some(({ label }) => label === 'Files')));
     const ids = nodes.flatMap(({ children }) => children ?? []).map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
@@ -24,7 +27,10 @@ describe('a window with two folders', () => {
 
   it('answers from the folder of the file in front', async () => {
     const paths = async (): Promise<string[]> => {
-      const pack = await vscode.commands.executeCommand<{ hits: { path: string }[] }>('carrel.copyContext', 'how is a page printed, and how is a login checked?');
+      const pack = await vscode.commands.executeCommand<{ hits: { path: string }[] }>(
+        'carrel.copyContext',
+        'how is a page printed, and how is a login checked?',
+      );
       return pack.hits.map(({ path }) => path);
     };
     assert((await paths()).includes('src/auth.py'), 'the first folder, with no file open');

@@ -7,7 +7,10 @@ describe('waiting before a new start', () => {
     const delays = Array.from({ length: 6 }, () => backoff.next(100));
     assert.equal(delays.at(-1), undefined);
     const waits = delays.slice(0, -1).map(Number);
-    assert.deepEqual(waits, waits.toSorted((a, b) => a - b));
+    assert.deepEqual(
+      waits,
+      waits.toSorted((a, b) => a - b),
+    );
   });
 
   it('begins anew after a long healthy run, and when a person asks', () => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { CitationStream } from '../../src/chat/citations';
 
-const PLACES = [{ path: 'src/auth.py', uri: 'file:///shop/src/auth.py' }, { path: 'auth.py', uri: 'file:///shop/auth.py' }];
+const PLACES = [
+  { path: 'src/auth.py', uri: 'file:///shop/src/auth.py' },
+  { path: 'auth.py', uri: 'file:///shop/auth.py' },
+];
 
 /** The answer with links written as [file lines], however it is torn into fragments. */
 function check(answer: string, expected: string, places = PLACES): void {
@@ -9,7 +12,9 @@ function check(answer: string, expected: string, places = PLACES): void {
     const stream = new CitationStream(places);
     const fragments = answer.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
     const pieces = [...fragments.flatMap(fragment => stream.push(fragment)), ...stream.end()];
-    const text = pieces.map(piece => ('text' in piece ? piece.text : `[${piece.uri.slice(13)} ${piece.startLine}-${piece.endLine}]`)).join('');
+    const text = pieces
+      .map(piece => ('text' in piece ? piece.text : `[${piece.uri.slice(13)} ${piece.startLine}-${piece.endLine}]`))
+      .join('');
     assert.equal(text, expected, `in fragments of ${size}`);
   }
 }
@@ -26,6 +31,8 @@ describe('places in an answer', () => {
   });
 
   it('may have white space and special characters in their names', () => {
-    check('in my docs/a (1).md:2-3 it says\nso', 'in [docs 2-3] it says\nso', [{ path: 'my docs/a (1).md', uri: 'file:///shop/docs' }]);
+    check('in my docs/a (1).md:2-3 it says\nso', 'in [docs 2-3] it says\nso', [
+      { path: 'my docs/a (1).md', uri: 'file:///shop/docs' },
+    ]);
   });
 });

@@ -16,14 +16,30 @@ async function check(wanted: Partial<Wanted>, on: Machine, expected: string): Pr
 
 describe('finding the server', () => {
   it('takes what the setting names, and nothing else when that fails', async () => {
-    await check({ program: '/my/carrel' }, machine(BUNDLE, { '/my/carrel': 'carrel 0.1.0\n', python3: '3.12' }), '^/my/carrel \\(setting');
-    await check({ program: '/my/carrel' }, machine(BUNDLE, { carrel: 'carrel 0.1.0', python3: '3.12' }), 'setting carrel.server.path');
+    await check(
+      { program: '/my/carrel' },
+      machine(BUNDLE, { '/my/carrel': 'carrel 0.1.0\n', python3: '3.12' }),
+      '^/my/carrel \\(setting',
+    );
+    await check(
+      { program: '/my/carrel' },
+      machine(BUNDLE, { carrel: 'carrel 0.1.0', python3: '3.12' }),
+      'setting carrel.server.path',
+    );
   });
 
   it('prefers the bundled server, and an interpreter that it has libraries for', async () => {
-    await check({}, machine(BUNDLE, { python3: '3.12\n', carrel: 'carrel 0.1.0' }), '^bundled server, run by python3 \\(Python 3.12\\)');
+    await check(
+      {},
+      machine(BUNDLE, { python3: '3.12\n', carrel: 'carrel 0.1.0' }),
+      '^bundled server, run by python3 \\(Python 3.12\\)',
+    );
     await check({}, machine(BUNDLE, { python3: '3.9', 'python3.11': '3.11' }), '^bundled server, run by python3.11 ');
-    await check({ editorPython: '/venv/bin/python' }, machine(BUNDLE, { '/venv/bin/python': '3.11', python3: '3.12' }), 'run by /venv/bin/python');
+    await check(
+      { editorPython: '/venv/bin/python' },
+      machine(BUNDLE, { '/venv/bin/python': '3.11', python3: '3.12' }),
+      'run by /venv/bin/python',
+    );
     await check({ python: '/opt/python' }, machine(BUNDLE, { '/opt/python': '3.11', python3: '3.12' }), 'run by /opt/python');
   });
 
@@ -35,6 +51,10 @@ describe('finding the server', () => {
 
   it('falls back on PATH, and else says what was tried and what to do', async () => {
     await check({}, machine([], { carrel: 'carrel 0.1.0', python3: '3.12' }), '^carrel \\(PATH');
-    await check({}, machine(BUNDLE, { python3: '3.9' }), 'Python 3.9, for which(.|\n)*carrel is not on PATH(.|\n)*Install Python 3.11');
+    await check(
+      {},
+      machine(BUNDLE, { python3: '3.9' }),
+      'Python 3.9, for which(.|\n)*carrel is not on PATH(.|\n)*Install Python 3.11',
+    );
   });
 });

@@ -4,8 +4,22 @@ import { MemoryState } from '../../src/memory/state';
 import { badge, bytes, stateOf } from '../../src/memory/words';
 import type { StatusResult } from '../../src/protocol';
 
-const STATUS: StatusResult = { workspaceFolder: 'file:///shop', state: 'ready', role: 'writer', files: 3, chunks: 9, bytes: 12_345, languages: { python: 1, typescript: 2 },
-  model: { id: 'm', dims: 256 }, store: '/cache/shop', pending: 0, skipped: [{ path: '.env', reason: 'secret' }, { path: 'a.key', reason: 'secret' }] };
+const STATUS: StatusResult = {
+  workspaceFolder: 'file:///shop',
+  state: 'ready',
+  role: 'writer',
+  files: 3,
+  chunks: 9,
+  bytes: 12_345,
+  languages: { python: 1, typescript: 2 },
+  model: { id: 'm', dims: 256 },
+  store: '/cache/shop',
+  pending: 0,
+  skipped: [
+    { path: '.env', reason: 'secret' },
+    { path: 'a.key', reason: 'secret' },
+  ],
+};
 const CHOICES: Choices = { enabled: false, autoIndex: true, topK: 5, budget: { chars: 4000 } };
 const RUNNING = { kind: 'running', version: '1', pid: 1, description: '' } as const;
 
@@ -53,13 +67,22 @@ describe('the Memory view', () => {
   it('groups what was left out by its reason', () => {
     const nodes = memoryNodes(CHOICES, RUNNING, undefined, [{ name: 'shop', uri: 'file:///shop', status: STATUS }], []);
     const left = nodes.find(({ label }) => label === 'Left out');
-    assert.deepEqual(left?.children?.map(({ label, description }) => [label, description]), [['secret', '2 files']]);
-    assert.deepEqual(nodes.flatMap(({ toggle }) => (toggle ? [toggle.on] : [])), [false, true]);
+    assert.deepEqual(
+      left?.children?.map(({ label, description }) => [label, description]),
+      [['secret', '2 files']],
+    );
+    assert.deepEqual(
+      nodes.flatMap(({ toggle }) => (toggle ? [toggle.on] : [])),
+      [false, true],
+    );
   });
 
   it('has a level for each folder when there are several', () => {
     const folders = ['a', 'b'].map(name => ({ name, uri: `file:///${name}`, status: undefined }));
     const nodes = memoryNodes(CHOICES, RUNNING, undefined, folders, []);
-    assert.deepEqual(nodes.filter(({ context }) => context === 'folder').map(({ label }) => label), ['a', 'b']);
+    assert.deepEqual(
+      nodes.filter(({ context }) => context === 'folder').map(({ label }) => label),
+      ['a', 'b'],
+    );
   });
 });

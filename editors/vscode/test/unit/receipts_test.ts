@@ -4,18 +4,51 @@ import { answerNodes, receiptNodes, spent } from '../../src/receipts/nodes';
 import { literalGlob, Receipts } from '../../src/receipts/receipts';
 
 const POSITION = { line: 0, character: 0 };
-const HIT: HitResult = { id: 'h', uri: 'file:///shop/src/auth.py', path: 'src/auth.py', startLine: 1, endLine: 4, range: { start: POSITION, end: POSITION }, symbol: 'login', kind: 'function',
-  language: 'python', score: 0.834, signals: { dense: 0.7, denseRank: 2, fused: 1, matched: ['login', 'check'], boosts: [{ rule: 'name', factor: 1.2 }] }, text: 'def login(): …', definitions: ['login'],
-  imports: [], contentHash: '', updatedAt: '', source: 'code' };
-const PACK: ContextResult = { id: 'p', text: 'é𝄞', format: 'xml', tokens: 1_200, budgetChars: 4_000, tokenizer: 'cl100k_base', hits: [HIT], dropped: [{ path: 'a.py', startLine: 1, endLine: 9, reason: 'budget' }],
-  query: 'q', state: 'ready', pending: 0, elapsedMs: 3, stages: {} };
+const HIT: HitResult = {
+  id: 'h',
+  uri: 'file:///shop/src/auth.py',
+  path: 'src/auth.py',
+  startLine: 1,
+  endLine: 4,
+  range: { start: POSITION, end: POSITION },
+  symbol: 'login',
+  kind: 'function',
+  language: 'python',
+  score: 0.834,
+  signals: { dense: 0.7, denseRank: 2, fused: 1, matched: ['login', 'check'], boosts: [{ rule: 'name', factor: 1.2 }] },
+  text: 'def login(): …',
+  definitions: ['login'],
+  imports: [],
+  contentHash: '',
+  updatedAt: '',
+  source: 'code',
+};
+const PACK: ContextResult = {
+  id: 'p',
+  text: 'é𝄞',
+  format: 'xml',
+  tokens: 1_200,
+  budgetChars: 4_000,
+  tokenizer: 'cl100k_base',
+  hits: [HIT],
+  dropped: [{ path: 'a.py', startLine: 1, endLine: 9, reason: 'budget' }],
+  query: 'q',
+  state: 'ready',
+  pending: 0,
+  elapsedMs: 3,
+  stages: {},
+};
 
 function receipts(): Receipts {
   const shelf = new Map<string, readonly string[]>();
   return new Receipts({ get: key => shelf.get(key), update: (key, value) => shelf.set(key, value) });
 }
 
-const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({ question: { text, from: 'chat' }, pack: { ...PACK, id }, at: new Date() });
+const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({
+  question: { text, from: 'chat' },
+  pack: { ...PACK, id },
+  at: new Date(),
+});
 
 describe('receipts', () => {
   it('show the newest until another is chosen, and end somewhere', () => {
@@ -49,8 +82,10 @@ describe('the receipt view', () => {
     const nodes = receiptNodes(receipt('p'), [], []);
     const hit = nodes.find(({ label }) => label === 'src/auth.py:1-4');
     assert.equal(hit?.description, '0.83 · login · matched login, check');
-    assert.deepEqual(hit.children?.map(({ label, description }) => `${label}: ${description ?? ''}`),
-      ['Score: 0.834', 'By meaning: 0.700, place 2', 'Matched words: login, check', 'Defines: login', 'Rule name: × 1.2']);
+    assert.deepEqual(
+      hit.children?.map(({ label, description }) => `${label}: ${description ?? ''}`),
+      ['Score: 0.834', 'By meaning: 0.700, place 2', 'Matched words: login, check', 'Defines: login', 'Rule name: × 1.2'],
+    );
     assert.equal(nodes.find(({ label }) => label === 'Left out')?.children?.[0]?.description, 'budget');
   });
 
@@ -60,16 +95,29 @@ describe('the receipt view', () => {
   });
 
   it('offers on each place what can be done with it', () => {
-    const contexts = (pinned: string[], removed: string[]): unknown[] => receiptNodes(receipt('p'), pinned, removed).filter(node => 'place' in node).map(({ context }) => context);
+    const contexts = (pinned: string[], removed: string[]): unknown[] =>
+      receiptNodes(receipt('p'), pinned, removed)
+        .filter(node => 'place' in node)
+        .map(({ context }) => context);
     assert.deepEqual(contexts([], []), ['hit']);
     assert.deepEqual(contexts([HIT.uri], []), ['pinnedHit']);
     assert.deepEqual(contexts([], [HIT.path]), ['removed']);
   });
 
   it('tells of an empty answer and of a fault', () => {
-    const empty = { question: { text: 'q', from: 'tool' as const }, pack: { ...PACK, hits: [], error: 'the disk is full', pending: 3 }, at: new Date() };
+    const empty = {
+      question: { text: 'q', from: 'tool' as const },
+      pack: { ...PACK, hits: [], error: 'the disk is full', pending: 3 },
+      at: new Date(),
+    };
     const labels = receiptNodes(empty, [], ['gone.py']).map(({ label }) => label);
-    for (const label of ['the disk is full', 'The index was not complete', 'Nothing was put in front of the question', 'Removed by you']) assert(labels.includes(label), label);
+    for (const label of [
+      'the disk is full',
+      'The index was not complete',
+      'Nothing was put in front of the question',
+      'Removed by you',
+    ])
+      assert(labels.includes(label), label);
     assert.equal(answerNodes([empty])[0]?.command?.id, 'carrel.receipt.show');
   });
 });

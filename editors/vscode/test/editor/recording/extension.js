@@ -2,8 +2,16 @@
 const vscode = require('vscode');
 const fs = require('fs');
 
-const MODEL = { id: 'recording-1', name: 'Recording', family: 'recording', version: '1', maxInputTokens: 100000, maxOutputTokens: 4096,
-  capabilities: { toolCalling: true, imageInput: false }, isUserSelectable: true };
+const MODEL = {
+  id: 'recording-1',
+  name: 'Recording',
+  family: 'recording',
+  version: '1',
+  maxInputTokens: 100000,
+  maxOutputTokens: 4096,
+  capabilities: { toolCalling: true, imageInput: false },
+  isUserSelectable: true,
+};
 const textOf = part => (typeof part === 'string' ? part : (part.value ?? ''));
 
 exports.activate = context => {
