@@ -47,4 +47,25 @@ describe('switching the memory on', () => {
     );
     assert.equal(vscode.workspace.getConfiguration('carrel').get('ragEnabled'), false);
   });
+
+  it('with auto-index, a folder that opens is indexed in sight, and the run can be stopped', async () => {
+    const { server, memory } = await carrel();
+    await memory.clear();
+    await server.stop();
+    let stopped = false;
+    const following = server.onProgress(({ progress }) => {
+      if (stopped || progress.kind !== 'begin') return;
+      stopped = true;
+      memory.cancel();
+    });
+    // Starts the server, for which the folder opens.
+    await vscode.workspace.getConfiguration('carrel').update('ragAutoIndex', true, vscode.ConfigurationTarget.Workspace);
+    await until('progress of a run that nobody asked for', () => stopped);
+    await until('its end', () => memory.state.tokens.length === 0);
+    following.dispose();
+    await vscode.workspace.getConfiguration('carrel').update('ragAutoIndex', undefined, vscode.ConfigurationTarget.Workspace);
+    await memory.refresh();
+    const [status] = memory.state.all;
+    assert(status && status.files < 400, `${status?.files} files`);
+  });
 });
