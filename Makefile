@@ -1,6 +1,7 @@
 # One command each; every target makes what it needs. Needs Python 3.11+, Rust, a C compiler (and git for the tests).
 #   make demo    index a well-known package with a real server and show what a chat request would get
 #   make test    all tests          make lint    formatters, linters, types, layers
+#   make vscode-test  the VS Code extension, in a real VS Code (needs Node.js 20+; gets the editor and a browser)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
 #   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test lint bench bench-quality dist lock clean setup build rust-test
+.PHONY: demo test lint bench bench-quality dist lock clean setup build rust-test vscode-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -32,6 +33,9 @@ lint: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	@if command -v luacheck >/dev/null; then cd editors/neovim && luacheck --no-color -q .; \
 	else echo "luacheck is not installed (Debian: apt-get install lua-check): the Neovim plugin's Lua is not checked"; fi
+
+vscode-test: build
+	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh
 
 bench: build
 	$(BIN)/python -m tests.bench.index_corpus
@@ -65,5 +69,6 @@ lock: setup
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" -o requirements/dev.txt --quiet
 
 clean:
+	rm -rf editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
 	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

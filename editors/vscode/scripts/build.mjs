@@ -1,0 +1,29 @@
+// `node scripts/build.mjs [--tests] [--production]`: bundles the extension to dist/, the tests to out/.
+import { build } from 'esbuild';
+import { readdirSync } from 'node:fs';
+
+const production = process.argv.includes('--production');
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  external: ['vscode', 'mocha'],
+  logLevel: 'warning',
+};
+
+await build({
+  ...common,
+  entryPoints: { extension: 'src/extension.ts' },
+  outdir: 'dist',
+  minify: production,
+  sourcemap: production ? false : 'linked',
+});
+if (process.argv.includes('--tests')) {
+  for (const folder of ['unit', 'host', 'untrusted', 'multiroot']) {
+    const entryPoints = readdirSync(`test/${folder}`)
+      .filter(name => name.endsWith('.ts'))
+      .map(name => `test/${folder}/${name}`);
+    if (entryPoints.length) await build({ ...common, entryPoints, outdir: `out/${folder}`, sourcemap: 'inline' });
+  }
+}

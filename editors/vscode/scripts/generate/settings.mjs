@@ -1,0 +1,19 @@
+// The server's settings as VS Code's manifest wants them.
+
+// A workspace's settings file comes with a clone: it must not say where on the disk something is written.
+const USER_ONLY = new Set(['cacheFolder', 'storage']);
+
+/** A block of `contributes.configuration`. */
+export function settingsBlock(settings) {
+  const properties = {};
+  for (const [key, spec] of Object.entries(settings.properties)) {
+    const { description, ...rest } = spec;
+    properties[`carrel.${key}`] = {
+      ...rest,
+      ...(rest.enum ? { type: 'string' } : {}),
+      markdownDescription: description,
+      scope: USER_ONLY.has(key) ? 'machine' : 'window',
+    };
+  }
+  return { title: 'Project memory', properties };
+}

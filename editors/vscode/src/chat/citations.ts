@@ -1,0 +1,52 @@
+/** `src/auth.py:12-20` in an answer becomes a link, if it names a place that the answer was given. */
+
+export interface Citable {
+  readonly path: string;
+  readonly uri: string;
+}
+
+export type Piece = { readonly text: string } | { readonly uri: string; readonly startLine: number; readonly endLine: number };
+
+/** A place may come in two fragments of a stream, so what could be the beginning of one is held back. */
+export class CitationStream {
+  private held = '';
+  private readonly place: RegExp | undefined;
+  private readonly unfinished: RegExp;
+  private readonly uris: ReadonlyMap<string, string>;
+
+  constructor(places: readonly Citable[]) {
+    this.uris = new Map(places.map(({ path, uri }) => [path, uri]));
+    const paths = [...this.uris.keys()].sort((a, b) => b.length - a.length);
+    const literal = paths.map(path => path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+    this.place = paths.length
+      ? new RegExp(`\`?(?<![\\w/.-])(${literal.join('|')}):L?(\\d+)(?:[-–]L?(\\d+))?\`?`, 'g')
+      : undefined;
+    this.unfinished = paths.some(path => path.includes(' ')) ? /[^\n]+$/ : /\S+$/;
+  }
+
+  push(fragment: string): Piece[] {
+    const text = this.held + fragment;
+    const end = this.unfinished.exec(text)?.index ?? text.length;
+    this.held = text.slice(end);
+    return this.pieces(text.slice(0, end));
+  }
+
+  end(): Piece[] {
+    const rest = this.held;
+    this.held = '';
+    return this.pieces(rest);
+  }
+
+  private pieces(text: string): Piece[] {
+    const pieces: Piece[] = [];
+    let from = 0;
+    for (const match of this.place ? text.matchAll(this.place) : []) {
+      const [whole, path = '', first, last] = match;
+      if (match.index > from) pieces.push({ text: text.slice(from, match.index) });
+      pieces.push({ uri: this.uris.get(path) ?? '', startLine: Number(first), endLine: Number(last ?? first) });
+      from = match.index + whole.length;
+    }
+    if (from < text.length) pieces.push({ text: text.slice(from) });
+    return pieces;
+  }
+}

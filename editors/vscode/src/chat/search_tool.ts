@@ -1,0 +1,53 @@
+/** `#carrel`: the tool that agents call by themselves. */
+
+import * as vscode from 'vscode';
+import type { Asker } from '../asker';
+import type { Memory } from '../memory/memory';
+
+interface Input {
+  readonly query: string;
+  readonly maxResults?: number;
+  readonly pathGlob?: string;
+}
+
+const RESULTS = 3;
+
+export class SearchTool implements vscode.LanguageModelTool<Input> {
+  constructor(
+    private readonly asker: Asker,
+    private readonly memory: Memory,
+  ) {}
+
+  prepareInvocation({ input }: vscode.LanguageModelToolInvocationPrepareOptions<Input>): vscode.PreparedToolInvocation {
+    const invocationMessage = `Searching the project for “${input.query}”`;
+    // Searching only reads. What is worth asking a person is the first index, which takes time and space.
+    if (this.memory.state.all.some(({ files }) => files)) return { invocationMessage };
+    return {
+      invocationMessage,
+      confirmationMessages: {
+        title: 'Search this project with Carrel?',
+        message: `Carrel indexes the project on this machine first, then searches it for “${input.query}”.`,
+      },
+    };
+  }
+
+  async invoke(
+    options: vscode.LanguageModelToolInvocationOptions<Input>,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.LanguageModelToolResult> {
+    const { input, tokenizationOptions } = options;
+    const pack = await this.asker.context(
+      { text: input.query, from: 'tool' },
+      {
+        format: 'tool',
+        topK: input.maxResults ?? RESULTS,
+        ...(tokenizationOptions ? { budget: { tokens: tokenizationOptions.tokenBudget } } : {}),
+        ...(input.pathGlob ? { filters: { pathGlob: input.pathGlob } } : {}),
+      },
+      token,
+    );
+    return new vscode.LanguageModelToolResult([
+      new vscode.LanguageModelTextPart(pack.error ? `${pack.text}\n(${pack.error})` : pack.text),
+    ]);
+  }
+}

@@ -1,0 +1,122 @@
+/** Commands that put the project's pages where a person wants them. */
+
+import * as vscode from 'vscode';
+import { currentFolder, type Asker } from '../asker';
+import { count } from '../memory/words';
+import type { ContextResult, HitResult } from '../protocol';
+import { lines } from '../receipts/nodes';
+import { openPlace } from '../receipts/view';
+import type { Supervisor } from '../server/supervisor';
+
+/** Typing rests so long before the server is asked. */
+const REST_MS = 150;
+
+export function searchCommands(server: Supervisor, asker: Asker): Record<string, (...args: never[]) => unknown> {
+  return {
+    'carrel.copyContext': async (text?: string) => {
+      const pack = await contextFor(asker, text);
+      if (!pack) return undefined;
+      await vscode.env.clipboard.writeText(`${pack.text}\n\n${pack.query}`);
+      void vscode.window.setStatusBarMessage(`Carrel: ${count(pack.hits.length, 'place')} and the question copied`, 5_000);
+      return pack;
+    },
+    'carrel.insertContext': async (text?: string) => {
+      const pack = await contextFor(asker, text);
+      if (pack)
+        await vscode.commands.executeCommand('workbench.action.chat.open', {
+          query: `${pack.text}\n\n${pack.query}`,
+          isPartialQuery: true,
+        });
+      return pack;
+    },
+    'carrel.searchProject': () => search(server),
+    'carrel.findSimilar': () => similar(server),
+  };
+}
+
+async function contextFor(asker: Asker, given: string | undefined): Promise<ContextResult | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  const value = editor?.document.getText(editor.selection) ?? '';
+  const text =
+    given ??
+    (await vscode.window.showInputBox({
+      title: 'Carrel: context for which question?',
+      value: value.includes('\n') ? '' : value,
+    }));
+  if (!text?.trim()) return undefined;
+  const title = 'Carrel: looking through the project';
+  return vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
+    async (_, token) => {
+      const pack = await asker.context({ text, from: 'command' }, {}, token);
+      if (pack.error) throw new Error(pack.error);
+      if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
+      return pack;
+    },
+  );
+}
+
+async function similar(server: Supervisor): Promise<readonly HitResult[]> {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor) return [];
+  const { start, end } = editor.selection;
+  const uri = editor.document.uri;
+  const { hits } = await server.request('carrel/similar', {
+    uri: uri.toString(),
+    range: { start: { line: start.line, character: 0 }, end: { line: end.line, character: end.character } },
+  });
+  const places = hits.map(hit => new vscode.Location(vscode.Uri.parse(hit.uri, true), new vscode.Position(hit.startLine - 1, 0)));
+  if (places.length) await vscode.commands.executeCommand('editor.action.peekLocations', uri, start, places, 'peek');
+  else void vscode.window.showInformationMessage('Carrel: nothing in the project is like this code.');
+  return hits;
+}
+
+/** A list that follows what is typed. Order and choice are the server's: the list must not filter again. */
+async function search(server: Supervisor): Promise<void> {
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { hit?: HitResult }>();
+  pick.title = 'Carrel: Search';
+  pick.placeholder = 'Words, a question, or a name';
+  const folder = currentFolder();
+  const where = folder ? { workspaceFolder: folder } : {};
+  let timer: NodeJS.Timeout | undefined;
+  let running: vscode.CancellationTokenSource | undefined;
+  const look = async (query: string): Promise<void> => {
+    running?.cancel();
+    const source = (running = new vscode.CancellationTokenSource());
+    pick.busy = true;
+    try {
+      const { hits } = query.trim()
+        ? await server.request('carrel/search', { ...where, query, limit: 30 }, source.token)
+        : { hits: [] };
+      if (running === source)
+        pick.items = hits.map(hit => ({
+          label: hit.symbol ?? hit.path,
+          description: `${hit.path}:${lines(hit)}`,
+          detail: hit.text.trim().split('\n', 1)[0] ?? '',
+          alwaysShow: true,
+          hit,
+        }));
+    } catch (error) {
+      if (!source.token.isCancellationRequested) throw error;
+    } finally {
+      if (running === source) pick.busy = false;
+    }
+  };
+  await new Promise<void>((resolve, reject) => {
+    pick.onDidChangeValue(value => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void look(value).catch(reject), REST_MS);
+    });
+    pick.onDidAccept(() => {
+      const hit = pick.selectedItems[0]?.hit;
+      if (hit) void openPlace(hit.uri, hit.startLine, hit.endLine);
+      pick.hide();
+    });
+    pick.onDidHide(() => resolve());
+    pick.show();
+  }).finally(() => {
+    clearTimeout(timer);
+    running?.cancel();
+    pick.dispose();
+  });
+}

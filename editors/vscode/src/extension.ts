@@ -1,0 +1,106 @@
+/** Puts the parts together. Retrieval and ranking are the server's; nothing here does either. */
+
+import { mkdirSync } from 'node:fs';
+import * as vscode from 'vscode';
+import { Asker } from './asker';
+import { Participant } from './chat/participant';
+import { SearchTool } from './chat/search_tool';
+import { doctor } from './commands/doctor';
+import { memoryCommands } from './commands/memory_commands';
+import { searchCommands } from './commands/search_commands';
+import { Memory } from './memory/memory';
+import { answerNodes } from './receipts/nodes';
+import { Receipts } from './receipts/receipts';
+import { ReceiptView, receiptCommands } from './receipts/view';
+import { editorPython } from './server/editor_python';
+import { locate, type Located } from './server/locate';
+import { realMachine } from './server/machine';
+import { Supervisor, messageOf } from './server/supervisor';
+import { configuration, memoryIsOn } from './settings';
+import { offerMemory, turnOn } from './welcome';
+
+/** What other extensions may use, and what the tests look at. */
+export interface Carrel {
+  readonly server: Supervisor;
+  readonly memory: Memory;
+  readonly receipts: Receipts;
+  readonly receiptView: ReceiptView;
+  /** What `activate` cost. */
+  readonly activationMs: number;
+}
+
+let running: Supervisor | undefined;
+
+export function activate(context: vscode.ExtensionContext): Carrel {
+  const began = performance.now();
+  const log = vscode.window.createOutputChannel('Carrel', { log: true });
+  const folder = context.globalStorageUri.fsPath;
+  mkdirSync(folder, { recursive: true });
+  const libraries = context.asAbsolutePath('bundled/libs');
+  const find = async (): Promise<Located> => {
+    const { program, python } = {
+      program: configuration().get('server.path', ''),
+      python: configuration().get('server.python', ''),
+    };
+    return locate({ program, python, editorPython: await editorPython(), libraries }, realMachine(folder));
+  };
+  const server = new Supervisor(find, folder, log);
+  running = server;
+  const receipts = new Receipts(context.workspaceState);
+  const receiptView = new ReceiptView(receipts);
+  const memory = new Memory(server, () => answerNodes(receipts.all));
+  receipts.onDidChange(() => memory.renew());
+  const asker = new Asker(server, receipts, memory);
+  context.subscriptions.push(log, server, receiptView, memory);
+  context.subscriptions.push(
+    new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')),
+  );
+  context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(asker, memory)));
+
+  const commands: Record<string, (...args: never[]) => unknown> = {
+    ...memoryCommands(memory),
+    ...searchCommands(server, asker),
+    ...receiptCommands(receipts, asker),
+    'carrel.doctor': () => doctor(find, server, folder),
+    'carrel.showLog': () => log.show(),
+    'carrel.restartServer': () => server.restart(),
+    'carrel.turnOn': () => turnOn(server),
+  };
+  for (const [id, run] of Object.entries(commands))
+    context.subscriptions.push(vscode.commands.registerCommand(id, told(run, log)));
+
+  context.subscriptions.push(
+    vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)),
+  );
+
+  // With the memory off nothing runs until somebody asks.
+  if (memoryIsOn()) void server.start().catch(() => undefined);
+  else void offerMemory(context, server);
+  return { server, memory, receipts, receiptView, activationMs: performance.now() - began };
+}
+
+/** Which server runs, and whether one does, may be set at any time. The other settings are the server's to follow. */
+async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
+  if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
+  else if (['ragEnabled', 'ragAutoIndex'].some(key => event.affectsConfiguration(`carrel.${key}`)) && memoryIsOn())
+    await server.start();
+}
+
+/** Ends the server in good order; it would also end by itself with the editor. */
+export async function deactivate(): Promise<void> {
+  await running?.stop();
+}
+
+/** A command's error as one message; the server's own troubles were told already. */
+function told(run: (...args: never[]) => unknown, log: vscode.LogOutputChannel): (...args: never[]) => Promise<unknown> {
+  return async (...args) => {
+    try {
+      return await run(...args);
+    } catch (error) {
+      log.error(messageOf(error));
+      if (error instanceof Error && error.name !== 'ServerUnavailable')
+        void vscode.window.showErrorMessage(`Carrel: ${messageOf(error)}`);
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,185 @@
+/** The project memory of this window: its state, its view and its status-bar item, kept current by the server. */
+
+import * as vscode from 'vscode';
+import type { IndexResult } from '../protocol';
+import { budget, change, configuration, memoryIsOn } from '../settings';
+import { messageOf, type Supervisor } from '../server/supervisor';
+import { memoryNodes, type Choices, type Node } from './nodes';
+import { MemoryState } from './state';
+import { NodeTree } from './tree';
+import { badge, count } from './words';
+
+/** The whole status is asked for so long after the last change: it counts more than a notification does. */
+const REST_MS = 300;
+
+export class Memory implements vscode.Disposable {
+  readonly state = new MemoryState();
+  readonly tree: NodeTree;
+  readonly item = vscode.window.createStatusBarItem('carrel', vscode.StatusBarAlignment.Right, 50);
+  private readonly view: vscode.TreeView<Node>;
+  private readonly disposables: vscode.Disposable[];
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly server: Supervisor,
+    answers: () => readonly Node[],
+  ) {
+    this.tree = new NodeTree(() => memoryNodes(choices(), server.state, this.state.work, this.folders(), answers()));
+    this.view = vscode.window.createTreeView('carrel.memory', { treeDataProvider: this.tree, manageCheckboxStateManually: true });
+    this.item.name = 'Carrel';
+    this.item.command = 'carrel.memory.focus';
+    this.disposables = [
+      this.tree,
+      this.view,
+      this.item,
+      this.view.onDidChangeVisibility(({ visible }) => visible && void this.refresh().catch(() => undefined)),
+      this.view.onDidChangeCheckboxState(({ items }) => void this.toggle(items)),
+      server.onDidChangeState(({ kind }) => {
+        if (kind !== 'running') this.state.forgetWork();
+        this.renew();
+      }),
+      server.onStatus(status => {
+        this.state.update(status, true);
+        this.renew();
+        if (status.state !== 'indexing') this.refreshSoon();
+      }),
+      server.onProgress(({ token, progress }) => {
+        this.state.progress(token, progress);
+        this.renew();
+      }),
+      vscode.workspace.onDidChangeConfiguration(event => event.affectsConfiguration('carrel') && this.renew()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.renew()),
+    ];
+    this.renew();
+    this.item.show();
+  }
+
+  /** Ask the server for each folder's whole status. Starts the server. */
+  async refresh(): Promise<void> {
+    for (const folder of localFolders()) {
+      this.state.update(await this.server.request('carrel/status', { workspaceFolder: folder.uri.toString() }), false);
+    }
+    this.renew();
+  }
+
+  /** Index one folder, or every one, where a person can see it and stop it. The server is told before this returns. */
+  async index(only?: string): Promise<IndexResult[]> {
+    const stop = new vscode.CancellationTokenSource();
+    const results: IndexResult[] = [];
+    const work = this.indexEach(only, results, stop.token);
+    const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel', cancellable: true };
+    await vscode.window.withProgress(options, async (progress, token) => {
+      token.onCancellationRequested(() => stop.cancel());
+      const following = this.server.onProgress(() => progress.report({ message: this.state.work?.message ?? '' }));
+      try {
+        await work;
+      } catch (error) {
+        if (!isCancelled(error)) throw error;
+      } finally {
+        following.dispose();
+      }
+    });
+    await this.refresh();
+    return results;
+  }
+
+  /** A question starts a first index by itself; here it is made to be seen. Doesn't wait for its end. */
+  async ensureIndexed(): Promise<void> {
+    const known = (): boolean => this.state.all.length > 0 && this.state.all.every(({ state }) => state !== 'empty');
+    if (known()) return;
+    await this.refresh();
+    if (!known()) void this.index().catch(() => undefined); // the answer to the question says what is wrong
+  }
+
+  cancel(): void {
+    for (const token of this.state.tokens) this.server.cancelProgress(token);
+  }
+
+  async clear(): Promise<number> {
+    let freed = 0;
+    for (const folder of localFolders()) {
+      freed += (await this.server.request('carrel/clear', { workspaceFolder: folder.uri.toString() })).freedBytes;
+    }
+    await this.refresh();
+    return freed;
+  }
+
+  renew(): void {
+    const shown = badge(this.server.state, this.state.all, this.state.work, memoryIsOn());
+    this.item.text = shown.text;
+    this.item.tooltip = shown.tooltip;
+    this.item.backgroundColor = shown.trouble ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
+    const indexing = this.state.indexing;
+    void vscode.commands.executeCommand('setContext', 'carrel.indexing', indexing);
+    this.view.badge = indexing ? { value: 1, tooltip: 'Indexing' } : undefined;
+    this.tree.renew();
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  private async indexEach(only: string | undefined, results: IndexResult[], token: vscode.CancellationToken): Promise<void> {
+    for (const { uri } of localFolders()) {
+      if (!only || uri.toString() === only) results.push(await this.server.index({ workspaceFolder: uri.toString() }, token));
+    }
+  }
+
+  private refreshSoon(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.refresh().catch(() => undefined), REST_MS);
+  }
+
+  private async toggle(items: readonly [Node, vscode.TreeItemCheckboxState][]): Promise<void> {
+    for (const [node, state] of items) {
+      if (node.toggle) await change(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
+    }
+  }
+
+  private folders(): { name: string; uri: string; status: ReturnType<MemoryState['status']> }[] {
+    return localFolders().map(({ name, uri }) => ({ name, uri: uri.toString(), status: this.statusOf(uri) }));
+  }
+
+  private statusOf(uri: vscode.Uri): ReturnType<MemoryState['status']> {
+    // The server writes URIs in its own way (a drive's colon, an escaped bracket): compare what they mean.
+    return (
+      this.state.status(uri.toString()) ??
+      this.state.all.find(status => vscode.Uri.parse(status.workspaceFolder).fsPath === uri.fsPath)
+    );
+  }
+}
+
+/** The window's folders that lie on a disk which the server can read. */
+export function localFolders(): readonly vscode.WorkspaceFolder[] {
+  return (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
+}
+
+export function summary(results: readonly IndexResult[]): string {
+  const sum = (of: (result: IndexResult) => number): number => results.reduce((total, result) => total + of(result), 0);
+  return `${count(
+    sum(one => one.added + one.changed),
+    'file',
+  )} indexed, ${count(
+    sum(one => one.unchanged),
+    'file',
+  )} unchanged, ${sum(one => one.removed)} removed`;
+}
+
+export function isCancelled(error: unknown): boolean {
+  return (
+    error instanceof vscode.CancellationError ||
+    (error as { code?: number } | undefined)?.code === -32800 ||
+    /\bcancelled\b/i.test(messageOf(error))
+  );
+}
+
+function choices(): Choices {
+  const all = configuration();
+  return {
+    enabled: all.get('ragEnabled', false),
+    autoIndex: all.get('ragAutoIndex', false),
+    topK: all.get('ragTopK', 5),
+    budget: budget(),
+  };
+}

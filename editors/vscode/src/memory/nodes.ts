@@ -1,0 +1,179 @@
+/** The Memory view as plain data; `tree.ts` draws it. */
+
+import type { StatusResult } from '../protocol';
+import type { Budget } from '../settings';
+import type { ServerState } from '../server/supervisor';
+import type { Work } from './state';
+import { bytes, count, stateOf } from './words';
+
+export interface Node {
+  /** Unique within the view, and stable, so that it stays open when the view is renewed. */
+  readonly id: string;
+  readonly label: string;
+  readonly description?: string;
+  readonly tooltip?: string;
+  readonly icon?: string;
+  /** A switch, and the setting that it turns. */
+  readonly toggle?: { readonly key: 'ragEnabled' | 'ragAutoIndex'; readonly on: boolean };
+  readonly command?: { readonly id: string; readonly args?: readonly unknown[] };
+  readonly context?: string;
+  readonly children?: readonly Node[];
+  readonly open?: boolean;
+}
+
+export interface Choices {
+  readonly enabled: boolean;
+  readonly autoIndex: boolean;
+  readonly topK: number;
+  readonly budget: Budget;
+}
+
+export interface Folder {
+  readonly name: string;
+  readonly uri: string;
+  readonly status: StatusResult | undefined;
+}
+
+/** Everything in the view, top first. */
+export function memoryNodes(
+  choices: Choices,
+  server: ServerState,
+  work: Work | undefined,
+  folders: readonly Folder[],
+  answers: readonly Node[],
+): Node[] {
+  const several = folders.length > 1;
+  return [
+    ...settings(choices),
+    ...troubles(server),
+    ...(work
+      ? [
+          {
+            id: 'work',
+            label: work.title,
+            description: `${work.message} (${work.percentage} %)`,
+            icon: 'sync~spin',
+            context: 'work',
+          },
+        ]
+      : []),
+    ...folders.flatMap(folder => {
+      const inside = index(folder);
+      return several
+        ? [{ id: folder.uri, label: folder.name, icon: 'root-folder', open: true, children: inside, context: 'folder' }]
+        : inside;
+    }),
+    {
+      id: 'answers',
+      label: 'Last answers',
+      icon: 'history',
+      open: true,
+      children: answers.length ? answers : [{ id: 'answers/none', label: 'None yet: ask @carrel in the chat' }],
+    },
+    howItWorks(),
+  ];
+}
+
+function settings(choices: Choices): Node[] {
+  const { chars, tokens } = choices.budget;
+  return [
+    {
+      id: 'enabled',
+      label: 'Put context before chats',
+      toggle: { key: 'ragEnabled', on: choices.enabled },
+      tooltip: 'Chats that run through Carrel get pages of this project. @carrel and #carrel work in any case.',
+    },
+    { id: 'auto', label: 'Index when the folder opens', toggle: { key: 'ragAutoIndex', on: choices.autoIndex } },
+    {
+      id: 'topK',
+      label: 'Places an answer',
+      description: `at most ${choices.topK}`,
+      icon: 'list-ordered',
+      command: { id: 'carrel.memory.setTopK' },
+    },
+    {
+      id: 'budget',
+      label: 'Budget',
+      description: tokens === undefined ? count(chars ?? 0, 'character') : count(tokens, 'token'),
+      icon: 'dashboard',
+      command: { id: 'carrel.memory.setBudget' },
+    },
+  ];
+}
+
+function troubles(server: ServerState): Node[] {
+  if (server.kind !== 'failed') return [];
+  return [{ id: 'failed', label: server.problem, tooltip: server.remedy, icon: 'warning', command: { id: 'carrel.doctor' } }];
+}
+
+function index(folder: Folder): Node[] {
+  const { status, uri } = folder;
+  if (!status) return [{ id: `${uri}/state`, label: 'Index', description: 'not asked yet', icon: 'database' }];
+  const nodes: Node[] = [
+    {
+      id: `${uri}/state`,
+      label: 'Index',
+      description: stateOf(status),
+      icon: status.state === 'error' ? 'error' : 'database',
+      tooltip: status.store,
+    },
+  ];
+  for (const [i, problem] of (status.problems ?? []).entries()) {
+    nodes.push({ id: `${uri}/problem/${i}`, label: problem, icon: 'warning' });
+  }
+  if (status.files) {
+    nodes.push(
+      {
+        id: `${uri}/files`,
+        label: 'Files',
+        description: status.files.toLocaleString('en-US'),
+        icon: 'files',
+        children: languages(status, uri),
+      },
+      { id: `${uri}/chunks`, label: 'Chunks', description: status.chunks.toLocaleString('en-US'), icon: 'symbol-snippet' },
+      { id: `${uri}/size`, label: 'Size', description: bytes(status.bytes), icon: 'save', tooltip: status.store },
+      { id: `${uri}/model`, label: 'Model', description: `${status.model.id} (${status.model.dims})`, icon: 'circuit-board' },
+    );
+  }
+  if (status.skipped.length) nodes.push(skipped(status, uri));
+  return nodes;
+}
+
+function languages(status: StatusResult, uri: string): Node[] {
+  return Object.entries(status.languages)
+    .sort(([a, m], [b, n]) => n - m || a.localeCompare(b))
+    .map(([name, files]) => ({ id: `${uri}/language/${name}`, label: name, description: count(files, 'file'), icon: 'code' }));
+}
+
+function skipped(status: StatusResult, uri: string): Node {
+  const byReason = new Map<string, string[]>();
+  for (const { path, reason } of status.skipped) byReason.set(reason, [...(byReason.get(reason) ?? []), path]);
+  const children = [...byReason].map(([reason, paths]) => ({
+    id: `${uri}/skipped/${reason}`,
+    label: reason,
+    description: count(paths.length, 'file'),
+    icon: 'exclude',
+    children: paths.map(path => ({ id: `${uri}/skipped/${reason}/${path}`, label: path })),
+  }));
+  return {
+    id: `${uri}/skipped`,
+    label: 'Left out',
+    description: count(status.skipped.length, 'path'),
+    icon: 'circle-slash',
+    children,
+  };
+}
+
+function howItWorks(): Node {
+  const lines = [
+    'Your files are cut along functions and classes and indexed on this machine; nothing leaves it.',
+    'A question finds the places that fit, and they are put in front of it within the budget.',
+    'The receipt of each answer shows what was sent, why, and what was left out.',
+  ];
+  return {
+    id: 'how',
+    label: 'How it works',
+    icon: 'question',
+    children: lines.map((label, i) => ({ id: `how/${i}`, label, tooltip: label })),
+  };
+}

@@ -1,0 +1,59 @@
+/** What is known of the project memory at this moment: each folder's status, and the work that is going on. */
+
+import type { StatusResult } from '../protocol';
+import type { WorkProgress } from '../server/connection';
+
+export interface Work {
+  readonly title: string;
+  readonly message: string;
+  readonly percentage: number;
+}
+
+export class MemoryState {
+  private readonly statuses = new Map<string, StatusResult>();
+  private readonly works = new Map<string | number, Work>();
+
+  /** `carrel/statusChanged` is brief: it leaves the skipped files out, so those known stay. */
+  update(status: StatusResult, brief: boolean): void {
+    const known = this.statuses.get(status.workspaceFolder);
+    this.statuses.set(status.workspaceFolder, brief && known && status.files ? { ...status, skipped: known.skipped } : status);
+  }
+
+  progress(token: string | number, progress: WorkProgress): void {
+    if (progress.kind === 'end') {
+      this.works.delete(token);
+      return;
+    }
+    const before = this.works.get(token);
+    this.works.set(token, {
+      title: progress.kind === 'begin' ? progress.title : (before?.title ?? 'Indexing'),
+      message: progress.message ?? before?.message ?? '',
+      percentage: progress.percentage ?? before?.percentage ?? 0,
+    });
+  }
+
+  /** The server has gone, and its work with it. The index on disk is as it was. */
+  forgetWork(): void {
+    this.works.clear();
+  }
+
+  status(folder: string): StatusResult | undefined {
+    return this.statuses.get(folder);
+  }
+
+  get all(): readonly StatusResult[] {
+    return [...this.statuses.values()];
+  }
+
+  get tokens(): readonly (string | number)[] {
+    return [...this.works.keys()];
+  }
+
+  get work(): Work | undefined {
+    return [...this.works.values()].at(-1);
+  }
+
+  get indexing(): boolean {
+    return this.works.size > 0 || this.all.some(status => status.state === 'indexing');
+  }
+}

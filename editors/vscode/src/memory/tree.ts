@@ -1,0 +1,40 @@
+/** Draws nodes as a tree view. Shared by the Memory view and the receipt. */
+
+import * as vscode from 'vscode';
+import type { Node } from './nodes';
+
+export class NodeTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  private readonly emitter = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.emitter.event;
+
+  constructor(private readonly roots: () => readonly Node[]) {}
+
+  renew(): void {
+    this.emitter.fire(undefined);
+  }
+
+  getChildren(node?: Node): Node[] {
+    return [...(node ? (node.children ?? []) : this.roots())];
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+    const item = new vscode.TreeItem(node.label, node.children?.length ? (node.open ? Expanded : Collapsed) : None);
+    item.id = node.id;
+    if (node.description) item.description = node.description;
+    const whole = [node.label, node.description].filter(Boolean).join(': ');
+    item.tooltip = node.tooltip ?? whole;
+    item.accessibilityInformation = { label: whole };
+    if (node.icon) item.iconPath = new vscode.ThemeIcon(node.icon);
+    if (node.context) item.contextValue = node.context;
+    if (node.command) item.command = { command: node.command.id, title: node.label, arguments: [...(node.command.args ?? [])] };
+    if (node.toggle) {
+      item.checkboxState = node.toggle.on ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked;
+    }
+    return item;
+  }
+
+  dispose(): void {
+    this.emitter.dispose();
+  }
+}

@@ -1,0 +1,432 @@
+// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/messages.py instead.
+
+/** The editor that the person is looking at. */
+export interface ActiveEditor {
+  /** The file's URI. */
+  readonly uri: string;
+  /** What is selected in it. */
+  readonly selection?: Range;
+}
+
+/** `carrel/augment`: as `carrel/context`, with the text to put the context in front of. */
+export interface AugmentParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** What to look for; the text without a leading command by default. */
+  readonly query?: string;
+  /** Earlier turns, oldest first. */
+  readonly history?: readonly HistoryTurn[];
+  /** How many hits at most; `ragTopK` by default. */
+  readonly topK?: number;
+  /** How long the text may get; the setting `budget` by default. */
+  readonly budget?: BudgetParam;
+  /** The chat model, which decides how tokens are counted. */
+  readonly model?: string;
+  /** The editor in front. */
+  readonly active?: ActiveEditor;
+  /** Files that are open. */
+  readonly openUris?: readonly string[];
+  /** URIs of files that the person attached. */
+  readonly pinned?: readonly string[];
+  /** Globs of paths to leave out. */
+  readonly exclude?: readonly string[];
+  /** Which chunks may answer. */
+  readonly filters?: FiltersParam;
+  /** "chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index. */
+  readonly trigger?: 'chat' | 'explicit';
+  /** How long an explicit request waits for a first index. */
+  readonly waitMs?: number;
+  /** Answer within this time, with an empty pack if need be. */
+  readonly deadlineMs?: number;
+  /** The form of the text. */
+  readonly format?: 'source' | 'tool' | 'xml';
+  /** The user's text as it stands. */
+  readonly text: string;
+}
+
+/** The user's text with the context in front, or as it was. */
+export interface AugmentResult {
+  readonly text: string;
+  readonly original: string;
+  readonly pack: ContextResult;
+}
+
+/** A rule that moved a hit. */
+export interface Boost {
+  readonly rule: string;
+  readonly factor: number;
+}
+
+/** How long a context may get, tags and separators included: give one of the two. */
+export interface BudgetParam {
+  /** At most so many tokens of the model's tokenizer. */
+  readonly tokens?: number;
+  /** At most so many characters. */
+  readonly chars?: number;
+}
+
+/** `carrel/clear`: delete the index of the folder. */
+export interface ClearParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+}
+
+/** How much was deleted. */
+export interface ClearResult {
+  readonly freedBytes: number;
+}
+
+/** `carrel/compare`: what whole files and retrieved chunks cost for one question. */
+export interface CompareParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The question. */
+  readonly query: string;
+  /** How many hits at most. */
+  readonly limit?: number;
+  /** Of the chunks; the setting when unset. */
+  readonly budget?: BudgetParam;
+  /** The chat model, for its tokenizer. */
+  readonly model?: string;
+  /** How long to wait for a first index. */
+  readonly waitMs?: number;
+}
+
+/** The same question answered with chunks and with the whole files that they are from. */
+export interface CompareResult {
+  readonly chunks: WayResult;
+  readonly wholeFiles: WayResult;
+  /** Files that could not be read whole. */
+  readonly unread?: readonly string[];
+  readonly tokenizer: string;
+  readonly elapsedMs: number;
+}
+
+/** `carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat. */
+export interface ContextParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The user's words. */
+  readonly query: string;
+  /** Earlier turns, oldest first. */
+  readonly history?: readonly HistoryTurn[];
+  /** How many hits at most; `ragTopK` by default. */
+  readonly topK?: number;
+  /** How long the text may get; the setting `budget` by default. */
+  readonly budget?: BudgetParam;
+  /** The chat model, which decides how tokens are counted. */
+  readonly model?: string;
+  /** The editor in front. */
+  readonly active?: ActiveEditor;
+  /** Files that are open. */
+  readonly openUris?: readonly string[];
+  /** URIs of files that the person attached. */
+  readonly pinned?: readonly string[];
+  /** Globs of paths to leave out. */
+  readonly exclude?: readonly string[];
+  /** Which chunks may answer. */
+  readonly filters?: FiltersParam;
+  /** "chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index. */
+  readonly trigger?: 'chat' | 'explicit';
+  /** How long an explicit request waits for a first index. */
+  readonly waitMs?: number;
+  /** Answer within this time, with an empty pack if need be. */
+  readonly deadlineMs?: number;
+  /** The form of the text. */
+  readonly format?: 'source' | 'tool' | 'xml';
+}
+
+/** A `ContextPack`: the text for the chat and where each part of it is from. */
+export interface ContextResult {
+  readonly id: string;
+  readonly text: string;
+  readonly format: 'source' | 'tool' | 'xml';
+  readonly tokens: number;
+  /** Unset when the budget is in characters. */
+  readonly budgetTokens?: number;
+  /** Unset when the budget is in tokens. */
+  readonly budgetChars?: number;
+  readonly tokenizer: string;
+  readonly hits: readonly HitResult[];
+  readonly dropped: readonly DroppedResult[];
+  readonly query: string;
+  readonly rewritten?: string;
+  readonly state: 'empty' | 'error' | 'indexing' | 'ready';
+  readonly pending: number;
+  readonly error?: string;
+  readonly elapsedMs: number;
+  /** Milliseconds by stage. */
+  readonly stages: Readonly<Record<string, number>>;
+}
+
+/** A hit or file that was left out, and why. */
+export interface DroppedResult {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly reason: string;
+}
+
+/** `carrel/explain`: why a pack holds what it holds, or why one line was or wasn't found. */
+export interface ExplainParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** A recent pack's `id`; or give `query`, `path` and `line`. */
+  readonly packId?: string;
+  /** What was searched for. */
+  readonly query?: string;
+  /** Path relative to the folder, or a URI. */
+  readonly path?: string;
+  /** A 1-based line of it. */
+  readonly line?: number;
+}
+
+/** A file and the sum of its chunks' scores. */
+export interface FileResult {
+  readonly uri: string;
+  readonly path: string;
+  readonly score: number;
+}
+
+/** `carrel/files`: the files that answer a query best, by the summed scores of their chunks. */
+export interface FilesParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** Words, a question, or an identifier. */
+  readonly query: string;
+  /** How many files at most. */
+  readonly limit?: number;
+  /** How many chunks are looked at. */
+  readonly poolSize?: number;
+  /** Which chunks may answer. */
+  readonly filters?: FiltersParam;
+  /** How long to wait for a first index. */
+  readonly waitMs?: number;
+}
+
+/** Files, best first. */
+export interface FilesResult {
+  readonly files: readonly FileResult[];
+  readonly elapsedMs: number;
+}
+
+/** Which chunks may answer. Everything given must hold. */
+export interface FiltersParam {
+  /** Only these sources. */
+  readonly sources?: readonly ('code' | 'docs')[];
+  /** Only paths that match one of these globs. */
+  readonly pathGlob?: string | readonly string[];
+  /** Only these languages, by the names in `carrel/status`. */
+  readonly languages?: readonly string[];
+  /** Only chunks of symbols that contain this. */
+  readonly symbol?: string;
+  /** Leave out hits below this score. */
+  readonly minScore?: number;
+  /** Only files that changed since. */
+  readonly maxAgeDays?: number;
+}
+
+/** One earlier turn of the chat. */
+export interface HistoryTurn {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** A chunk that answers a query, as it stands in the buffer or on disk at this moment. */
+export interface HitResult {
+  readonly id: string;
+  readonly uri: string;
+  /** Relative to the folder. */
+  readonly path: string;
+  /** 1-based, inclusive. */
+  readonly startLine: number;
+  /** 1-based, inclusive. */
+  readonly endLine: number;
+  readonly range: Range;
+  readonly symbol?: string;
+  readonly kind: string;
+  readonly language: string;
+  /** 0 to 1, comparable across queries. */
+  readonly score: number;
+  readonly signals: SignalsResult;
+  readonly text: string;
+  readonly definitions: readonly string[];
+  readonly imports: readonly string[];
+  readonly container?: string;
+  readonly contentHash: string;
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string;
+  readonly source: 'code' | 'docs';
+}
+
+/** `carrel/index`: bring the index up to date, with `$/progress` in numbers of files. */
+export interface IndexParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** Read and embed everything again. */
+  readonly force?: boolean;
+  /** Where progress is reported. */
+  readonly workDoneToken?: number | string;
+}
+
+/** What one index run did, in files. */
+export interface IndexResult {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+  readonly skipped: number;
+  readonly failed: number;
+  /** Chunks that were embedded. */
+  readonly chunks: number;
+  readonly elapsedMs: number;
+}
+
+/** The embedding model. */
+export interface ModelInfo {
+  readonly id: string;
+  readonly dims: number;
+}
+
+/** LSP's position: 0-based, characters in the negotiated encoding. */
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+/** LSP's range: the end is exclusive. */
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+/** `carrel/search`: the chunks that answer a query, best first. */
+export interface SearchParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** Words, a question, or an identifier. */
+  readonly query: string;
+  /** How many hits at most. */
+  readonly limit?: number;
+  /** Which chunks may answer. */
+  readonly filters?: FiltersParam;
+  /** How long to wait for a first index. */
+  readonly waitMs?: number;
+}
+
+/** Hits, best first. */
+export interface SearchResult {
+  readonly hits: readonly HitResult[];
+  readonly elapsedMs: number;
+  readonly state: 'empty' | 'error' | 'indexing' | 'ready';
+  readonly pending: number;
+  /** What was done to answer. */
+  readonly plan: Readonly<Record<string, unknown>>;
+}
+
+/** How each stage saw a hit. */
+export interface SignalsResult {
+  /** Cosine. */
+  readonly dense?: number;
+  readonly denseRank?: number;
+  /** BM25F. */
+  readonly lexical?: number;
+  readonly lexicalRank?: number;
+  readonly fused: number;
+  readonly rerank?: number;
+  readonly matched: readonly string[];
+  readonly boosts: readonly Boost[];
+}
+
+/** `carrel/similar`: code like this code. */
+export interface SimilarParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The file. */
+  readonly uri: string;
+  /** The code in it. */
+  readonly range: Range;
+  /** How many hits at most. */
+  readonly limit?: number;
+}
+
+/** A file that isn't in the index, and why. */
+export interface SkippedFile {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** `carrel/status`: what the index holds and what it is doing. */
+export interface StatusParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+}
+
+/** The state of one folder's index; also the content of `carrel/statusChanged`. */
+export interface StatusResult {
+  readonly workspaceFolder: string;
+  readonly state: 'empty' | 'error' | 'indexing' | 'ready';
+  /** Whether this server writes the index, follows another, or hasn't opened it. */
+  readonly role: 'closed' | 'follower' | 'writer';
+  readonly files: number;
+  readonly chunks: number;
+  /** Size of the index on disk. */
+  readonly bytes: number;
+  /** Files by language. */
+  readonly languages: Readonly<Record<string, number>>;
+  readonly model: ModelInfo;
+  /** The index's folder. */
+  readonly store: string;
+  /** ISO 8601, UTC. */
+  readonly lastIndexed?: string;
+  readonly headSha?: string;
+  /** Files that wait for indexing. */
+  readonly pending: number;
+  readonly skipped: readonly SkippedFile[];
+  /** What a person may want to mend, in words. */
+  readonly problems?: readonly string[];
+  readonly error?: string;
+}
+
+/** One way to answer: what it sends, how long it took to make, and from which files it is. */
+export interface WayResult {
+  readonly tokens: number;
+  readonly elapsedMs: number;
+  readonly files: readonly string[];
+}
+
+/** Every request: its parameters and its result. */
+export interface Requests {
+  'carrel/status': { params: StatusParams; result: StatusResult };
+  'carrel/index': { params: IndexParams; result: IndexResult };
+  'carrel/search': { params: SearchParams; result: SearchResult };
+  'carrel/context': { params: ContextParams; result: ContextResult };
+  'carrel/augment': { params: AugmentParams; result: AugmentResult };
+  'carrel/explain': { params: ExplainParams; result: Readonly<Record<string, unknown>> };
+  'carrel/similar': { params: SimilarParams; result: SearchResult };
+  'carrel/files': { params: FilesParams; result: FilesResult };
+  'carrel/compare': { params: CompareParams; result: CompareResult };
+  'carrel/clear': { params: ClearParams; result: ClearResult };
+}
+
+/** What the server sends by itself. */
+export interface Notifications {
+  'carrel/statusChanged': StatusResult;
+}
+
+/** The server's settings, under `carrel`. */
+export const SETTING_KEYS = [
+  'ragEnabled',
+  'ragTopK',
+  'ragAutoIndex',
+  'budget',
+  'exclude',
+  'excludedFolders',
+  'maxFileBytes',
+  'storage',
+  'cacheFolder',
+  'tokenizer',
+  'bufferDelayMs',
+  'saveDelayMs',
+  'logLevel',
+] as const;

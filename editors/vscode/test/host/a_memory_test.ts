@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import type { Node } from '../../src/memory/nodes';
+import { carrel, folder, until } from './carrel';
+
+function walk(nodes: readonly Node[]): Node[] {
+  return nodes.flatMap(node => [node, ...walk(node.children ?? [])]);
+}
+
+describe('the memory of a project', () => {
+  it('starts with nothing running, and says so', async () => {
+    const { server, memory, activationMs } = await carrel();
+    assert.equal(server.state.kind, 'stopped');
+    assert.match(memory.item.text, /circle-slash/);
+    assert(activationMs < 100, `activation took ${activationMs} ms`);
+    const commands = await vscode.commands.getCommands(true);
+    for (const command of [
+      'carrel.doctor',
+      'carrel.showLog',
+      'carrel.memory.index',
+      'carrel.memory.cancel',
+      'carrel.memory.clear',
+    ]) {
+      assert(commands.includes(command), command);
+    }
+  });
+
+  it('stops an index run when it is cancelled', async () => {
+    const { server, memory } = await carrel();
+    let seen = false;
+    const following = server.onProgress(() => {
+      if (!seen && /^\d+\/\d+ files$/.test(memory.state.work?.message ?? '')) {
+        seen = true;
+        void vscode.commands.executeCommand('carrel.memory.cancel');
+      }
+    });
+    const results = await vscode.commands.executeCommand<unknown[]>('carrel.memory.index');
+    following.dispose();
+    assert(seen, 'progress with a count came');
+    assert.deepEqual(results, []);
+    assert.equal(memory.state.work, undefined);
+  });
+
+  it('indexes with progress in numbers of files', async () => {
+    const { server, memory } = await carrel();
+    const messages: string[] = [];
+    const badges: string[] = [];
+    const following = server.onProgress(({ progress }) => {
+      if (progress.kind === 'report') messages.push(progress.message ?? '');
+      badges.push(memory.item.text);
+    });
+    const results = await vscode.commands.executeCommand<{ added: number }[]>('carrel.memory.index');
+    following.dispose();
+    assert.equal(results.length, 1);
+    assert(
+      messages.some(message => /^\d+\/\d+ files$/.test(message)),
+      messages.join(),
+    );
+    assert(
+      badges.some(text => /sync~spin.*\d+\/\d+ files/.test(text)),
+      badges.join(),
+    );
+    assert.equal(server.state.kind, 'running');
+    const status = await until('a ready index', () => memory.state.all.find(({ state }) => state === 'ready'));
+    assert.equal(status.workspaceFolder, folder().uri.toString());
+    assert(status.files > 400);
+  });
+
+  it('shows files, languages, size, model and what was left out', async () => {
+    const { memory } = await carrel();
+    await memory.refresh();
+    const nodes = walk(memory.tree.getChildren());
+    const node = (label: string): Node => nodes.find(one => one.label === label) ?? assert.fail(`no node ${label}`);
+    assert.match(node('Index').description ?? '', /^ready/);
+    assert.match(node('Files').description ?? '', /^4\d\d$/);
+    assert.match(node('python').description ?? '', /files$/);
+    assert.match(node('typescript').description ?? '', /1 file$/);
+    assert.match(node('Size').description ?? '', /B$/);
+    assert.match(node('Model').description ?? '', /\(\d+\)$/);
+    assert(
+      node('Left out').children?.some(reason => reason.children?.some(({ label }) => label === '.env')),
+      'the secret is listed',
+    );
+    assert.doesNotThrow(() => nodes.map(one => memory.tree.getTreeItem(one)));
+    assert.equal(new Set(nodes.map(({ id }) => id)).size, nodes.length, 'ids are unique');
+  });
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { carrel, fileIn, until } from './carrel';
+import { lastOf, say } from './chat';
+
+const QUESTION = 'how is a login checked, and by which function?';
+
+async function edit(path: string, find: string, replacement: string): Promise<vscode.TextDocument> {
+  const document = await vscode.workspace.openTextDocument(fileIn(path));
+  const editor = await vscode.window.showTextDocument(document);
+  const at = document.getText().indexOf(find);
+  assert(at >= 0, `${find} is in ${path}`);
+  const range = new vscode.Range(document.positionAt(at), document.positionAt(at + find.length));
+  assert(await editor.edit(builder => builder.replace(range, replacement)));
+  return document;
+}
+
+describe('@carrel', () => {
+  it('puts the context in front and leaves the words of the person as they are', async () => {
+    const { receipts } = await carrel();
+    const messages = await say(`@carrel ${QUESTION}`);
+    const text = lastOf(messages);
+    assert(text.startsWith('<rag_context>\n'), text.slice(0, 100));
+    assert(text.endsWith(`</rag_context>\n\n${QUESTION}`), text.slice(-200));
+    assert.match(text, /<code_context file="src\/auth\.py" lines="1-4" symbol="authenticate_user">\ndef authenticate_user/);
+    assert.doesNotMatch(text, /hunter2|wombat/);
+    const context = text.slice(0, text.length - QUESTION.length - 2);
+    assert(Array.from(context).length <= 4_000, `${context.length} characters`);
+    const { shown } = receipts;
+    assert.equal(shown?.question.text, QUESTION);
+    assert.equal(shown.pack.text, context, 'the receipt shows what was sent');
+  });
+
+  it('keeps to the budget that was set', async () => {
+    await vscode.workspace.getConfiguration('carrel').update('budget', { tokens: 120 }, vscode.ConfigurationTarget.Workspace);
+    const { receipts } = await carrel();
+    const pack = await until('a pack of the new budget', async () => {
+      await say('@carrel what does function_7_3 return?');
+      const shown = receipts.shown?.pack;
+      return shown?.budgetTokens === 120 && shown;
+    });
+    assert(pack.tokens <= 120, `${pack.tokens} tokens`);
+    await vscode.workspace.getConfiguration('carrel').update('budget', undefined, vscode.ConfigurationTarget.Workspace);
+  });
+
+  it('reflects an edit that was not saved', async () => {
+    const document = await edit(
+      'src/auth.py',
+      'row is not None and row.verify(password)',
+      'row.verify_with_argon2(password)  # unsaved',
+    );
+    assert(
+      document.isDirty,
+      `before the question; autosave ${String(vscode.workspace.getConfiguration('files').get('autoSave'))}`,
+    );
+    const text = lastOf(await say(`@carrel ${QUESTION}`));
+    assert(document.isDirty, 'still unsaved after the question');
+    assert.match(text, /verify_with_argon2/);
+    assert.doesNotMatch(text, /row is not None/);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+  });
+
+  it('is not there for others: with the memory off, another chat gets just the words', async () => {
+    assert.equal(vscode.workspace.getConfiguration('carrel').get('ragEnabled'), false);
+    const { receipts, server } = await carrel();
+    const before = receipts.all.length;
+    const messages = await say(`@plain ${QUESTION}`);
+    assert.deepEqual(
+      messages.map(({ text }) => text),
+      [QUESTION],
+    );
+    assert.equal(receipts.all.length, before);
+    const turn = await server.request('carrel/augment', { text: QUESTION, trigger: 'chat' });
+    assert.equal(turn.text, QUESTION);
+  });
+
+  it('goes on after the server was killed', async () => {
+    const { server } = await carrel();
+    const running = server.state;
+    assert(running.kind === 'running' && running.pid);
+    process.kill(running.pid, 'SIGKILL');
+    const text = lastOf(await say(`@carrel ${QUESTION}`));
+    assert.match(text, /authenticate_user/);
+    const again = await until('a new server', () => server.state.kind === 'running' && server.state);
+    assert.notEqual(again.pid, running.pid);
+  });
+
+  it('starts the server again by itself', async () => {
+    const { server } = await carrel();
+    const running = server.state;
+    assert(running.kind === 'running' && running.pid);
+    process.kill(running.pid, 'SIGKILL');
+    await until('the loss is noticed', () => server.state.kind !== 'running');
+    const again = await until('a new server', () => server.state.kind === 'running' && server.state);
+    assert.notEqual(again.pid, running.pid);
+  });
+});
+
+describe('#carrel', () => {
+  it('gives an agent the places in the form that tools use', async () => {
+    const tool = vscode.lm.tools.find(({ name }) => name === 'carrel_search');
+    assert(tool, 'the tool is registered');
+    const input = { query: 'configure the database pool', maxResults: 2 };
+    const result = await vscode.lm.invokeTool('carrel_search', { input, toolInvocationToken: undefined });
+    const text = result.content.map(part => (part instanceof vscode.LanguageModelTextPart ? part.value : '')).join('');
+    assert.match(text, /^--- src\/pool\.ts \(lines \d+-\d+, relevance: [01]\.\d\d\) ---\n/);
+    assert.match(text, /configurePool/);
+    assert((text.match(/^--- /gm) ?? []).length <= 2);
+  });
+
+  it('keeps to a glob, and says when nothing fits', async () => {
+    const input = { query: 'configure the database pool', pathGlob: 'nowhere/**' };
+    const result = await vscode.lm.invokeTool('carrel_search', { input, toolInvocationToken: undefined });
+    assert.deepEqual(
+      result.content.map(part => (part as vscode.LanguageModelTextPart).value),
+      ['No relevant code found.'],
+    );
+  });
+});
+
+describe('the receipt', () => {
+  it('shows place, score, words, budget and what was left out; pins, removes and repeats', async () => {
+    const { receipts, receiptView } = await carrel();
+    const pack = await vscode.commands.executeCommand<{ id: string }>('carrel.copyContext', QUESTION);
+    assert.equal(receipts.shown?.pack.id, pack.id);
+    const roots = receiptView.tree.getChildren();
+    const hit =
+      roots.find(({ label }) => label.startsWith('src/auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
+    assert.match(hit.description ?? '', /^0\.\d\d · authenticate_user · matched .*login/);
+    assert(hit.children?.some(({ label }) => label === 'Matched words'));
+    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ characters of 4,000 \(\d+ tokens\)$/);
+    assert.doesNotThrow(() => roots.map(node => receiptView.tree.getTreeItem(node)));
+
+    await vscode.commands.executeCommand('carrel.receipt.open', hit);
+    assert.equal(vscode.window.activeTextEditor?.document.uri.path, fileIn('src/auth.py').path);
+    assert.equal(vscode.window.activeTextEditor.selection.start.line, 0);
+
+    await vscode.commands.executeCommand('carrel.receipt.remove', hit);
+    await vscode.commands.executeCommand('carrel.receipt.repeat');
+    assert.notEqual(receipts.shown.pack.id, pack.id);
+    assert(!receipts.shown.pack.hits.some(({ path }) => path === 'src/auth.py'), 'what was removed stays out');
+    await vscode.commands.executeCommand('carrel.receipt.restore', hit);
+
+    const other = { place: { uri: fileIn('src/orders.py').toString(), path: 'src/orders.py', startLine: 1, endLine: 6 } };
+    await vscode.commands.executeCommand('carrel.receipt.pin', other);
+    await vscode.commands.executeCommand('carrel.receipt.repeat');
+    assert(
+      receipts.shown.pack.hits.some(({ path }) => path === 'src/orders.py'),
+      'what was pinned is in',
+    );
+    await vscode.commands.executeCommand('carrel.receipt.unpin', other);
+    assert.deepEqual(receipts.pinned, []);
+  });
+
+  it('takes a file at the root by its path', async () => {
+    const { receipts } = await carrel();
+    const question = 'what are logins and orders in this small shop';
+    await vscode.commands.executeCommand('carrel.copyContext', question);
+    assert(receipts.shown);
+    assert(receipts.shown.pack.hits.some(({ path }) => path === 'README.md'));
+    await vscode.commands.executeCommand('carrel.receipt.remove', { place: { path: 'README.md' } });
+    await vscode.commands.executeCommand('carrel.receipt.repeat');
+    const paths = receipts.shown.pack.hits.map(({ path }) => path);
+    assert(paths.length > 0 && !paths.includes('README.md'), paths.join());
+  });
+
+  it('is listed in the Memory view', async () => {
+    const { memory } = await carrel();
+    const answers = memory.tree.getChildren().find(({ label }) => label === 'Last answers');
+    assert(answers?.children?.some(({ label }) => label === QUESTION));
+  });
+});
+
+describe('similar code', () => {
+  it('is found for the selection', async () => {
+    const document = await vscode.workspace.openTextDocument(fileIn('bulk/package1/module1.py'));
+    const editor = await vscode.window.showTextDocument(document);
+    editor.selection = new vscode.Selection(0, 0, 2, 0);
+    const hits = await vscode.commands.executeCommand<{ path: string }[]>('carrel.findSimilar');
+    assert(hits.length > 0 && hits.every(({ path }) => path.startsWith('bulk/')), JSON.stringify(hits.map(({ path }) => path)));
+  });
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { carrel, until } from './carrel';
+
+async function set(key: string, value: unknown): Promise<void> {
+  await vscode.workspace.getConfiguration('carrel').update(key, value, vscode.ConfigurationTarget.Global);
+}
+
+describe('trouble', () => {
+  afterEach(async () => {
+    await set('server.python', undefined);
+    await set('server.path', undefined);
+  });
+
+  it('no Python fits: one message says what was tried and what to do', async () => {
+    const { server, memory } = await carrel();
+    await set('server.python', '/nowhere/python3');
+    const failed = await until('a failure', () => server.state.kind === 'failed' && server.state);
+    assert.match(failed.problem, /\/nowhere\/python3 can't be run; carrel is not on PATH/);
+    assert.match(failed.remedy, /Install Python 3\.11 or newer/);
+    assert.match(memory.item.text, /warning/);
+    const report = await vscode.commands.executeCommand<string>('carrel.doctor');
+    assert.match(report, /No server can be started/);
+  });
+
+  it('a program that is no server is recognised', async () => {
+    const { server } = await carrel();
+    await set('server.path', process.execPath); // it knows --version, and nothing of `serve`
+    await until('a failure', () => server.state.kind === 'failed' && /can't start: /.test(server.state.problem));
+  });
+
+  it('is over when the setting is right again', async () => {
+    const { server } = await carrel();
+    await until('a server', () => server.state.kind === 'running');
+    const report = await vscode.commands.executeCommand<string>('carrel.doctor');
+    assert.match(report, /✓ Chosen: bundled server/);
+    assert.match(report, /- ✓ Python: /i);
+  });
+
+  it('a server that dies again and again is given up, until a person tries again', async () => {
+    const { server } = await carrel();
+    await vscode.commands.executeCommand('carrel.restartServer'); // forgets the deaths of earlier tests
+    const killed = new Set<number>();
+    const failed = await until(
+      'it is given up',
+      () => {
+        const { state } = server;
+        if (state.kind === 'failed') return state;
+        if (state.kind === 'running' && state.pid && !killed.has(state.pid)) {
+          killed.add(state.pid);
+          process.kill(state.pid, 'SIGKILL');
+        }
+        return undefined;
+      },
+      50,
+    );
+    assert.match(failed.problem, /again and again/);
+    assert.equal(killed.size, 6);
+    await vscode.commands.executeCommand('carrel.restartServer');
+    assert.equal(server.state.kind, 'running');
+  });
+});

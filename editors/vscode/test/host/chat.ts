@@ -1,0 +1,34 @@
+/** The chat as a person uses it, and what reached the model. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import * as vscode from 'vscode';
+import { until } from './carrel';
+
+export interface Message {
+  readonly role: number;
+  readonly text: string;
+}
+
+function recorded(): Message[][] {
+  const file = process.env.RECORDING_LOG;
+  assert(file, 'the runner names the recording');
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line) as Message[]);
+}
+
+/** Type a question into the chat and send it; gives the messages that the model got. */
+export async function say(query: string): Promise<Message[]> {
+  await until('the recording model', async () => (await vscode.lm.selectChatModels({ vendor: 'recording' })).length > 0);
+  const before = recorded().length;
+  await vscode.commands.executeCommand('workbench.action.chat.newChat');
+  await vscode.commands.executeCommand('workbench.action.chat.open', { query });
+  return until(`the model is asked: ${query}`, () => recorded()[before], 40);
+}
+
+/** The user's message in full, context and all. */
+export function lastOf(messages: readonly Message[]): string {
+  return messages.at(-1)?.text ?? assert.fail('no message');
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { carrel } from '../host/carrel';
+
+const folders = (): readonly vscode.WorkspaceFolder[] => vscode.workspace.workspaceFolders ?? [];
+
+describe('a window with two folders', () => {
+  it('indexes each and shows each', async () => {
+    const { memory } = await carrel();
+    const results = await vscode.commands.executeCommand<unknown[]>('carrel.memory.index');
+    assert.equal(results.length, 2);
+    const nodes = memory.tree.getChildren().filter(({ context }) => context === 'folder');
+    assert.deepEqual(
+      nodes.map(({ label }) => label),
+      ['shop', 'press'],
+    );
+    assert(nodes.every(({ children }) => children?.some(({ label }) => label === 'Files')));
+    const ids = nodes.flatMap(({ children }) => children ?? []).map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it('indexes one alone from its node', async () => {
+    const { memory } = await carrel();
+    const node = memory.tree.getChildren().find(({ label }) => label === 'press');
+    assert.equal((await vscode.commands.executeCommand<unknown[]>('carrel.memory.index', node)).length, 1);
+  });
+
+  it('answers from the folder of the file in front', async () => {
+    const paths = async (): Promise<string[]> => {
+      const pack = await vscode.commands.executeCommand<{ hits: { path: string }[] }>(
+        'carrel.copyContext',
+        'how is a page printed, and how is a login checked?',
+      );
+      return pack.hits.map(({ path }) => path);
+    };
+    assert((await paths()).includes('src/auth.py'), 'the first folder, with no file open');
+    await vscode.window.showTextDocument(vscode.Uri.joinPath(folders()[1]?.uri ?? assert.fail(), 'printing.py'));
+    assert.deepEqual(await paths(), ['printing.py']);
+  });
+});

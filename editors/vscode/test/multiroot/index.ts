@@ -1,0 +1,3 @@
+/** Tests for a window with two folders. */
+
+export { run } from '../host/index';

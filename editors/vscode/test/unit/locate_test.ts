@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { locate, type Machine, type Wanted } from '../../src/server/locate';
+
+const WANTED: Wanted = { program: '', python: '', editorPython: undefined, libraries: '/ext/libs' };
+const BUNDLE = ['/ext/libs/common/carrel', '/ext/libs/cp311', '/ext/libs/cp312'];
+
+/** A machine with these files and these programs (Python by its version, Carrel by its own word). */
+function machine(files: readonly string[], programs: Readonly<Record<string, string>>): Machine {
+  return { windows: false, exists: file => files.includes(file), output: command => Promise.resolve(programs[command]) };
+}
+
+async function check(wanted: Partial<Wanted>, on: Machine, expected: string): Promise<void> {
+  const found = await locate({ ...WANTED, ...wanted }, on);
+  assert.match(found.launch ? found.launch.description : [...found.tried, found.remedy].join('\n'), new RegExp(expected));
+}
+
+describe('finding the server', () => {
+  it('takes what the setting names, and nothing else when that fails', async () => {
+    await check(
+      { program: '/my/carrel' },
+      machine(BUNDLE, { '/my/carrel': 'carrel 0.1.0\n', python3: '3.12' }),
+      '^/my/carrel \\(setting',
+    );
+    await check(
+      { program: '/my/carrel' },
+      machine(BUNDLE, { carrel: 'carrel 0.1.0', python3: '3.12' }),
+      'setting carrel.server.path',
+    );
+  });
+
+  it('prefers the bundled server, and an interpreter that it has libraries for', async () => {
+    await check(
+      {},
+      machine(BUNDLE, { python3: '3.12\n', carrel: 'carrel 0.1.0' }),
+      '^bundled server, run by python3 \\(Python 3.12\\)',
+    );
+    await check({}, machine(BUNDLE, { python3: '3.9', 'python3.11': '3.11' }), '^bundled server, run by python3.11 ');
+    await check(
+      { editorPython: '/venv/bin/python' },
+      machine(BUNDLE, { '/venv/bin/python': '3.11', python3: '3.12' }),
+      'run by /venv/bin/python',
+    );
+    await check({ python: '/opt/python' }, machine(BUNDLE, { '/opt/python': '3.11', python3: '3.12' }), 'run by /opt/python');
+  });
+
+  it('never lets the working folder name modules', async () => {
+    const { launch } = await locate(WANTED, machine(BUNDLE, { python3: '3.11' }));
+    assert.equal(launch?.args[0], '-P');
+    assert.equal(launch.env.PYTHONPATH, '/ext/libs/cp311:/ext/libs/common');
+  });
+
+  it('falls back on PATH, and else says what was tried and what to do', async () => {
+    await check({}, machine([], { carrel: 'carrel 0.1.0', python3: '3.12' }), '^carrel \\(PATH');
+    await check(
+      {},
+      machine(BUNDLE, { python3: '3.9' }),
+      'Python 3.9, for which(.|\n)*carrel is not on PATH(.|\n)*Install Python 3.11',
+    );
+  });
+});

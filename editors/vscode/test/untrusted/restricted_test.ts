@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import * as vscode from 'vscode';
+import { carrel, fileIn } from '../host/carrel';
+
+describe('an untrusted folder', () => {
+  it('neither chooses a program nor switches the memory on', async () => {
+    assert.equal(vscode.workspace.isTrusted, false);
+    assert(existsSync(fileIn('.vscode/settings.json').fsPath), "the folder's settings ask for both");
+    const { server } = await carrel();
+    assert.equal(server.state.kind, 'stopped');
+    await vscode.commands.executeCommand('carrel.memory.index');
+    const { state } = (await carrel()).server;
+    assert(state.kind === 'running' && state.description.startsWith('bundled server'));
+    assert(!existsSync(fileIn('ran').fsPath), "the folder's program was not run");
+    const turn = await server.request('carrel/augment', { text: 'how is a login checked?', trigger: 'chat' });
+    assert.equal(turn.text, turn.original, 'chat turns stay as they are');
+  });
+
+  it('is searched when a person asks', async () => {
+    const pack = await vscode.commands.executeCommand<{ text: string }>('carrel.copyContext', 'how is a login checked?');
+    assert.match(pack.text, /authenticate_user/);
+  });
+});

@@ -1,0 +1,33 @@
+"""The VS Code extension says twice what the server says once; its own generator checks the rest, with Node.js."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from carrel.frontends.messages import NOTIFICATIONS, REQUESTS
+from carrel.server.settings_docs import json_schema
+
+EXTENSION = Path("editors/vscode")
+HINT = "run npm run generate in editors/vscode"
+
+
+def test_the_manifest_has_the_servers_settings() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+    given = manifest["contributes"]["configuration"][0]["properties"]
+    wanted = json_schema()["properties"]
+    assert {key: spec["default"] for key, spec in given.items()} == {
+        f"carrel.{key}": spec["default"] for key, spec in wanted.items()
+    }, HINT
+    assert [spec["markdownDescription"] for spec in given.values()] == [spec["description"] for spec in wanted.values()], HINT
+
+
+def test_the_types_name_every_method() -> None:
+    source = (EXTENSION / "src/protocol.ts").read_text("utf-8")
+    assert set(re.findall(r"'(carrel/\w+)':", source)) == {*REQUESTS, *NOTIFICATIONS}, HINT
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    packages = json.loads((EXTENSION / "package-lock.json").read_text("utf-8"))["packages"]
+    assert [name for name, package in packages.items() if "resolved" in package] == []
