@@ -144,7 +144,11 @@ class Neovim:
 
     def server_pids(self) -> list[int]:
         """The servers that this editor started and that still run."""
-        return [child.pid for child in psutil.Process(self.process.pid).children() if "carrel" in " ".join(_cmdline(child))]
+        editor = psutil.Process(self.process.pid)
+        # A child that was forked and not yet replaced still has the editor's own command line, which names the plugin.
+        own = _cmdline(editor)
+        lines = ((child.pid, _cmdline(child)) for child in editor.children())
+        return [pid for pid, line in lines if line != own and "carrel" in " ".join(line)]
 
     def close(self) -> int:
         """Quit as a person would; gives the exit code."""
