@@ -250,3 +250,33 @@ async def test_a_terminate_signal_ends_the_server_cleanly(
     async with start(project) as second:
         await second.request("carrel/search", {"query": "order"})
         assert (await second.request("carrel/status", {}))["role"] == "writer"
+
+
+async def raw_answer(client: LspClient, identity: int, body: bytes) -> Any:
+    """The result of a request that is sent as these bytes."""
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    client._waiting[identity] = future
+    client.write(body)
+    return await asyncio.wait_for(future, 30)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":901,"method":"carrel/context","params":{"query":"parse \\ud83d config","trigger":"explicit"}}',
+        b'{"jsonrpc":"2.0","id":901,"method":"carrel/context","params":{"query":"parse \xff config","trigger":"explicit"}}',
+    ],
+)
+async def test_half_an_emoji_or_a_broken_byte_does_not_leave_a_chat_waiting(start: Start, project: Path, body: bytes) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        assert (await raw_answer(client, 901, body))["state"] == "ready"
+
+
+async def test_a_request_that_cannot_be_read_is_answered_by_its_id(start: Start, project: Path) -> None:
+    deep = b"[" * 5000 + b"]" * 5000
+    async with start(project) as client:
+        for body in (b'{"jsonrpc":"2.0","id":901,"method":"carrel/status","params":{"x":' + deep + b"}}", b'{"id":901,"method":'):
+            with pytest.raises(LspError) as caught:
+                await raw_answer(client, 901, body)
+            assert caught.value.code == -32700

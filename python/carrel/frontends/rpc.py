@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import traceback
 import uuid
 from collections.abc import Callable, Coroutine
@@ -47,6 +48,26 @@ def to_rpc_error(error: BaseException) -> JsonRpcException:
     return JsonRpcException(f"Something went wrong inside Carrel ({type(error).__name__}); its log says where.", INTERNAL_ERROR)
 
 
+_HALF = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
+
+
+def _decoded(body: bytes) -> Any:
+    """JSON; half of an emoji that a client cut, or a byte that is no UTF-8, is replaced: no chat may wait for ever for one."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(_HALF.sub(r"\\ufffd", body.decode("utf-8", "replace")))
+
+
+def _id_in(body: bytes) -> str | int | None:
+    """The id in a message that can't be read, so that its sender hears of it; None where none is found."""
+    found = _ID.search(body)
+    return msgspec.json.decode(found[1], type=str | int) if found else None
+
+
 class CarrelProtocol(LanguageServerProtocol):
     """The protocol of one connection."""
 
@@ -63,9 +84,10 @@ class CarrelProtocol(LanguageServerProtocol):
     def feed(self, body: bytes) -> None:
         """Take one message. Never raises."""
         try:
-            data = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            self._write({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
+            data = _decoded(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            reason = "nested too deep" if isinstance(error, RecursionError) else "not JSON"
+            self._write({"jsonrpc": "2.0", "id": _id_in(body), "error": {"code": PARSE_ERROR, "message": reason}})
             return
         if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
             identity = data.get("id") if isinstance(data, dict) else None

@@ -249,6 +249,9 @@ fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
 pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> CutFile {
     let lines = LineTable::new(text);
     let mut file = CutFile::default();
+    // A file that is all small pieces is a small file, not one without content: it must be found by its name.
+    let all_small = pieces.iter().all(|piece| is_shorter(&text[piece.start..piece.end], min_chars));
+    let min_chars = if all_small { 1 } else { min_chars };
     let mut seen: HashMap<u128, u32> = HashMap::new();
     for piece in pieces {
         let body = &text[piece.start..piece.end];

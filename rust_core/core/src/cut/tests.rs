@@ -657,6 +657,15 @@ fn a_tree_of_any_depth_is_cut() {
 }
 
 #[test]
+fn a_tiny_file_is_one_chunk_with_its_name() {
+    let file =
+        cut("good.py", Language::PYTHON, "def good():\n    return 1\n", &CutOptions::default(), &CancelToken::new()).unwrap();
+    assert_eq!(file.chunks.iter().map(|chunk| chunk.symbol.as_str()).collect::<Vec<_>>(), ["good"]);
+    let empty = cut("e.py", Language::PYTHON, " \n\n", &CutOptions::default(), &CancelToken::new()).unwrap();
+    assert!(empty.chunks.is_empty());
+}
+
+#[test]
 fn cancelling_stops_a_cut() {
     let cancel = CancelToken::new();
     cancel.cancel();
@@ -668,10 +677,13 @@ fn assert_lawful(file: &CutFile, text: &str, options: &CutOptions) {
     let table = crate::lines::LineTable::new(text);
     let mut seen = vec![false; table.count() as usize + 2];
     let mut ids = std::collections::HashSet::new();
+    // A file that is smaller than a chunk should be is still found.
+    let length = |chunk: &crate::types::Chunk| text[chunk.span.start_byte as usize..chunk.span.end_byte as usize].chars().count();
+    let least = if file.chunks.iter().all(|chunk| length(chunk) < options.min_chars) { 1 } else { options.min_chars };
     for chunk in &file.chunks {
         let body = &text[chunk.span.start_byte as usize..chunk.span.end_byte as usize];
         let length = body.chars().count();
-        assert!(length >= options.min_chars && length <= options.max_chars, "{length} characters");
+        assert!(length >= least && length <= options.max_chars, "{length} characters");
         assert_eq!(table.line_of(chunk.span.start_byte), chunk.span.start_line);
         assert_eq!(table.line_of(chunk.span.end_byte - 1), chunk.span.end_line);
         assert!(ids.insert(chunk.id));
