@@ -28,7 +28,7 @@ from carrel.core.types import Budget, Query
 from carrel.engine import ranking
 from carrel.engine.context import pack
 from carrel.engine.indexer import run_index
-from carrel.engine.retriever import Retrieval, search, take
+from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ExactTokenizer
 
@@ -75,11 +75,9 @@ class Bench:
         """One question, its time kept."""
         view, query, token = self.view(task["repo_dir"]), Query(task["query"], limit=k), CancelToken()
         began = time.perf_counter()
-        ranked, asked = search(view, self.embedder, query, token)
-        order = ranking.rank(ranked, asked, ranking.Scene.of(query), without=without)
-        found = take(view, order, asked, query, self.embedder.floor, token)
+        found = retrieve(view, self.embedder, query, token, without=without)
         self.latencies.append(time.perf_counter() - began)
-        return Retrieval(tuple(found[0]), tuple(found[1]), tuple(order), asked, ranking.Scene.of(query), {}, {})
+        return found
 
     def figures(self, tasks: Iterable[Task], answer: Callable[[Task], list[tuple[str, int, int]]]) -> Figures:
         """The scorer's figures of each question."""

@@ -75,14 +75,16 @@ class FakeView:
         self._check(cancel)
         return [
             self.items[doc].gone
-            or SimpleNamespace(info=self._info(doc), text=self.items[doc].text, start_character=0, end_character=0, moved=False)
+            or SimpleNamespace(
+                info=self._info(doc), imports=[], text=self.items[doc].text, start_character=0, end_character=0, moved=False
+            )
             for doc in docs
         ]
 
     def _best(self, arm: str, k: int, floor: float) -> list[Any]:
         found = [(getattr(chunk, arm), doc) for doc, chunk in enumerate(self.items) if getattr(chunk, arm) is not None]
         found.sort(key=lambda pair: (-pair[0], pair[1]))
-        return [SimpleNamespace(doc=doc, score=score, matched=["w"]) for score, doc in found[:k] if score >= floor]
+        return [SimpleNamespace(doc=doc, score=score) for score, doc in found[:k] if score >= floor]
 
     def _info(self, doc: int) -> Any:
         chunk = self.items[doc]
@@ -97,7 +99,6 @@ class FakeView:
             container="",
             signature="",
             definitions=[chunk.symbol],
-            imports=[],
             start_line=chunk.start_line,
             end_line=chunk.start_line + max(len(chunk.text.splitlines()), 1) - 1,
             content_hash="0",

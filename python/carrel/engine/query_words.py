@@ -89,14 +89,14 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def path_words(path: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Stemmed words of the file's name, and of its folders. A file that is named by convention takes its folder's name."""
+def path_words(path: str) -> frozenset[str]:
+    """Stemmed words of the file's name. A file that is named by convention takes its folder's name."""
     *folders, name = path.split("/")
     base = name.split(".")[0] if not name.startswith(".") else name[1:]
     own = {stem(word) for word in split(base)}
     if base in _NAMED_BY_FOLDER and folders:
         own |= {stem(word) for word in split(folders[-1])}
-    return frozenset(own), frozenset(stem(word) for folder in folders for word in split(folder))
+    return frozenset(own)
 
 
 _NAMED_BY_FOLDER = frozenset({"index", "mod", "__init__", "lib", "main", "init", "root", "package"})

@@ -14,14 +14,16 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
-from carrel.core.native import ChunkInfo
+from carrel.core.native import ChunkInfo, Evidence
 from carrel.core.types import Query, Signals
 from carrel.engine import path_rules
 from carrel.engine.query_words import Question, path_words, split, stem
 
+AKIN_LETTERS = 4
+"""Words are akin when one begins with the other and both have so many letters at least."""
 RRF_K = 60
 """Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009: spec D2)."""
 
@@ -32,18 +34,23 @@ class Ranked:
 
     info: ChunkInfo
     path: str  # of the info, which makes a new string whenever it is asked
+    evidence: Evidence | None = None
     dense: float | None = None  # cosine
     dense_rank: int | None = None  # from 1; None when the dense search didn't find it
     lexical: float | None = None  # share of the question's weight that the chunk holds, 0..1
     lexical_rank: int | None = None
     defines: float = 0.0  # 1 exact name, less for another case or form
-    matched: tuple[str, ...] = ()
     covered: float = 0.0  # share of the question's words that the chunk holds, 0..1
     file_share: float = 0.0  # what the file as a whole holds of the question, 0..1
     file_words: int = 0
     fused: float = 0.0
     score: float = 0.0
-    lifts: list[tuple[str, float]] = field(default_factory=list)  # what rules over all candidates added
+    lifts: tuple[tuple[str, float], ...] = ()  # what rules over all candidates added
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """The question's words that the chunk holds, rarest first."""
+        return tuple(self.evidence.matched) if self.evidence else ()
 
     def signals(self, boosts: tuple[tuple[str, float], ...]) -> Signals:
         """What is told to the outside."""
@@ -90,6 +97,9 @@ class Asked:
         self.weight = sum(self.rarity.values()) or 1.0
         # `filesize` answers for "file size".
         self._joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairwise(split(question.text))}
+        self._beginnings: dict[str, list[str]] = defaultdict(list)
+        for word in self.rarity:
+            self._beginnings[word[:AKIN_LETTERS]].append(word)
         self.named = frozenset(stem(word) for name in question.names for word in split(name))
         self._fits: dict[str, PathFit] = {}
 
@@ -101,21 +111,18 @@ class Asked:
         return found
 
     def _measure(self, path: str) -> PathFit:
-        name, _ = path_words(path)
-        joined = {word for compound, pair in self._joined.items() if compound in name for word in pair}
-        own = akin = 0.0
-        for word, rarity in self.rarity.items():
-            if word in name or word in joined:
-                own += rarity
-            elif any(_akin(word, other) for other in name):
-                akin += rarity
+        name = path_words(path)
+        held = {word for compound, pair in self._joined.items() if compound in name for word in pair} | name
+        near = {word for other in name for word in self._beginnings.get(other[:AKIN_LETTERS], ()) if _akin(word, other)} - held
+        own = sum(rarity for word, rarity in self.rarity.items() if word in held)
+        akin = sum(rarity for word, rarity in self.rarity.items() if word in near) if near else 0.0
         covered = len(name & (self.rarity.keys() | self._joined.keys())) / len(name) if name else 0.0
         return PathFit(own / self.weight, akin / self.weight, covered)
 
 
 def _akin(a: str, b: str) -> bool:
     """One begins with the other: `dependency` and `depend`, `auth` and `authentication`."""
-    return min(len(a), len(b)) >= 4 and (a.startswith(b) or b.startswith(a))
+    return min(len(a), len(b)) >= AKIN_LETTERS and (a.startswith(b) or b.startswith(a))
 
 
 # --- rules that add
@@ -162,8 +169,7 @@ def name_match(ranked: Ranked, asked: Asked) -> float:
     """The chunk defines a symbol that the question names; more so when the file is called like it."""
     if not ranked.defines:
         return 0.0
-    own, _ = path_words(ranked.path)
-    in_its_file = IN_ITS_FILE if asked.named and asked.named <= own else 1.0
+    in_its_file = IN_ITS_FILE if asked.named and asked.named <= path_words(ranked.path) else 1.0
     made = CONSTRUCTOR if _is_constructor(ranked.info) else 1.0
     weight = DEFINES_SYMBOL if asked.question.is_symbol else DEFINES_NAMED / max(1, len(asked.question.names))
     return weight * ranked.defines * in_its_file * made
@@ -227,7 +233,7 @@ def coherence(candidates: Sequence[Ranked], _scene: Scene) -> None:
     for path, ranked in best.items():
         gain = COHERENCE * top * sums[path] / largest
         ranked.score += gain
-        ranked.lifts.append(("coherence", round(gain, 4)))
+        ranked.lifts += (("coherence", round(gain, 4)),)
 
 
 def spread(candidates: Sequence[Ranked], _scene: Scene) -> None:
@@ -249,7 +255,7 @@ def pinned(candidates: Sequence[Ranked], scene: Scene) -> None:
             best.setdefault(ranked.path, ranked)
     for ranked in best.values():
         ranked.score += top
-        ranked.lifts.append(("pinned", round(top, 4)))
+        ranked.lifts += (("pinned", round(top, 4)),)
 
 
 TOGETHER: tuple[Callable[[Sequence[Ranked], Scene], None], ...] = (coherence, spread, pinned)

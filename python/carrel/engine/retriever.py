@@ -51,16 +51,22 @@ class Stopwatch:
         self._last = now
 
 
-def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: CancelToken) -> Retrieval:
-    """Find the `query.limit` best chunks. Raises `Cancelled`; an empty query finds nothing."""
+def retrieve(
+    view: SnapshotView, embedder: Embedder, query: Query, cancel: CancelToken, *, without: frozenset[str] = frozenset()
+) -> Retrieval:
+    """Find the `query.limit` best chunks. `without` names rules of the ranking to leave out.
+
+    Raises `Cancelled`; an empty query finds nothing.
+    """
     watch = Stopwatch()
-    question = query_words.read(query.text)
-    if not question.text:
-        return Retrieval((), (), (), Asked(question), Scene.of(query), watch.stages, {})
+    scene = Scene.of(query)
+    if not query.text.strip():
+        return Retrieval((), (), (), Asked(query_words.read("")), scene, watch.stages, {})
     ranked, asked = search(view, embedder, query, cancel, watch)
-    order = rank(ranked, asked, Scene.of(query))
+    question = asked.question
+    order = rank(ranked, asked, scene, without=without)
     watch.lap("rank")
-    hits, dropped = take(view, order, asked, query, embedder.floor, cancel)
+    hits, dropped = take(view, order, asked, scene, query, embedder.floor, cancel)
     watch.lap("read")
     plan: dict[str, object] = {
         "words": list(question.words),
@@ -73,7 +79,7 @@ def retrieve(view: SnapshotView, embedder: Embedder, query: Query, cancel: Cance
         },
         "embedder": embedder.id,
     }
-    return Retrieval(tuple(hits), tuple(dropped), tuple(order), asked, Scene.of(query), watch.stages, plan)
+    return Retrieval(tuple(hits), tuple(dropped), tuple(order), asked, scene, watch.stages, plan)
 
 
 def search(
@@ -121,22 +127,21 @@ def describe(view: SnapshotView, question: query_words.Question, vector: bytes, 
         Ranked(
             info,
             info.path,
-            dense=signals.dense,
-            lexical=signals.lexical,
-            matched=tuple(signals.matched),
-            covered=signals.covered,
-            file_share=signals.file_share,
-            file_words=signals.file_words,
+            evidence,
+            dense=evidence.dense,
+            lexical=evidence.lexical,
+            covered=evidence.covered,
+            file_share=evidence.file_share,
+            file_words=evidence.file_words,
         )
-        for info, signals in zip(view.describe(docs), view.evidence(question.search_text, vector, docs), strict=True)
+        for info, evidence in zip(view.describe(docs), view.evidence(question.search_text, vector, docs), strict=True)
     ]
 
 
 def take(
-    view: SnapshotView, order: Sequence[Ranked], asked: Asked, query: Query, floor: float, cancel: CancelToken
+    view: SnapshotView, order: Sequence[Ranked], asked: Asked, scene: Scene, query: Query, floor: float, cancel: CancelToken
 ) -> tuple[list[Hit], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""
-    scene = Scene.of(query)
     hits: list[Hit] = []
     dropped: list[Dropped] = []
     wanted = [r for r in order if query.filters.min_score is None or relevance(r, floor) >= query.filters.min_score]
@@ -174,7 +179,7 @@ def to_chunk(fresh: FreshChunk) -> Chunk:
         container=info.container,
         signature=info.signature,
         definitions=tuple(info.definitions),
-        imports=tuple(info.imports),
+        imports=tuple(fresh.imports),
         span=Span(info.start_line, info.end_line, fresh.start_character, fresh.end_character),
         text=fresh.text,
         content_hash=info.content_hash,

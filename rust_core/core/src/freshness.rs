@@ -13,12 +13,15 @@ use crate::read::read_source;
 use crate::snapshot::{ChunkInfo, Doc, Snapshot};
 use crate::store::language_of;
 use crate::types::{Chunk, SkipReason, Span};
+use crate::walk::{Gate, Pass};
 
 /// A chunk whose text was checked against the buffer or the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreshChunk {
     /// The chunk as it is now.
     pub info: ChunkInfo,
+    /// What its file imports.
+    pub imports: Vec<String>,
     /// Its text now.
     pub text: String,
     /// Where it begins in its first line, in UTF-16 units.
@@ -40,6 +43,7 @@ struct Present {
 impl Snapshot {
     /// The chunks as they stand now, in order; or why one can't be given.
     pub fn fresh(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<std::result::Result<FreshChunk, String>>> {
+        let mut pass = self.site.gate.as_ref().map(Gate::pass);
         let mut files: HashMap<String, std::result::Result<Present, String>> = HashMap::new();
         let mut out = Vec::with_capacity(docs.len());
         for &doc in docs {
@@ -48,7 +52,7 @@ impl Snapshot {
                 out.push(Err("not in this snapshot".to_owned()));
                 continue;
             };
-            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(doc, &info));
+            let present = files.entry(info.path.clone()).or_insert_with(|| self.present(doc, &info, pass.as_mut()));
             out.push(match present {
                 Ok(present) => self.refresh(info, present, cancel)?,
                 Err(reason) => Err(reason.clone()),
@@ -70,10 +74,11 @@ impl Snapshot {
     /// All of an indexed file as it stands now; `None` where it may not be read or is gone.
     pub fn text(&self, path: &str) -> Option<String> {
         let doc = self.file_chunks(path).first()?.doc;
-        Some(self.present(doc, &self.info(doc)?).ok()?.text)
+        let mut pass = self.site.gate.as_ref().map(Gate::pass);
+        Some(self.present(doc, &self.info(doc)?, pass.as_mut()).ok()?.text)
     }
 
-    fn present(&self, doc: Doc, info: &ChunkInfo) -> std::result::Result<Present, String> {
+    fn present(&self, doc: Doc, info: &ChunkInfo, pass: Option<&mut Pass<'_>>) -> std::result::Result<Present, String> {
         let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
         if info.overlay {
             if !self.site.admits_buffer(&info.path) {
@@ -82,8 +87,8 @@ impl Snapshot {
             let text = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
             return Ok(Present { hash: info.file_hash, text, chunks: None });
         }
-        if let Some(gate) = &self.site.gate {
-            gate.check(&info.path).map_err(why)?;
+        if let Some(pass) = pass {
+            pass.check(&info.path).map_err(why)?;
         }
         let config = &self.site.config;
         let source = read_source(&config.root.join(&info.path), config.walk.max_file_bytes).map_err(why)?;
@@ -103,18 +108,19 @@ impl Snapshot {
         cancel: &CancelToken,
     ) -> Result<std::result::Result<FreshChunk, String>> {
         let before = info.chunk.span;
+        let mut imports = None;
         if present.hash != info.file_hash {
             if present.chunks.is_none() {
                 let language = language_of(&info.path, &present.text).unwrap_or(info.language);
                 let file = cut(&info.path, language, &present.text, &self.site.config.cut, cancel)?;
                 present.chunks = Some((file.chunks, file.imports));
             }
-            let (chunks, imports) = present.chunks.as_ref().map_or((&[][..], &[][..]), |(c, i)| (c, i));
+            let (chunks, now_imports) = present.chunks.as_ref().map_or((&[][..], &[][..]), |(c, i)| (c, i));
+            imports = Some(now_imports.to_vec());
             let Some(now) = find(&info.chunk, chunks) else {
                 return Ok(Err(format!("{}:{}-{}: changed beyond recognition", info.path, before.start_line, before.end_line)));
             };
             info.chunk = now.clone();
-            info.imports = imports.to_vec();
             info.file_hash = present.hash;
         }
         let span = info.chunk.span;
@@ -123,7 +129,8 @@ impl Snapshot {
         };
         let (start_character, end_character) = characters(&present.text, span);
         let moved = (span.start_line, span.end_line) != (before.start_line, before.end_line);
-        Ok(Ok(FreshChunk { text: text.to_owned(), start_character, end_character, moved, info }))
+        let imports = imports.unwrap_or_else(|| self.imports(info.doc));
+        Ok(Ok(FreshChunk { imports, text: text.to_owned(), start_character, end_character, moved, info }))
     }
 }
 

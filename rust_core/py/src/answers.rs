@@ -20,11 +20,6 @@ impl PyCandidate {
     fn score(&self) -> f32 {
         self.0.score
     }
-
-    #[getter]
-    fn matched(&self) -> Vec<String> {
-        self.0.matched.clone()
-    }
 }
 
 /// See `_core.pyi`.
@@ -121,11 +116,6 @@ impl PyChunkInfo {
     }
 
     #[getter]
-    fn imports(&self) -> Vec<String> {
-        self.0.imports.clone()
-    }
-
-    #[getter]
     fn start_line(&self) -> u32 {
         self.0.chunk.span.start_line
     }
@@ -155,6 +145,7 @@ impl PyChunkInfo {
 #[pyclass(name = "FreshChunk", frozen, module = "carrel._core")]
 pub struct PyFreshChunk {
     info: Py<PyChunkInfo>,
+    imports: Vec<String>,
     text: String,
     start_character: u32,
     end_character: u32,
@@ -164,8 +155,8 @@ pub struct PyFreshChunk {
 impl PyFreshChunk {
     /// Hand a checked chunk to Python.
     pub fn new(py: Python<'_>, fresh: FreshChunk) -> PyResult<Self> {
-        let FreshChunk { info, text, start_character, end_character, moved } = fresh;
-        Ok(Self { info: Py::new(py, PyChunkInfo(info))?, text, start_character, end_character, moved })
+        let FreshChunk { info, imports, text, start_character, end_character, moved } = fresh;
+        Ok(Self { info: Py::new(py, PyChunkInfo(info))?, imports, text, start_character, end_character, moved })
     }
 }
 
@@ -174,6 +165,11 @@ impl PyFreshChunk {
     #[getter]
     fn info(&self, py: Python<'_>) -> Py<PyChunkInfo> {
         self.info.clone_ref(py)
+    }
+
+    #[getter]
+    fn imports(&self) -> Vec<String> {
+        self.imports.clone()
     }
 
     #[getter]

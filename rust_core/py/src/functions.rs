@@ -24,7 +24,6 @@ pub fn cut_text(py: Python<'_>, path: &str, text: &str, options: &PyCutOptions) 
         doc: i as u64,
         path: path.to_owned(),
         language,
-        imports: file.imports.clone(),
         file_hash: xxh3_128(text.as_bytes()),
         updated_at: 0,
         overlay: true,

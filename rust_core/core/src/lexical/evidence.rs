@@ -2,12 +2,12 @@
 //!
 //! A file on a subject says its words all over, in chunks that each hold few: so the file as a whole is asked as well.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use super::fields::code_length;
-use super::query::{FieldWeights, Term, possible, terms_of};
+use super::query::{FieldWeights, possible, terms_of};
 use super::score::{Scorer, saturate};
-use crate::segment::View;
+use crate::segment::{Segment, View};
 
 /// How much the length of a file counts: half of what it does for a chunk, since long files are long for many reasons.
 const FILE_B: f32 = 0.4;
@@ -32,6 +32,7 @@ pub fn evidence(views: &[View<'_>], query: &str, chunks: &[(u32, u32)]) -> Vec<L
     let terms = terms_of(views, query);
     let whole = possible(&terms);
     let scorer = Scorer::new(views, &FieldWeights::default());
+    let average = average_file(views);
     let mut out = vec![LexicalEvidence::default(); chunks.len()];
     // In the order of the lists, so that each is walked once.
     let mut order: Vec<usize> = (0..chunks.len())
@@ -40,28 +41,37 @@ pub fn evidence(views: &[View<'_>], query: &str, chunks: &[(u32, u32)]) -> Vec<L
     order.sort_unstable_by_key(|&i| chunks[i]);
     for of_view in order.chunk_by(|&a, &b| chunks[a].0 == chunks[b].0) {
         let number = chunks[of_view[0]].0 as usize;
-        let lengths = views[number].segment.lengths().as_chunks::<3>().0;
+        let segment = views[number].segment;
+        let lengths = segment.lengths().as_chunks::<3>().0;
+        let file_of = |i: usize| segment.file_of(chunks[i].1);
+        let mut files: Vec<AskedFile<'_>> =
+            of_view.chunk_by(|&a, &b| file_of(a) == file_of(b)).map(|asked| AskedFile::new(segment, asked, chunks)).collect();
         for (term, list) in terms.iter().filter_map(|term| Some((term, term.lists[number]?))) {
             let mut seeker = list.seeker();
-            for &i in of_view {
-                if let Some(frequencies) = seeker.get(chunks[i].1) {
-                    out[i].share += term.idf * scorer.weight(lengths, chunks[i].1, frequencies);
-                    out[i].matched.push(term.text.clone());
-                }
+            for file in &mut files {
+                let mut asked = file.asked.iter().copied().peekable();
+                let mut count = 0;
+                seeker.each_in(&file.chunks, |chunk, frequencies| {
+                    count += frequencies.counts()[2];
+                    while asked.next_if(|&i| chunks[i].1 < chunk).is_some() {}
+                    while let Some(i) = asked.next_if(|&i| chunks[i].1 == chunk) {
+                        out[i].share += term.idf * scorer.weight(lengths, chunk, frequencies);
+                        out[i].matched.push(term.text.clone());
+                    }
+                });
+                file.held += term.idf * saturate(count as f32 / file.correction(average));
             }
         }
-    }
-    let files = FileShares::new(views, &terms, whole);
-    let mut known: HashMap<(u32, u32), (f32, u32)> = HashMap::new();
-    for &i in &order {
-        let (view, chunk) = chunks[i];
-        let file = views[view as usize].segment.file_of(chunk);
-        let (share, words) = *known.entry((view, file)).or_insert_with(|| files.of(view as usize, file));
-        let found = &mut out[i];
-        found.share = if whole > 0.0 { (found.share / whole).clamp(0.0, 1.0) } else { 0.0 };
-        found.covered = found.matched.len() as f32 / terms.len().max(1) as f32;
-        found.file_share = share;
-        found.file_words = words;
+        let of_whole = |held: f32| if whole > 0.0 { (held / whole).clamp(0.0, 1.0) } else { 0.0 };
+        for file in &files {
+            for &i in file.asked {
+                let found = &mut out[i];
+                found.share = of_whole(found.share);
+                found.covered = found.matched.len() as f32 / terms.len().max(1) as f32;
+                found.file_share = of_whole(file.held);
+                found.file_words = file.words;
+            }
+        }
     }
     out
 }
@@ -71,39 +81,36 @@ pub fn rarities(views: &[View<'_>], words: &[&str]) -> Vec<f32> {
     words.iter().map(|word| terms_of(views, word).iter().map(|term| term.idf).fold(0.0, f32::max)).collect()
 }
 
-/// BM25 with files as documents.
-struct FileShares<'a, 'b> {
-    views: &'b [View<'a>],
-    terms: &'b [Term<'a>],
-    whole: f32,
-    average: f32,
+/// A file with chunks that are asked about: BM25 with files as documents.
+struct AskedFile<'a> {
+    /// Which of the chunks asked about are its own, ascending by ordinal.
+    asked: &'a [usize],
+    /// All of its chunks.
+    chunks: Range<u32>,
+    /// Words in its bodies, roughly.
+    words: u32,
+    /// What its bodies hold of the question's weight so far.
+    held: f32,
 }
 
-impl<'a, 'b> FileShares<'a, 'b> {
-    fn new(views: &'b [View<'a>], terms: &'b [Term<'a>], whole: f32) -> Self {
-        let (length, files) = views.iter().fold((0_u64, 0_u64), |(length, files), view| {
-            (length.saturating_add(view.segment.length_sums()[2]), files + u64::from(view.segment.file_count()))
-        });
-        Self { views, terms, whole, average: (length as f32 / files.max(1) as f32).max(1.0) }
+impl<'a> AskedFile<'a> {
+    fn new(segment: &Segment, asked: &'a [usize], places: &[(u32, u32)]) -> Self {
+        let chunks = segment.file_chunks(segment.file_of(places[asked[0]].1));
+        let lengths = segment.lengths().as_chunks::<3>().0;
+        let words = chunks.clone().filter_map(|chunk| lengths.get(chunk as usize)).map(|codes| code_length(codes[2])).sum();
+        Self { asked, chunks, words, held: 0.0 }
     }
 
-    /// Share and length of a file.
-    fn of(&self, view: usize, file: u32) -> (f32, u32) {
-        let segment = self.views[view].segment;
-        let chunks = segment.file_chunks(file);
-        let lengths = segment.lengths().as_chunks::<3>().0;
-        let words: u32 = chunks.clone().filter_map(|chunk| lengths.get(chunk as usize)).map(|codes| code_length(codes[2])).sum();
-        let correction = 1.0 - FILE_B + FILE_B * words as f32 / self.average;
-        let held: f32 = self
-            .terms
-            .iter()
-            .filter_map(|term| Some((term.idf, term.lists[view]?)))
-            .map(|(idf, list)| {
-                let mut seeker = list.seeker();
-                let count: u32 = chunks.clone().filter_map(|chunk| seeker.get(chunk)).map(|f| f.counts()[2]).sum();
-                idf * saturate(count as f32 / correction)
-            })
-            .sum();
-        (if self.whole > 0.0 { (held / self.whole).clamp(0.0, 1.0) } else { 0.0 }, words)
+    /// How much its length divides what it holds.
+    fn correction(&self, average: f32) -> f32 {
+        1.0 - FILE_B + FILE_B * self.words as f32 / average
     }
+}
+
+/// Words of a file on average.
+fn average_file(views: &[View<'_>]) -> f32 {
+    let (words, files) = views.iter().fold((0_u64, 0_u64), |(words, files), view| {
+        (words.saturating_add(view.segment.length_sums()[2]), files + u64::from(view.segment.file_count()))
+    });
+    (words as f32 / files.max(1) as f32).max(1.0)
 }

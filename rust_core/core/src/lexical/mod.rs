@@ -15,7 +15,7 @@ pub(crate) mod terms;
 
 pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities};
-pub use query::{FieldWeights, LexicalHit, LexicalHits, bm25f};
+pub use query::{FieldWeights, LexicalHits, bm25f};
 pub(crate) use terms::stem;
 
 #[cfg(test)]

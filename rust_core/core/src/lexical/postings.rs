@@ -5,6 +5,8 @@
 //! table, `last chunk u32, end offset u32` for each block of [`BLOCK`]; gaps begin anew in each block, so that a reader can
 //! jump to the block of a chunk.
 
+use std::ops::Range;
+
 use super::fields::Frequencies;
 use crate::segment::format::{Cursor, put_varint, read_u32};
 
@@ -132,6 +134,26 @@ pub struct Seeker<'a> {
 impl Seeker<'_> {
     /// The frequencies of the term in `chunk`, if it occurs there.
     pub fn get(&mut self, chunk: u32) -> Option<Frequencies> {
+        self.load(self.block_of(chunk))?;
+        self.decoded.binary_search_by_key(&chunk, |p| p.0).ok().map(|i| self.decoded[i].1)
+    }
+
+    /// Hand every posting of these chunks to `look`.
+    pub fn each_in(&mut self, chunks: &Range<u32>, mut look: impl FnMut(u32, Frequencies)) {
+        let mut block = self.block_of(chunks.start);
+        while self.load(block).is_some() {
+            let from = self.decoded.partition_point(|p| p.0 < chunks.start);
+            let to = self.decoded.partition_point(|p| p.0 < chunks.end);
+            self.decoded[from..to.max(from)].iter().for_each(|&(chunk, frequencies)| look(chunk, frequencies));
+            if to < self.decoded.len() {
+                return;
+            }
+            block += 1;
+        }
+    }
+
+    /// The first block that can hold `chunk`.
+    fn block_of(&self, chunk: u32) -> usize {
         let blocks = self.list.blocks();
         // Last chunks ascend, so the block is found by halving.
         let (mut low, mut high) = (if self.block < blocks { self.block } else { 0 }, blocks);
@@ -142,16 +164,23 @@ impl Seeker<'_> {
             let middle = usize::midpoint(low, high);
             if read_u32(self.list.bytes, middle * 8) < chunk { low = middle + 1 } else { high = middle }
         }
-        if blocks > 0 && low >= blocks {
+        low
+    }
+
+    /// Decode a block, unless it is the one that was decoded last; `None` beyond the last.
+    fn load(&mut self, block: usize) -> Option<()> {
+        if block >= self.list.blocks().max(1) {
             return None;
         }
-        if self.block != low {
-            self.block = low;
+        if self.block != block {
+            self.block = block;
             self.decoded.clear();
             let decoded = &mut self.decoded;
-            decode(self.list.block(low), self.list.block_len(low), &mut |chunk, frequencies| decoded.push((chunk, frequencies)));
+            decode(self.list.block(block), self.list.block_len(block), &mut |chunk, frequencies| {
+                decoded.push((chunk, frequencies));
+            });
         }
-        self.decoded.binary_search_by_key(&chunk, |p| p.0).ok().map(|i| self.decoded[i].1)
+        Some(())
     }
 }
 
@@ -166,4 +195,38 @@ pub fn take_single<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
     let before = bytes.len();
     take_posting(cursor);
     &bytes[..before - cursor.rest().len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_seeker_finds_what_a_reader_sees(
+            chunks in proptest::collection::btree_set(0_u32..2000, 1..600),
+            mut starts in proptest::collection::vec((0_u32..2100, 0_u32..400), 1..20),
+        ) {
+            let postings: Vec<_> = chunks.iter().map(|&chunk| (chunk, Frequencies::new(0, chunk % 2, chunk % 7))).collect();
+            let mut bytes = Vec::new();
+            put_list(&mut bytes, &postings);
+            let list = PostingList::new(postings.len() as u32, &bytes);
+            starts.sort_unstable();
+            let mut seeker = list.seeker();
+            for (start, length) in starts {
+                let range = start..start + length;
+                let mut seen = BTreeSet::new();
+                seeker.each_in(&range, |chunk, frequencies| {
+                    assert_eq!(frequencies.counts(), Frequencies::new(0, chunk % 2, chunk % 7).counts());
+                    assert!(seen.insert(chunk));
+                });
+                prop_assert_eq!(seen, chunks.range(range).copied().collect::<BTreeSet<u32>>());
+                prop_assert_eq!(list.seeker().get(start).is_some(), chunks.contains(&start));
+            }
+        }
+    }
 }

@@ -29,22 +29,11 @@ impl Default for FieldWeights {
     }
 }
 
-/// A chunk that BM25F found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LexicalHit {
-    /// The chunk and its score.
-    pub scored: Scored,
-    /// Which terms it holds: indexes into [`LexicalHits::terms`], ascending.
-    pub matched: Vec<u16>,
-}
-
 /// What BM25F found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LexicalHits {
     /// Best first.
-    pub hits: Vec<LexicalHit>,
-    /// The question's distinct terms, lower-case, rarest first.
-    pub terms: Vec<String>,
+    pub hits: Vec<Scored>,
     /// What a chunk would score that is full of every term: scores over this are shares, comparable across questions.
     pub possible: f32,
 }
@@ -67,29 +56,7 @@ pub fn bm25f(views: &[View<'_>], query: &str, k: usize, weights: &FieldWeights, 
         let lists: Vec<RatedList<'_>> = terms.iter().filter_map(|term| Some((term.idf, term.lists[i]?))).collect();
         score_view(view, i as u32, &lists, &scorer, k, &mut best);
     }
-    let hits = with_matched(best.into_sorted(), &terms);
-    let possible = possible(&terms);
-    Ok(LexicalHits { hits, terms: terms.into_iter().map(|t| t.text).collect(), possible })
-}
-
-/// Say which terms each hit holds. Hits are asked about in the order of the lists, so that a list is walked once.
-fn with_matched(found: Vec<Scored>, terms: &[Term<'_>]) -> Vec<LexicalHit> {
-    let mut hits: Vec<LexicalHit> = found.into_iter().map(|scored| LexicalHit { scored, matched: Vec::new() }).collect();
-    let mut order: Vec<usize> = (0..hits.len()).collect();
-    order.sort_unstable_by_key(|&i| (hits[i].scored.view, hits[i].scored.chunk));
-    for of_view in order.chunk_by(|&a, &b| hits[a].scored.view == hits[b].scored.view).map(<[usize]>::to_vec).collect::<Vec<_>>()
-    {
-        let view = hits[of_view[0]].scored.view as usize;
-        for (term, list) in terms.iter().enumerate().filter_map(|(i, t)| Some((i, t.lists[view]?))) {
-            let mut seeker = list.seeker();
-            for &i in &of_view {
-                if seeker.get(hits[i].scored.chunk).is_some() {
-                    hits[i].matched.push(term as u16);
-                }
-            }
-        }
-    }
-    hits
+    Ok(LexicalHits { hits: best.into_sorted(), possible: possible(&terms) })
 }
 
 /// The weight of a whole question. A word that stands nowhere is likelier a word of speech than the point of the question: it

@@ -40,7 +40,7 @@ fn ask(segment: &Segment, query: &str) -> Vec<String> {
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment, files: &files }];
     let found = bm25f(&views, query, 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
-    found.hits.iter().map(|h| segment.chunk(h.scored.chunk).symbol).collect()
+    found.hits.iter().map(|h| segment.chunk(h.chunk).symbol).collect()
 }
 
 #[test]
@@ -105,14 +105,17 @@ fn pruning_changes_nothing() {
     let weights = FieldWeights { name: 0.0, path: 0.0, body: 1.0 };
     for ranks in [&[1900, 1, 2, 3, 4][..], &[1, 2, 3, 4, 5], &[77, 500, 1, 12], &[1]] {
         let query = &ranks.iter().map(|r| word_of_rank(*r)).collect::<Vec<_>>().join(" ");
-        let found = bm25f(&[View { segment: &segment, files: &files }], query, 20, &weights, &CancelToken::new()).unwrap();
+        let views = [View { segment: &segment, files: &files }];
+        let found = bm25f(&views, query, 20, &weights, &CancelToken::new()).unwrap();
         let expected = plain_bm25(&texts, query);
         let live: Vec<_> = expected.into_iter().filter(|(_, i)| i % 3 != 0).take(20).collect();
         for (hit, (score, i)) in found.hits.iter().zip(&live) {
-            assert!((hit.scored.score - score).abs() < 1e-3, "{query}: {hit:?} {score} {i}");
-            let words: Vec<_> = texts[hit.scored.chunk as usize].split(' ').collect();
-            let matched: Vec<_> = hit.matched.iter().map(|&m| found.terms[m as usize].as_str()).collect();
-            let expected: Vec<_> = found.terms.iter().map(String::as_str).filter(|t| words.contains(t)).collect();
+            assert!((hit.score - score).abs() < 1e-3, "{query}: {hit:?} {score} {i}");
+            let words: Vec<_> = texts[hit.chunk as usize].split(' ').collect();
+            let mut matched = evidence(&views, query, &[(0, hit.chunk)]).remove(0).matched;
+            let mut expected: Vec<_> = query.split(' ').filter(|t| words.contains(t)).collect();
+            matched.sort_unstable();
+            expected.sort_unstable();
             assert_eq!(matched, expected);
         }
         assert_eq!(found.hits.len(), live.len());
@@ -159,11 +162,11 @@ fn a_file_speaks_with_all_its_chunks() {
     assert!((found[1].covered - 1.0 / 3.0).abs() < 1e-6);
     let ranked = bm25f(&views, "connection pool timeouts", 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
     for hit in &ranked.hits {
-        let alone = &evidence(&views, "connection pool timeouts", &[(hit.scored.view, hit.scored.chunk)])[0];
-        assert!((alone.share - hit.scored.score / ranked.possible).abs() < 1e-6, "evidence is what the search scores");
+        let alone = &evidence(&views, "connection pool timeouts", &[(hit.view, hit.chunk)])[0];
+        assert!((alone.share - hit.score / ranked.possible).abs() < 1e-6, "evidence is what the search scores");
     }
     let rare = rarities(&views, &["connection", "pool", "nowhere"]);
     assert!(rare[1] <= rare[0] && rare[0] < rare[2], "{rare:?}");
     let found = bm25f(&views, "connection pool unheard", 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
-    assert!(found.hits.iter().all(|hit| hit.scored.score < found.possible));
+    assert!(found.hits.iter().all(|hit| hit.score < found.possible));
 }

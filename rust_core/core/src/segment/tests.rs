@@ -6,7 +6,7 @@ use super::{FileEntry, FileMask, Segment, SegmentBuilder, View, format, merge};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, bm25f, definitions};
+use crate::lexical::{FieldWeights, bm25f, definitions, evidence};
 use crate::types::{Chunk, ChunkKind, Span};
 use crate::vectors::{VectorRow, dense_top_k};
 
@@ -144,9 +144,9 @@ fn answers(views: &[View<'_>], k: usize) -> Vec<String> {
     let mut out = Vec::new();
     for query in ["user", "getUser parse a", "the b c d self", "nothing", "dir1 a é"] {
         let found = bm25f(views, query, k, &FieldWeights::default(), &token).unwrap();
-        for hit in found.hits {
-            let terms: Vec<_> = hit.matched.iter().map(|&m| found.terms[m as usize].as_str()).collect();
-            out.push(format!("{query}: {} {} {terms:?}", name(hit.scored.view, hit.scored.chunk), hit.scored.score));
+        let places: Vec<(u32, u32)> = found.hits.iter().map(|hit| (hit.view, hit.chunk)).collect();
+        for (hit, evidence) in found.hits.iter().zip(evidence(views, query, &places)) {
+            out.push(format!("{query}: {} {} {evidence:?}", name(hit.view, hit.chunk), hit.score));
         }
     }
     for names in [&["user"][..], &["getuser", "a"], &["é", "Users", "parse_files"]] {

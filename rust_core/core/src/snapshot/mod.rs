@@ -20,14 +20,12 @@ use crate::vectors::dense_top_k;
 pub type Doc = u64;
 
 /// A chunk that a search found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
     /// Which.
     pub doc: Doc,
     /// What this search says of it; higher is better.
     pub score: f32,
-    /// The words of the question that it holds; lexical search only.
-    pub matched: Vec<String>,
 }
 
 /// What is known of a chunk as an answer to a question.
@@ -54,8 +52,6 @@ pub struct ChunkInfo {
     pub file_hash: u128,
     /// When the file was indexed, seconds since 1970.
     pub updated_at: i64,
-    /// What the file imports.
-    pub imports: Vec<String>,
     /// From an unsaved buffer.
     pub overlay: bool,
 }
@@ -157,13 +153,13 @@ impl Snapshot {
     ) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
         let mut views = self.views(masks.as_deref());
-        let none: Vec<FileMask> = self.layers.iter().map(|layer| FileMask::new_none(layer.segment.file_count())).collect();
-        for ((view, none), _) in views.iter_mut().zip(&none).zip(&self.layers).filter(|(_, layer)| !layer.own_vectors) {
-            view.files = none;
+        let none = FileMask::new_none(0);
+        for (view, _) in views.iter_mut().zip(&self.layers).filter(|(_, layer)| !layer.own_vectors) {
+            view.files = &none;
         }
         self.widening(k, filter, |k| {
             let found = dense_top_k(&views, vector, k, floor, cancel)?;
-            Ok(found.into_iter().map(|s| candidate(s, Vec::new())).collect())
+            Ok(found.into_iter().map(Candidate::from).collect())
         })
     }
 
@@ -173,12 +169,8 @@ impl Snapshot {
         let views = self.views(masks.as_deref());
         self.widening(k, filter, |k| {
             let found = bm25f(&views, query, k, &FieldWeights::default(), cancel)?;
-            let words = |matched: &[u16]| matched.iter().filter_map(|&m| found.terms.get(m as usize).cloned()).collect();
-            let share = |mut scored: Scored| {
-                scored.score /= found.possible;
-                scored
-            };
-            Ok(found.hits.iter().map(|hit| candidate(share(hit.scored), words(&hit.matched))).collect())
+            let share = |hit: Scored| Scored { score: hit.score / found.possible, ..hit };
+            Ok(found.hits.iter().map(|&hit| Candidate::from(share(hit))).collect())
         })
     }
 
@@ -204,7 +196,7 @@ impl Snapshot {
     pub fn definitions(&self, names: &[&str], k: usize, filter: Option<&Filter>) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
-        self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(|s| candidate(s, Vec::new())).collect()))
+        self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(Candidate::from).collect()))
     }
 
     /// What is recorded of these chunks. Unknown ones are left out.
@@ -234,6 +226,11 @@ impl Snapshot {
         (chunk < layer.segment.chunk_count()).then_some((layer, chunk))
     }
 
+    /// What the file of this chunk imports.
+    pub fn imports(&self, doc: Doc) -> Vec<String> {
+        self.layer_of(doc).map_or_else(Vec::new, |(layer, chunk)| layer.segment.file(layer.segment.file_of(chunk)).imports())
+    }
+
     pub(crate) fn info(&self, doc: Doc) -> Option<ChunkInfo> {
         let (layer, chunk) = self.layer_of(doc)?;
         let file = layer.segment.file(layer.segment.file_of(chunk));
@@ -244,7 +241,6 @@ impl Snapshot {
             language: file.language,
             file_hash: file.hash,
             updated_at: file.updated_at,
-            imports: file.imports(),
             overlay: layer.texts.is_some(),
         })
     }
@@ -293,6 +289,8 @@ fn doc(view: u32, chunk: u32) -> Doc {
     u64::from(view) << 32 | u64::from(chunk)
 }
 
-fn candidate(scored: Scored, matched: Vec<String>) -> Candidate {
-    Candidate { doc: doc(scored.view, scored.chunk), score: scored.score, matched }
+impl From<Scored> for Candidate {
+    fn from(scored: Scored) -> Self {
+        Self { doc: doc(scored.view, scored.chunk), score: scored.score }
+    }
 }

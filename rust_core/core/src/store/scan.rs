@@ -36,12 +36,13 @@ impl Store {
         if paths.iter().any(|path| RULE_FILES.iter().any(|rule| path == rule || path.ends_with(&format!("/{rule}")))) {
             return self.scan(cancel);
         }
+        let mut pass = gate.pass();
         let (set, ledger) = self.known();
         let mut sorter = Sorter::new(&ledger, Mode::Check);
         let mut folders: Vec<&str> = Vec::new();
         for path in &paths {
             cancel.check()?;
-            match gate.check(path) {
+            match pass.check(path) {
                 Ok(found) => sorter.found(found, set.find(path).map(|place| set.stamp(place))),
                 Err(reason) => {
                     if set.find(path).is_some() {

@@ -28,29 +28,12 @@ impl Gate {
 
     /// Whether the file at `relative_path` (`/`-separated) counts, and its size and time if it does.
     pub fn check(&self, relative_path: &str) -> Result<FoundFile, SkipReason> {
-        let names = components(relative_path)?;
-        let (Some(file_name), folders) = (names.last(), &names[..names.len().saturating_sub(1)]) else {
-            return Err(SkipReason::Outside);
-        };
-        let mut folder = self.workspace.root.clone();
-        let mut rules = self.rules(&folder, None);
-        for name in folders {
-            folder.push(name);
-            let kind = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?.file_type();
-            self.workspace.entry(&rules, &folder, name, kind)?;
-            if !kind.is_dir() {
-                return Err(SkipReason::Gone);
-            }
-            rules = self.rules(&folder, Some(&rules));
-        }
-        let path = folder.join(file_name);
-        let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
-        if metadata.is_dir() {
-            return Err(SkipReason::Unreadable);
-        }
-        self.workspace.entry(&rules, &path, file_name, metadata.file_type())?;
-        self.workspace.size(metadata.len())?;
-        Ok(FoundFile { path: names.join("/"), size: metadata.len(), mtime_ns: modified_ns(&metadata) })
+        self.pass().check(relative_path)
+    }
+
+    /// Decide several files at one moment: a folder that they share is looked at once.
+    pub fn pass(&self) -> Pass<'_> {
+        Pass { gate: self, folders: HashMap::new() }
     }
 
     /// Whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
@@ -96,6 +79,54 @@ impl Gate {
         });
         folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
         rules
+    }
+}
+
+/// One moment's decisions of a [`Gate`]. To be dropped right after: it doesn't see what changes later.
+pub struct Pass<'a> {
+    gate: &'a Gate,
+    folders: HashMap<PathBuf, Result<Arc<FolderRules>, SkipReason>>,
+}
+
+impl Pass<'_> {
+    /// As [`Gate::check`].
+    pub fn check(&mut self, relative_path: &str) -> Result<FoundFile, SkipReason> {
+        let workspace = &self.gate.workspace;
+        let names = components(relative_path)?;
+        let (file_name, folders) = names.split_last().ok_or(SkipReason::Outside)?;
+        let rules = self.folder(folders)?;
+        let path = folders.iter().fold(workspace.root.clone(), |path, name| path.join(name)).join(file_name);
+        let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
+        if metadata.is_dir() {
+            return Err(SkipReason::Unreadable);
+        }
+        workspace.entry(&rules, &path, file_name, metadata.file_type())?;
+        workspace.size(metadata.len())?;
+        Ok(FoundFile { path: names.join("/"), size: metadata.len(), mtime_ns: modified_ns(&metadata) })
+    }
+
+    /// The rules of a folder, if it and all above it count.
+    fn folder(&mut self, names: &[&str]) -> Result<Arc<FolderRules>, SkipReason> {
+        let folder: PathBuf = names.iter().collect();
+        if let Some(known) = self.folders.get(&folder) {
+            return known.clone();
+        }
+        let found = self.look_at(names);
+        self.folders.insert(folder, found.clone());
+        found
+    }
+
+    fn look_at(&mut self, names: &[&str]) -> Result<Arc<FolderRules>, SkipReason> {
+        let gate = self.gate;
+        let Some((name, above)) = names.split_last() else { return Ok(gate.rules(&gate.workspace.root, None)) };
+        let above_rules = self.folder(above)?;
+        let folder = names.iter().fold(gate.workspace.root.clone(), |path, name| path.join(name));
+        let kind = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?.file_type();
+        gate.workspace.entry(&above_rules, &folder, name, kind)?;
+        if !kind.is_dir() {
+            return Err(SkipReason::Gone);
+        }
+        Ok(gate.rules(&folder, Some(&above_rules)))
     }
 }
 

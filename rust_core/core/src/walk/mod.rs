@@ -15,7 +15,7 @@ use crate::language::Language;
 use crate::read::modified_ns;
 use crate::types::{SkipReason, Skipped};
 
-pub use gate::Gate;
+pub use gate::{Gate, Pass};
 use rules::{FolderRules, WorkspaceRules};
 
 /// Folders that hold no code of the user's own, left out unless the setting says otherwise (spec B4).

@@ -71,7 +71,9 @@ fn answers(store: &Store) -> Vec<String> {
     for path in snapshot.paths() {
         let chunks = snapshot.file_chunks(&path);
         out.extend(
-            chunks.into_iter().map(|c| format!("{path} {:?} {:?} {:?} {:x}", c.chunk, c.imports, c.language, c.file_hash)),
+            chunks
+                .into_iter()
+                .map(|c| format!("{path} {:?} {:?} {:?} {:x}", c.chunk, snapshot.imports(c.doc), c.language, c.file_hash)),
         );
     }
     let mut query = vec![0.0; HashedEmbedder.dim()];

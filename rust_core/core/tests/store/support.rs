@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use carrel_core::cancel::CancelToken;
 use carrel_core::cut::CutOptions;
 use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::snapshot::{Candidate, Snapshot};
+use carrel_core::snapshot::{Candidate, Evidence, Snapshot};
 use carrel_core::store::{Commit, Plan, Store, StoreConfig};
 use carrel_core::walk::WalkOptions;
 use tempfile::TempDir;
@@ -124,9 +124,12 @@ pub fn places(snapshot: &Snapshot, found: &[Candidate]) -> Vec<String> {
 /// Places of the chunks that hold one of these words whole.
 pub fn search(store: &Store, words: &str) -> Vec<String> {
     let snapshot = store.snapshot().unwrap();
-    let mut found = snapshot.lexical(words, 1000, None, &token()).unwrap();
-    found.retain(|c| words.split(' ').any(|word| c.matched.iter().any(|m| m == word)));
-    places(&snapshot, &found)
+    let found = snapshot.lexical(words, 1000, None, &token()).unwrap();
+    let docs: Vec<u64> = found.iter().map(|c| c.doc).collect();
+    let holds = |evidence: &Evidence| words.split(' ').any(|word| evidence.lexical.matched.iter().any(|m| m == word));
+    let evidence = snapshot.evidence(words, &[], &docs);
+    let whole: Vec<Candidate> = found.into_iter().zip(&evidence).filter(|(_, e)| holds(e)).map(|(c, _)| c).collect();
+    places(&snapshot, &whole)
 }
 
 /// The paths of the files with a chunk that holds one of these words whole.
