@@ -24,6 +24,24 @@ def test_questions_are_taken_apart(text: str, words: tuple[str, ...], names: tup
     assert set(words) <= set(question.words) | {"or"}
 
 
+@pytest.mark.parametrize(
+    ("text", "asked", "scope"),
+    [
+        ("fix(client): retry on timeouts", "client retry on timeouts", {"client"}),
+        ("feat(`@trpc/upgrade`)!: codemods", "`@trpc/upgrade` codemods", {stem("upgrade")}),
+        ("chore: quick tweak", "quick tweak", set()),
+        ("test(parser): cover tabs", "parser cover tabs", {"parser"}),
+        ("fix the parser: it loops", "fix the parser: it loops", set()),
+        ("std::fix: x", "std::fix: x", set()),
+        ("fix:", "fix:", set()),
+    ],
+)
+def test_the_heading_of_a_change_names_a_part_of_the_project(text: str, asked: str, scope: set[str]) -> None:
+    question = read(text)
+    assert (question.text, set(question.scope)) == (asked, scope)
+    assert "test" in question.plain or not text.startswith("test"), "a change to tests asks for tests"
+
+
 def test_words_meet_their_other_forms() -> None:
     pairs = (("commands", "command"), ("parsing", "parse"), ("dependencies", "dependency"), ("running", "run"))
     for a, b in (*pairs, ("cached", "cache")):

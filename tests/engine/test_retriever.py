@@ -148,6 +148,22 @@ def test_the_best_of_a_pinned_file_comes_first_however_weak() -> None:
     assert places(view, pinned=("notes.md",))[0] == ("notes.md", 1)
 
 
+def test_the_part_that_a_change_is_headed_with_comes_first() -> None:
+    chunks = [
+        FakeChunk("packages/server/link.py", 1, "a\n", dense=0.5, lexical=0.5),
+        FakeChunk("packages/client/link.py", 1, "b\n", dense=0.45, lexical=0.45),
+        FakeChunk("packages/client-side/link.py", 1, "c\n", dense=0.48, lexical=0.48),
+    ]
+
+    def first(text: str) -> str:
+        view: Any = FakeView(chunks)
+        ranked, asked = search(view, FakeEmbedder(), Query(text), CancelToken())
+        return rank(ranked, asked, Scene())[0].path
+
+    assert first("links retry") == "packages/server/link.py"
+    assert first("fix(client): links retry") == "packages/client/link.py"
+
+
 def test_rules_can_be_left_out_one_by_one() -> None:
     def order(without: frozenset[str]) -> list[str]:
         view: Any = FakeView(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Dropped, Query
-from carrel.engine import query_words
 from carrel.engine.ranking import Ranked, relevance
 from carrel.engine.retriever import Retrieval, describe, retrieve
 
@@ -49,7 +48,7 @@ def explain_line(
         reason = "no chunk holds this line: it is blank or too small to be one" if chunks else "the file is not in the index yet"
         return [_nothing(path, line, reason)]
     result = retrieve(view, embedder, query, cancel)
-    return [_explain(view, embedder, query, info, result) for info in here]
+    return [_explain(view, embedder, info, result) for info in here]
 
 
 def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
@@ -63,7 +62,7 @@ def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
     ]
 
 
-def _explain(view: SnapshotView, embedder: Embedder, query: Query, info: ChunkInfo, result: Retrieval) -> Explanation:
+def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Retrieval) -> Explanation:
     for place, ranked in enumerate(result.ranked, 1):
         if ranked.info.doc == info.doc:
             given = any(h.chunk.path == info.path and h.chunk.id == info.id for h in result.hits)
@@ -75,7 +74,8 @@ def _explain(view: SnapshotView, embedder: Embedder, query: Query, info: ChunkIn
                 _verdict(info, given, place, len(result.hits), result.dropped),
             )
     # Not a candidate: what would each search have said?
-    [alone] = describe(view, query_words.read(query.text), embedder.embed_query(query.text), [info.doc])
+    question = result.asked.question
+    [alone] = describe(view, question, embedder.embed_query(question.text), [info.doc])
     pool = len(result.ranked)
     if not alone.lexical and (alone.dense or 0.0) < embedder.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"

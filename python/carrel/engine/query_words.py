@@ -31,6 +31,11 @@ _NAMED = re.compile(
     """,
     re.VERBOSE,
 )
+_CONVENTIONAL = re.compile(
+    r"^(?:build|chore|ci|docs?|feat|feature|fix|patch|perf|refactor|revert|style|tests?)(?:\(([^()]*)\))?!?:\s+(?=\S)",
+    re.IGNORECASE,
+)
+"""A change as many projects head it: `fix(parser): …` (conventionalcommits.org). The scope tells the place, the type nothing."""
 _TOKEN = re.compile(r"[^\s\w]*\w[\w.:/\\#-]*")
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
@@ -39,7 +44,8 @@ _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 class Question:
     """A query, taken apart once for all rules."""
 
-    text: str
+    text: str  # without the type and scope of a change
+    scope: frozenset[str]  # words of the part of the project that it names, split and stemmed; empty for all of it
     search_text: str  # what the lexical arm is asked: the text without words of speech
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
@@ -49,7 +55,11 @@ class Question:
 
 def read(text: str) -> Question:
     """Take a query apart."""
-    text = text.strip()
+    text = whole = text.strip()
+    scope = ""
+    if heading := _CONVENTIONAL.match(text):
+        scope = heading[1] or ""
+        text = f"{scope} {text[heading.end() :]}".strip()
     is_symbol = _SYMBOL_QUERY.match(text) is not None
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
@@ -57,11 +67,12 @@ def read(text: str) -> Question:
     telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
     return Question(
         text=text,
+        scope=frozenset(stem(word) for word in split(scope.rpartition("/")[2])),
         search_text=" ".join(telling) or text,
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,
-        plain=frozenset(split(text)),
+        plain=frozenset(split(whole)),
     )
 
 
@@ -97,6 +108,13 @@ def path_words(path: str) -> frozenset[str]:
     if base in _NAMED_BY_FOLDER and folders:
         own |= {stem(word) for word in split(folders[-1])}
     return frozenset(own)
+
+
+@lru_cache(maxsize=65_536)
+def place_words(path: str) -> tuple[frozenset[str], ...]:
+    """Stemmed words of each folder on the way and of the file's name."""
+    *folders, name = path.split("/")
+    return tuple(frozenset(stem(word) for word in split(part)) for part in (*folders, name.split(".")[0]))
 
 
 _NAMED_BY_FOLDER = frozenset({"index", "mod", "__init__", "lib", "main", "init", "root", "package"})

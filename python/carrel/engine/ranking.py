@@ -20,7 +20,7 @@ from itertools import pairwise
 from carrel.core.native import ChunkInfo, Evidence
 from carrel.core.types import Query, Signals
 from carrel.engine import path_rules
-from carrel.engine.query_words import Question, path_words, split, stem
+from carrel.engine.query_words import Question, path_words, place_words, split, stem
 
 AKIN_LETTERS = 4
 """Words are akin when one begins with the other and both have so many letters at least."""
@@ -159,6 +159,12 @@ def path_match(ranked: Ranked, asked: Asked) -> float:
     return PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered
 
 
+def in_scope(ranked: Ranked, asked: Asked) -> float:
+    """A folder or file is called like the part of the project that a change is headed with: `fix(parser): …`."""
+    scope = asked.question.scope
+    return IN_SCOPE if scope and scope in place_words(ranked.path) else 0.0
+
+
 def substance(ranked: Ranked, _asked: Asked) -> float:
     """Long files are where the work is done, and a few lines say little."""
     lines = ranked.info.end_line - ranked.info.start_line + 1
@@ -190,6 +196,7 @@ ADDING: tuple[Callable[[Ranked, Asked], float], ...] = (
     coverage,
     whole_file,
     path_match,
+    in_scope,
     substance,
     name_match,
 )
@@ -271,6 +278,7 @@ FILE_SHARE = 0.5
 PATH_OWN = 0.5
 PATH_AKIN = 0.6
 PATH_COVERED = 0.24
+IN_SCOPE = 0.3
 FILE_LENGTH = 0.08
 LINES = 0.15
 DEFINES_SYMBOL = 2.2

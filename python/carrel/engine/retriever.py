@@ -90,7 +90,7 @@ def search(
     question = query_words.read(query.text)
     chosen = native_filter(query.filters)
     pool = min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit))
-    vector = embedder.embed_query(query.text)
+    vector = embedder.embed_query(question.text)
     watch.lap("embed")
     dense = view.dense(vector, pool, embedder.floor, chosen, cancel)
     watch.lap("dense")
