@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
 
-log = logging.getLogger(__name__)
+_COMMON_MODEL = "gpt-4o"
+"""Counted by the larger of the two tables; the session itself loads the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,13 @@ class Pages:
             self._by_name.setdefault(folder.name, workspace)
             self._session.start(workspace)
 
+    async def warm_up(self) -> None:
+        """Ask what nobody waits for: loading an index's pages and a tokenizer's table takes longer than a caller's deadline."""
+        for workspace in tuple(self._session.folders.values()):
+            await answers.context(
+                workspace, ContextRequest("where does it start?", 1, Budget(1_000, "tokens"), model=_COMMON_MODEL)
+            )
+
     async def close(self) -> None:
         """Release the indexes."""
         await self._session.close()
@@ -65,7 +72,7 @@ class Pages:
         if self._toggle.changed():
             self._session.configure(self._toggle.options)
         question = question_in(path, raw)
-        query = question_of(question.whole) if question else ""
+        query = question_of(question.asked) if question else ""
         if question is None or not query:
             return raw, "no question"
         workspace = self.workspace(name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import socket
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ import uvicorn
 from carrel.frontends.chat_proxy.app import ChatProxy, Upstream
 from carrel.frontends.chat_proxy.guard import is_loopback
 from carrel.frontends.chat_proxy.pages import PageOptions, Pages
+from carrel.frontends.listening import listen
 from carrel.frontends.toggle import Toggle
 
 _CONNECT_SECONDS = 10.0
@@ -23,8 +24,7 @@ async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, 
     # uvicorn and httpx would log paths and failures with their traces; what is worth saying is said by us, without contents.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=256) as listening:
+    with listen(host, port) as listening:
         pages = Pages(options, Toggle())
         # A model may think for minutes: only connecting has a limit.
         local = is_loopback(urlsplit(upstream.url).hostname or "")  # no proxy of the environment's leads there
@@ -42,7 +42,10 @@ async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, 
                 timeout_graceful_shutdown=3,
             )
             started(listening.getsockname()[1])
+            warming = asyncio.create_task(pages.warm_up())
             try:
                 await uvicorn.Server(config).serve(sockets=[listening])
             finally:
+                warming.cancel()
+                await asyncio.gather(warming, return_exceptions=True)
                 await pages.close()
