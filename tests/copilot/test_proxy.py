@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
+from tests.copilot.conftest import STAND_IN, Client, Start, index, initialize, recorded
 
 from carrel.frontends.transport import frame
 
@@ -84,9 +84,22 @@ def test_the_tool_is_answered_here_and_the_clients_own_there(start: Start, proje
     answer = _answer(record)
     assert answer[0]["status"] == "success"
     assert "auth.py (lines 1-3" in answer[0]["content"][0]["value"]
-    assert recorded(record, "conversation/registerTools")[0]["params"]["tools"][0]["name"] == "carrel_search"
+    (registered,) = recorded(record, "conversation/registerTools")
+    assert [tool["name"] for tool in registered["params"]["tools"]] == ["carrel_search", "carrel_knowledge_base"]
     # The answer to the proxy's own request never reaches the client.
     assert client.request(5, "ping", {})["id"] == 5
+
+
+def test_the_knowledge_base_holds_documents_only(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
+    (project / "LOGIN.md").write_text("# Login\n\nHow login works: passwords are verified by the account itself.\n", "utf-8")
+    index(project, env)
+    client = start()
+    initialize(client, project)
+    params = {"name": "carrel_knowledge_base", "input": {"query": QUESTION}, "conversationId": "c"}
+    client.send({"jsonrpc": "2.0", "method": "test/ask", "params": {"method": "conversation/invokeClientTool", "params": params}})
+    text = _answer(record)[0]["content"][0]["value"]
+    assert text.startswith("File: LOGIN.md:1-3\nContent:\n# Login")
+    assert "auth.py" not in text
 
 
 def _answer(record: Path) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.engine.chat import question_of
+from carrel.frontends import knowledge
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
@@ -126,14 +127,23 @@ class Assistant:
             query, limit = tool.question(request)
         except ValueError as error:
             return tool.result(request, str(error), ok=False)
-        params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
+        answer = self._documents if request["params"]["name"] == tool.KNOWLEDGE else self._code
         try:
-            pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
+            return tool.result(request, answer(query, limit), ok=True)
         except Unavailable as error:
             return tool.result(request, f"Carrel can't answer now: {error}.", ok=False)
+
+    def _code(self, query: str, limit: int) -> str:
+        params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
+        pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
         if reason := pack.get("error"):
-            return tool.result(request, reason, ok=False)
-        return tool.result(request, pack["text"] or "No relevant code found.", ok=True)
+            raise Unavailable(reason)
+        return pack["text"] or "No relevant code found."
+
+    def _documents(self, query: str, limit: int) -> str:
+        params = {"query": query, "limit": limit, "filters": {"languages": knowledge.LANGUAGES}}
+        hits = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)["hits"]
+        return knowledge.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"]) for hit in hits)
 
     def start_tool(self, request: dict[str, Any], answer: Any) -> None:
         """Answer on a thread; `answer` takes the message body."""
