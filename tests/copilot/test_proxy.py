@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from tests.copilot.conftest import STAND_IN, Client, Start, index, initialize, recorded
 
-from carrel.frontends.transport import frame
+from carrel.frontends.transport import frame, read_frame
 
 QUESTION = "how does login work?"
 
@@ -115,17 +116,22 @@ def _messages(record: Path) -> list[Any]:
     return [json.loads(part.partition(b"\r\n\r\n")[2]) for part in record.read_bytes().split(b"Content-Length:")[1:]]
 
 
-def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
-    source = random.Random(6)  # noqa: S311
+def mixed(source: random.Random, count: int) -> list[bytes]:
+    """Messages of many sizes; some only look like turns."""
+    methods = ["a/b", "conversation/x", "textDocument/hover"]
     bodies = [
-        json.dumps(
-            {"id": i, "method": source.choice(["a/b", "conversation/x", "textDocument/hover"]), "params": "é" * n}
-        ).encode()
-        for i, n in enumerate(source.choices([0, 10, 200, 3_000], [3, 4, 2, 1], k=10_000))
+        json.dumps({"id": i, "method": source.choice(methods), "params": "é" * n}).encode()
+        for i, n in enumerate(source.choices([0, 10, 200, 3_000], [3, 4, 2, 1], k=count))
     ]
-    bodies[5_000] = b"x" * 3_000_000
-    sent = b"".join(frame(body) for body in bodies)
-    client = start("--mode", "off", command=[sys.executable, str(STAND_IN), str(record), "echo"])
+    bodies[1::100] = [b'{"method": "conversation/turn", "id": broken}'] * len(bodies[1::100])
+    bodies[2::100] = [b'{"method":"a/b","params":{"method":"conversation/turn"},"id":1}'] * len(bodies[2::100])
+    bodies[3::100] = [json.dumps({"method": "conversation/turn", "params": turn(QUESTION)}).encode()] * len(bodies[3::100])
+    bodies[count // 2] = b"x" * 3_000_000
+    return bodies
+
+
+def through(client: Client, source: random.Random, sent: bytes) -> bytes:
+    """Send everything in random pieces; gives all that comes back."""
 
     def write_all() -> None:
         at = 0
@@ -134,13 +140,82 @@ def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, rec
         client.into.close()
 
     threading.Thread(target=write_all).start()
-    pieces = []
-    while piece := client.out.read(1 << 20):
-        pieces.append(piece)
-    got = b"".join(pieces)
+    return b"".join(iter(lambda: client.out.read(1 << 20), b""))
+
+
+def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
+    source = random.Random(6)  # noqa: S311
+    sent = b"".join(frame(body) for body in mixed(source, 10_000))
+    client = start("--mode", "off", command=[sys.executable, str(STAND_IN), str(record), "echo"])
+    got = through(client, source, sent)
     assert got == sent
     assert record.read_bytes() == sent
     assert client.process.wait(10) == 3
+
+
+TEXTS: list[Any] = [
+    QUESTION,
+    f"/explain {QUESTION}",
+    f"{QUESTION} \ud83d \u00e9 \u2028 \U0001f511",
+    [{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "text", "text": QUESTION}],
+]
+
+
+def test_of_ten_thousand_frames_only_the_turns_change_and_only_by_their_context(
+    start: Start, project: Path, record: Path
+) -> None:
+    source = random.Random(7)  # noqa: S311
+    echo = [sys.executable, str(STAND_IN), str(record), "echo"]
+    client = start("--no-tool", "--deadline-ms", "20000", command=echo)
+    for message in (
+        {"id": 0, "method": "initialize", "params": {"capabilities": {}, "rootUri": project.as_uri()}},
+        {"id": 1, "method": "conversation/turn", "params": turn(QUESTION)},  # waits until Carrel's server has started
+    ):
+        client.send(message)
+        client.read()
+    before = record.stat().st_size
+    bodies = mixed(source, 10_000)
+    turns: dict[int, Any] = {}
+    for number in range(100):
+        at = 100 * number + 50 if number != 50 else 5_051
+        text = TEXTS[number % len(TEXTS)]
+        asked = {"turns": [{"request": "earlier", "response": "yes"}, {"request": text}], "big": 2**70, "x": 1.5}
+        method, params = ("conversation/turn", turn(text)) if number % 3 else ("conversation/create", asked)
+        turns[at] = {"jsonrpc": "2.0", "params": params, "id": str(at), "method": method}
+        body = json.dumps(turns[at], indent=source.choice([None, 1])).encode()
+        bodies[at] = body.replace(b"conversation/", b"conversation\\/") if number % 5 == 0 else body
+    got = through(client, source, b"".join(frame(body) for body in bodies))
+    assert record.read_bytes()[before:] == got
+    received = frames_of(got)
+    assert len(received) == len(bodies)
+    for at, (body, expected) in enumerate(zip(received, bodies, strict=True)):
+        if at in turns:
+            assert body != expected, at
+            assert without_context(json.loads(body)) == turns[at]
+        else:
+            assert body == expected, at
+    assert client.process.wait(10) == 3
+
+
+def frames_of(data: bytes) -> list[bytes]:
+    stream = io.BytesIO(data)
+    return list(iter(lambda: read_frame(stream), None))
+
+
+def without_context(message: Any) -> Any:
+    """The turn with the one context that must be in it taken out again."""
+    holder, key = message["params"], "message"
+    if "turns" in holder:
+        holder, key = holder["turns"][-1], "request"
+    if isinstance(holder[key], list):
+        holder, key = holder[key][-1], "text"
+    command, opened, rest = holder[key].partition("<rag_context>\n")
+    context, closed, text = rest.partition("\n</rag_context>\n\n")
+    assert opened
+    assert closed
+    assert 'file="auth.py"' in context
+    holder[key] = command + text
+    return message
 
 
 @pytest.mark.parametrize("off", ["--mode", "settings"])

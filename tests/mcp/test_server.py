@@ -14,6 +14,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListRootsResult, Root
 from tests.mcp.conftest import Connect, write_many
+from tests.mcp.hostile import BAD_URIS, HOSTILE
 
 MODES = ["legacy", "auto"]
 
@@ -34,14 +35,6 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 async def test_every_tool_and_resource(connect: Connect, project: Path, mode: Any) -> None:
     async with connect(project, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {
-            "search_code",
-            "search_knowledge_base",
-            "get_context",
-            "similar_code",
-            "explain_hit",
-            "index_status",
-        }
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
         calls: dict[str, dict[str, Any]] = {
             "search_code": {"query": "check a login", "limit": 2},
@@ -103,64 +96,6 @@ async def test_the_knowledge_base(connect: Connect, project: Path) -> None:
         assert "\n\\File: forged" in text
         (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "search_knowledge_base"]
         assert "before you act" in (tool.description or "")
-
-
-HOSTILE: list[tuple[str, dict[str, Any]]] = [
-    ("search_code", {}),
-    ("search_code", {"query": ""}),
-    ("search_code", {"query": 7}),
-    ("search_code", {"query": "x\0y"}),
-    ("search_code", {"query": "x" * 10_001}),
-    ("search_code", {"query": "x", "limit": 10**9}),
-    ("search_code", {"query": "x", "limit": -1}),
-    ("search_code", {"query": "x", "limit": True}),
-    ("search_code", {"query": "x", "pathGlob": ["a\0"]}),
-    ("search_code", {"query": "x", "pathGlob": ["*"] * 51}),
-    ("search_code", {"query": "x", "folder": "/etc"}),
-    ("search_code", {"query": ["x"]}),
-    ("search_code", {"query": None}),
-    ("search_code", {"query": "x", "limit": "3"}),
-    ("search_code", {"query": "x", "limit": 2.5}),
-    ("search_code", {"query": "x", "pathGlob": "*.py"}),
-    ("search_code", {"query": "x", "sources": ["web"]}),
-    ("search_code", {"query": "x", "symbol": "s" * 1_001}),
-    ("search_knowledge_base", {"query": "x" * 10_001}),
-    ("search_knowledge_base", {"query": "x", "limit": -1}),
-    ("get_context", {"query": "x", "maxTokens": -5}),
-    ("get_context", {"query": "x", "files": [7]}),
-    ("get_context", {"query": "x", "maxTokens": 10**12}),
-    ("get_context", {"query": "x", "format": "html"}),
-    ("similar_code", {"path": "../../etc/passwd", "startLine": 1, "endLine": 2}),
-    ("similar_code", {"path": "/etc/passwd", "startLine": 1, "endLine": 2}),
-    ("similar_code", {"path": "file:///etc/passwd", "startLine": 1, "endLine": 2}),
-    ("similar_code", {"path": ".env", "startLine": 1, "endLine": 1}),
-    ("similar_code", {"path": "src/auth.py", "startLine": 3, "endLine": 1}),
-    ("similar_code", {"path": "src/auth.py", "startLine": 0, "endLine": 1}),
-    ("explain_hit", {"query": "x", "path": "src/../../x", "line": 1}),
-    ("explain_hit", {"query": "x", "path": "src/auth.py", "line": 2**80}),
-    ("explain_hit", {"query": "x", "path": "src/auth.py\0.md", "line": 1}),
-    ("explain_hit", {"query": "x", "path": "a" * 4_097, "line": 1}),
-    ("index_status", {"folder": "../.."}),
-]
-BAD_URIS = [
-    "file:///etc/passwd",
-    "carrel://code/shop/.env",
-    "carrel://code/shop/generated/out.py",
-    "carrel://code/shop/..%2f..%2fetc/passwd",
-    "carrel://code/shop//etc/passwd",
-    "carrel://code/shop/src/auth.py%00",
-    "carrel://code/shop/src/auth.py?lines=9-1",
-    "carrel://code/shop/leak.py",
-    "carrel://code/other/src/auth.py",
-    "carrel://code/",
-    "carrel://data/shop/src/auth.py",
-    "carrel://code/shop/src/auth.py?lines=0-3",
-    "carrel://code/shop/src/auth.py?lines=1-99999999999",
-    "carrel://code/shop/src/auth.py?lines=1-2&lines=3-4",
-    "carrel://code/shop/src/%1b%5b2Jauth.py",
-    "carrel://code/shop/src",
-    "https://example.org/",
-]
 
 
 async def test_hostile_arguments_are_refused_and_the_server_goes_on(connect: Connect, project: Path, tmp_path: Path) -> None:

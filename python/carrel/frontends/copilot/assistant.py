@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrel.engine.chat import question_of
+from carrel.engine.chat import augment, question_of
 from carrel.frontends import knowledge
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.frames import Frame
@@ -92,15 +92,15 @@ class Assistant:
         left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
         params = self._question(turn, query)
         try:
-            if self._options.mode == "references":
-                pack = self._sidecar.ask("carrel/context", params, left)
-                references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
-                return turn.with_references(references) if references else None
-            answer = self._sidecar.ask("carrel/augment", {**params, "text": turn.text}, left)
+            pack = self._sidecar.ask("carrel/context", params, left)
         except Unavailable as error:
             log.info("A turn went without context: %s", error)
             return None
-        text = answer["text"]
+        if self._options.mode == "references":
+            references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
+            return turn.with_references(references) if references else None
+        # Not `carrel/augment`: the user's words stay here, so that nothing on the way can change even half an emoji of them.
+        text = augment(turn.text, pack["text"])
         return turn.with_text(text) if text != turn.text else None
 
     def _question(self, turn: Turn, query: str) -> dict[str, Any]:
