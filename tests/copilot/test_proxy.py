@@ -6,8 +6,10 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -331,4 +333,33 @@ def test_install_writes_only_its_own_files_and_takes_them_back(tmp_path: Path, e
     plugin.write_text("mine")
     assert run("install", "neovim").returncode == 1
     assert plugin.read_text() == "mine"
-    assert run("install", "eclipse").returncode == 1
+    assert run("install", "zed").returncode == 1
+
+
+def test_eclipse_gets_a_launcher_for_node(tmp_path: Path, env: dict[str, str], record: Path) -> None:
+    """As Copilot for Eclipse starts it: `node --inspect LAUNCHER --stdio`."""
+    if not shutil.which("node"):
+        pytest.skip("Node.js isn't installed")
+    real = tmp_path / "copilot-language-server"
+    real.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{STAND_IN}" "{record}"\n')
+    real.chmod(0o755)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "carrel", "copilot-proxy", "--mode", "off", "--real", str(real), *words]
+        return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+
+    launcher = Path(env["XDG_DATA_HOME"]) / "carrel/copilot-launcher.js"
+    assert f"COPILOT_LS_JS_PATH={launcher}" in run("install", "eclipse").stdout
+    client = Client(["node", "--inspect=127.0.0.1:0", str(launcher), "--stdio"], env)
+    try:
+        assert client.request(1, "ping", {})["result"] == {"method": "ping"}
+        assert client.process.stderr
+        found = re.search(rb"ws://127\.0\.0\.1:(\d+)/", os.read(client.process.stderr.fileno(), 10_000))
+        assert found
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(found[1])), 1)
+        assert client.end()[0] == 3
+    finally:
+        client.kill()
+    assert str(launcher) in run("uninstall", "eclipse").stdout
+    assert not launcher.exists()
