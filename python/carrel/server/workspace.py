@@ -92,8 +92,8 @@ class Workspace:
         return await asyncio.shield(self._opening)
 
     async def _open_existing(self) -> OpenIndex:
-        """Open an index that somebody made, or raise `NotReady`. Who only looks mustn't hold an empty one: nobody could fill it."""
-        if self.index is None and not self._wiring.index_exists(self.root, self.settings):
+        """Open what somebody made; raises `NotReady`. Who only looks mustn't hold an empty index: nobody could fill it."""
+        if not self.has_index:
             raise NotReady(NO_INDEX)
         return await self.open()
 
@@ -257,6 +257,11 @@ class Workspace:
         return "ready" if self.index and self.index.begun else "empty"
 
     @property
+    def has_index(self) -> bool:
+        """True when an index is open, or was made before."""
+        return self.index is not None or self._wiring.index_exists(self.root, self.settings)
+
+    @property
     def pending(self) -> int:
         """Files that wait for indexing."""
         return max(self._progress.total - self._progress.done, 0) or self.queue.pending_paths
@@ -267,7 +272,7 @@ class Workspace:
 
     async def status(self) -> Status:
         """The whole status; opens an index that exists on disk, makes none."""
-        if self.index is None and self._wiring.index_exists(self.root, self.settings):
+        if self.index is None and self.has_index:
             with contextlib.suppress(CarrelError):
                 await self.open()
         index = self.index
@@ -319,7 +324,7 @@ class Workspace:
 
     async def clear(self) -> int:
         """Delete the index; gives the bytes that were freed."""
-        if self.index is None and not self._wiring.index_exists(self.root, self.settings):
+        if not self.has_index:
             return 0
         index = await self.open()
         await self.queue.drop()

@@ -45,6 +45,10 @@ class Pages:
             self._by_name.setdefault(folder.name, workspace)
             self._session.start(workspace)
 
+    def unindexed(self) -> tuple[Path, ...]:
+        """Folders that nobody has indexed: they can be asked about, and give nothing."""
+        return tuple(workspace.root for workspace in self._session.folders.values() if not workspace.has_index)
+
     async def warm_up(self) -> None:
         """Ask what nobody waits for: loading an index's pages and a tokenizer's table takes longer than a caller's deadline."""
         for workspace in tuple(self._session.folders.values()):
@@ -87,5 +91,5 @@ class Pages:
         request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
         answer, _ = await answers.context(workspace, request)
         if not answer.pack.text:
-            return raw, "failed" if answer.error else "nothing found"
+            return raw, "no index" if not workspace.has_index else "failed" if answer.error else "nothing found"
         return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,8 +20,10 @@ from carrel.frontends.toggle import Toggle
 _CONNECT_SECONDS = 10.0
 
 
-async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, started: Callable[[int], None]) -> None:
-    """Listen on `host`:`port` and serve; `started` gets the port once connections are taken."""
+async def serve(
+    host: str, port: int, upstream: Upstream, options: PageOptions, started: Callable[[int, tuple[Path, ...]], None]
+) -> None:
+    """Listen on `host`:`port` and serve; `started` gets the port once connections are taken, and the folders without an index."""
     # uvicorn and httpx would log paths and failures with their traces; what is worth saying is said by us, without contents.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -41,7 +44,7 @@ async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, 
                 date_header=False,
                 timeout_graceful_shutdown=3,
             )
-            started(listening.getsockname()[1])
+            started(listening.getsockname()[1], pages.unindexed())
             warming = asyncio.create_task(pages.warm_up())
             try:
                 await uvicorn.Server(config).serve(sockets=[listening])
