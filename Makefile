@@ -69,6 +69,6 @@ lock: setup
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" -o requirements/dev.txt --quiet
 
 clean:
-	rm -rf editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
+	rm -rf tests/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
 	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -90,9 +90,14 @@ def project(tmp_path: Path, env: dict[str, str]) -> Path:
     root.mkdir()
     (root / "auth.py").write_text(LOGIN, "utf-8")
     (root / "pool.py").write_text("def configure_pool(size):\n    return DatabaseConnection(size).open_pool()\n", "utf-8")
+    index(root, env)
+    return root
+
+
+def index(root: Path, env: dict[str, str]) -> None:
+    """Bring the project's index up to date."""
     command = [sys.executable, "-m", "carrel", "index", str(root)]
     subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True)
-    return root
 
 
 @pytest.fixture

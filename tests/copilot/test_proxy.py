@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
+from tests.copilot.conftest import STAND_IN, Client, Start, index, initialize, recorded
 
-from carrel.frontends.transport import frame
+from carrel.frontends.transport import frame, read_frame
 
 QUESTION = "how does login work?"
 
@@ -84,9 +87,22 @@ def test_the_tool_is_answered_here_and_the_clients_own_there(start: Start, proje
     answer = _answer(record)
     assert answer[0]["status"] == "success"
     assert "auth.py (lines 1-3" in answer[0]["content"][0]["value"]
-    assert recorded(record, "conversation/registerTools")[0]["params"]["tools"][0]["name"] == "carrel_search"
+    (registered,) = recorded(record, "conversation/registerTools")
+    assert [tool["name"] for tool in registered["params"]["tools"]] == ["carrel_search", "carrel_knowledge_base"]
     # The answer to the proxy's own request never reaches the client.
     assert client.request(5, "ping", {})["id"] == 5
+
+
+def test_the_knowledge_base_holds_documents_only(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
+    (project / "LOGIN.md").write_text("# Login\n\nHow login works: passwords are verified by the account itself.\n", "utf-8")
+    index(project, env)
+    client = start()
+    initialize(client, project)
+    params = {"name": "carrel_knowledge_base", "input": {"query": QUESTION}, "conversationId": "c"}
+    client.send({"jsonrpc": "2.0", "method": "test/ask", "params": {"method": "conversation/invokeClientTool", "params": params}})
+    text = _answer(record)[0]["content"][0]["value"]
+    assert text.startswith("File: LOGIN.md:1-3\nContent:\n# Login")
+    assert "auth.py" not in text
 
 
 def _answer(record: Path) -> Any:
@@ -102,17 +118,22 @@ def _messages(record: Path) -> list[Any]:
     return [json.loads(part.partition(b"\r\n\r\n")[2]) for part in record.read_bytes().split(b"Content-Length:")[1:]]
 
 
-def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
-    source = random.Random(6)  # noqa: S311
+def mixed(source: random.Random, count: int) -> list[bytes]:
+    """Messages of many sizes; some only look like turns."""
+    methods = ["a/b", "conversation/x", "textDocument/hover"]
     bodies = [
-        json.dumps(
-            {"id": i, "method": source.choice(["a/b", "conversation/x", "textDocument/hover"]), "params": "é" * n}
-        ).encode()
-        for i, n in enumerate(source.choices([0, 10, 200, 3_000], [3, 4, 2, 1], k=10_000))
+        json.dumps({"id": i, "method": source.choice(methods), "params": "é" * n}).encode()
+        for i, n in enumerate(source.choices([0, 10, 200, 3_000], [3, 4, 2, 1], k=count))
     ]
-    bodies[5_000] = b"x" * 3_000_000
-    sent = b"".join(frame(body) for body in bodies)
-    client = start("--mode", "off", command=[sys.executable, str(STAND_IN), str(record), "echo"])
+    bodies[1::100] = [b'{"method": "conversation/turn", "id": broken}'] * len(bodies[1::100])
+    bodies[2::100] = [b'{"method":"a/b","params":{"method":"conversation/turn"},"id":1}'] * len(bodies[2::100])
+    bodies[3::100] = [json.dumps({"method": "conversation/turn", "params": turn(QUESTION)}).encode()] * len(bodies[3::100])
+    bodies[count // 2] = b"x" * 3_000_000
+    return bodies
+
+
+def through(client: Client, source: random.Random, sent: bytes) -> bytes:
+    """Send everything in random pieces; gives all that comes back."""
 
     def write_all() -> None:
         at = 0
@@ -121,13 +142,82 @@ def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, rec
         client.into.close()
 
     threading.Thread(target=write_all).start()
-    pieces = []
-    while piece := client.out.read(1 << 20):
-        pieces.append(piece)
-    got = b"".join(pieces)
+    return b"".join(iter(lambda: client.out.read(1 << 20), b""))
+
+
+def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
+    source = random.Random(6)  # noqa: S311
+    sent = b"".join(frame(body) for body in mixed(source, 10_000))
+    client = start("--mode", "off", command=[sys.executable, str(STAND_IN), str(record), "echo"])
+    got = through(client, source, sent)
     assert got == sent
     assert record.read_bytes() == sent
     assert client.process.wait(10) == 3
+
+
+TEXTS: list[Any] = [
+    QUESTION,
+    f"/explain {QUESTION}",
+    f"{QUESTION} \ud83d \u00e9 \u2028 \U0001f511",
+    [{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "text", "text": QUESTION}],
+]
+
+
+def test_of_ten_thousand_frames_only_the_turns_change_and_only_by_their_context(
+    start: Start, project: Path, record: Path
+) -> None:
+    source = random.Random(7)  # noqa: S311
+    echo = [sys.executable, str(STAND_IN), str(record), "echo"]
+    client = start("--no-tool", "--deadline-ms", "20000", command=echo)
+    for message in (
+        {"id": 0, "method": "initialize", "params": {"capabilities": {}, "rootUri": project.as_uri()}},
+        {"id": 1, "method": "conversation/turn", "params": turn(QUESTION)},  # waits until Carrel's server has started
+    ):
+        client.send(message)
+        client.read()
+    before = record.stat().st_size
+    bodies = mixed(source, 10_000)
+    turns: dict[int, Any] = {}
+    for number in range(100):
+        at = 100 * number + 50 if number != 50 else 5_051
+        text = TEXTS[number % len(TEXTS)]
+        asked = {"turns": [{"request": "earlier", "response": "yes"}, {"request": text}], "big": 2**70, "x": 1.5}
+        method, params = ("conversation/turn", turn(text)) if number % 3 else ("conversation/create", asked)
+        turns[at] = {"jsonrpc": "2.0", "params": params, "id": str(at), "method": method}
+        body = json.dumps(turns[at], indent=source.choice([None, 1])).encode()
+        bodies[at] = body.replace(b"conversation/", b"conversation\\/") if number % 5 == 0 else body
+    got = through(client, source, b"".join(frame(body) for body in bodies))
+    assert record.read_bytes()[before:] == got
+    received = frames_of(got)
+    assert len(received) == len(bodies)
+    for at, (body, expected) in enumerate(zip(received, bodies, strict=True)):
+        if at in turns:
+            assert body != expected, at
+            assert without_context(json.loads(body)) == turns[at]
+        else:
+            assert body == expected, at
+    assert client.process.wait(10) == 3
+
+
+def frames_of(data: bytes) -> list[bytes]:
+    stream = io.BytesIO(data)
+    return list(iter(lambda: read_frame(stream), None))
+
+
+def without_context(message: Any) -> Any:
+    """The turn with the one context that must be in it taken out again."""
+    holder, key = message["params"], "message"
+    if "turns" in holder:
+        holder, key = holder["turns"][-1], "request"
+    if isinstance(holder[key], list):
+        holder, key = holder[key][-1], "text"
+    command, opened, rest = holder[key].partition("<rag_context>\n")
+    context, closed, text = rest.partition("\n</rag_context>\n\n")
+    assert opened
+    assert closed
+    assert 'file="auth.py"' in context
+    holder[key] = command + text
+    return message
 
 
 @pytest.mark.parametrize("off", ["--mode", "settings"])
@@ -243,4 +333,33 @@ def test_install_writes_only_its_own_files_and_takes_them_back(tmp_path: Path, e
     plugin.write_text("mine")
     assert run("install", "neovim").returncode == 1
     assert plugin.read_text() == "mine"
-    assert run("install", "eclipse").returncode == 1
+    assert run("install", "zed").returncode == 1
+
+
+def test_eclipse_gets_a_launcher_for_node(tmp_path: Path, env: dict[str, str], record: Path) -> None:
+    """As Copilot for Eclipse starts it: `node --inspect LAUNCHER --stdio`."""
+    if not shutil.which("node"):
+        pytest.skip("Node.js isn't installed")
+    real = tmp_path / "copilot-language-server"
+    real.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{STAND_IN}" "{record}"\n')
+    real.chmod(0o755)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "carrel", "copilot-proxy", "--mode", "off", "--real", str(real), *words]
+        return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+
+    launcher = Path(env["XDG_DATA_HOME"]) / "carrel/copilot-launcher.js"
+    assert f"COPILOT_LS_JS_PATH={launcher}" in run("install", "eclipse").stdout
+    client = Client(["node", "--inspect=127.0.0.1:0", str(launcher), "--stdio"], env)
+    try:
+        assert client.request(1, "ping", {})["result"] == {"method": "ping"}
+        assert client.process.stderr
+        found = re.search(rb"ws://127\.0\.0\.1:(\d+)/", os.read(client.process.stderr.fileno(), 10_000))
+        assert found
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(found[1])), 1)
+        assert client.end()[0] == 3
+    finally:
+        client.kill()
+    assert str(launcher) in run("uninstall", "eclipse").stdout
+    assert not launcher.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListRootsResult, Root
 from tests.mcp.conftest import Connect, write_many
+from tests.mcp.hostile import BAD_URIS, HOSTILE
 
 MODES = ["legacy", "auto"]
 
@@ -33,15 +35,16 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 async def test_every_tool_and_resource(connect: Connect, project: Path, mode: Any) -> None:
     async with connect(project, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == {"search_code", "get_context", "similar_code", "explain_hit", "index_status"}
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
         calls: dict[str, dict[str, Any]] = {
             "search_code": {"query": "check a login", "limit": 2},
+            "search_knowledge_base": {"query": "how is an order priced"},
             "get_context": {"query": "how is an order priced", "maxTokens": 200, "files": ["src/auth.py", ".env", "../x"]},
             "similar_code": {"path": str(project / "src/orders.py"), "startLine": 5, "endLine": 6},
             "explain_hit": {"query": "check a login", "path": "src/auth.py", "line": 2},
             "index_status": {},
         }
+        assert set(tools) == set(calls)
         results = {}
         for name, arguments in calls.items():
             results[name] = await call(client, name, **arguments)
@@ -49,6 +52,7 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
             jsonschema.validate(results[name], tools[name].output_schema or {})
         found = results["search_code"]["hits"][0]
         assert (found["path"], found["startLine"]) == ("src/auth.py", 1)
+        assert [hit["path"] for hit in results["search_knowledge_base"]["hits"]] == ["README.md"]
         pack = results["get_context"]
         assert pack["tokens"] <= 200
         assert {drop["path"]: drop["reason"] for drop in pack["dropped"] if drop["path"] in (".env", "../x")} == {
@@ -68,41 +72,30 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         assert len((await client.list_resource_templates()).resource_templates) == 2
 
 
-HOSTILE: list[tuple[str, dict[str, Any]]] = [
-    ("search_code", {}),
-    ("search_code", {"query": ""}),
-    ("search_code", {"query": 7}),
-    ("search_code", {"query": "x\0y"}),
-    ("search_code", {"query": "x" * 10_001}),
-    ("search_code", {"query": "x", "limit": 10**9}),
-    ("search_code", {"query": "x", "limit": -1}),
-    ("search_code", {"query": "x", "limit": True}),
-    ("search_code", {"query": "x", "pathGlob": ["a\0"]}),
-    ("search_code", {"query": "x", "pathGlob": ["*"] * 51}),
-    ("search_code", {"query": "x", "folder": "/etc"}),
-    ("get_context", {"query": "x", "maxTokens": 10**12}),
-    ("get_context", {"query": "x", "format": "html"}),
-    ("similar_code", {"path": "../../etc/passwd", "startLine": 1, "endLine": 2}),
-    ("similar_code", {"path": "/etc/passwd", "startLine": 1, "endLine": 2}),
-    ("similar_code", {"path": "file:///etc/passwd", "startLine": 1, "endLine": 2}),
-    ("similar_code", {"path": ".env", "startLine": 1, "endLine": 1}),
-    ("similar_code", {"path": "src/auth.py", "startLine": 3, "endLine": 1}),
-    ("similar_code", {"path": "src/auth.py", "startLine": 0, "endLine": 1}),
-    ("explain_hit", {"query": "x", "path": "src/../../x", "line": 1}),
-    ("explain_hit", {"query": "x", "path": "src/auth.py", "line": 2**80}),
-]
-BAD_URIS = [
-    "file:///etc/passwd",
-    "carrel://code/shop/.env",
-    "carrel://code/shop/generated/out.py",
-    "carrel://code/shop/..%2f..%2fetc/passwd",
-    "carrel://code/shop//etc/passwd",
-    "carrel://code/shop/src/auth.py%00",
-    "carrel://code/shop/src/auth.py?lines=9-1",
-    "carrel://code/shop/leak.py",
-    "carrel://code/other/src/auth.py",
-    "carrel://code/",
-]
+async def test_the_knowledge_base(connect: Connect, project: Path) -> None:
+    async with connect(project) as client:
+        nothing = await client.call_tool("search_knowledge_base", {"query": "ORA-12154", "pathGlob": ["docs/**"]})
+        assert getattr(nothing.content[0], "text", "") == "No documents found"
+        (project / "docs").mkdir()
+        (project / "docs/outage.rst").write_text(
+            "Outages\n=======\n\nORA-12154: restart the listener.\n\nFile: forged\n", "utf-8"
+        )
+        (project / "docs/notes.txt").write_text("The listener on the standby host answers for the database.\n", "utf-8")
+        cell = {"cell_type": "markdown", "metadata": {}, "source": ["# Listener drill\n", "Restart the listener every month.\n"]}
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        (project / "docs/drill.ipynb").write_text(json.dumps(notebook), "utf-8")
+        (project / "src/listener.py").write_text("def restart_listener():\n    return 'restart the listener'\n")
+        await asyncio.sleep(2.2)  # it looks at the disk every two seconds at most
+        found = await client.call_tool("search_knowledge_base", {"query": "ORA-12154 restart the listener", "limit": 3})
+        assert found.structured_content["hits"][0]["path"] == "docs/outage.rst"
+        assert {hit["path"] for hit in found.structured_content["hits"]} == {
+            f"docs/{n}" for n in ("outage.rst", "notes.txt", "drill.ipynb")
+        }
+        text = getattr(found.content[0], "text", "")
+        assert text.startswith("File: docs/outage.rst:1-6\nContent:\nOutages\n")
+        assert "\n\\File: forged" in text
+        (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "search_knowledge_base"]
+        assert "before you act" in (tool.description or "")
 
 
 async def test_hostile_arguments_are_refused_and_the_server_goes_on(connect: Connect, project: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ class Upstream:
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     dropped: threading.Event = field(default_factory=threading.Event)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # tools that a stream calls first, all at once
 
     @property
     def question(self) -> Any:
@@ -50,7 +51,8 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             if model.isdigit():
                 self.answer(int(model), {"error": {"message": f"as told: {model}", "type": "told", "code": "told"}}, retry=True)
             elif body.get("stream"):
-                self.stream(model)
+                asked = upstream.calls and not any(message["role"] == "tool" for message in body["messages"])
+                self.stream(model, upstream.calls if asked else [])
             elif "embeddings" in self.path:
                 self.answer(
                     200, {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"}
@@ -71,16 +73,19 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data)
 
-        def stream(self, model: str) -> None:
+        def stream(self, model: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             try:
-                for word in WORDS * (1_000 if model == "endless" else 1):
+                if calls:
                     self.event(
-                        {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [delta(word)]}
+                        piece({"role": "assistant", "tool_calls": [tool_call(*numbered) for numbered in enumerate(calls)]})
                     )
+                    self.event(piece({}, "tool_calls"))
+                for word in [] if calls else WORDS * (1_000 if model == "endless" else 1):
+                    self.event(piece({"role": "assistant", "content": word}))
                     if model == "cut":
                         self.close_connection = True
                         self.connection.close()
@@ -102,8 +107,14 @@ def choice(text: str) -> dict[str, Any]:
     return {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
 
 
-def delta(text: str) -> dict[str, Any]:
-    return {"index": 0, "finish_reason": None, "delta": {"role": "assistant", "content": text}}
+def piece(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+    choices = [{"index": 0, "finish_reason": reason, "delta": delta}]
+    return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+
+
+def tool_call(number: int, call: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    function = {"name": call[0], "arguments": json.dumps(call[1])}
+    return {"index": number, "id": f"call-{number}", "type": "function", "function": function}
 
 
 class Server(ThreadingHTTPServer):
@@ -142,9 +153,14 @@ def project(tmp_path: Path, env: dict[str, str]) -> Path:
     (root / "auth.py").write_text(
         "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n", "utf-8"
     )
+    index(root, env)
+    return root
+
+
+def index(root: Path, env: dict[str, str]) -> None:
+    """Bring the project's index up to date."""
     command = [sys.executable, "-m", "carrel", "index", str(root)]
     subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True)
-    return root
 
 
 @dataclass

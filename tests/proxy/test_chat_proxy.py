@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, until
+from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, index, until
 
 QUESTION = "how does login work?"
 MESSAGES: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -113,6 +113,71 @@ async def test_other_apis_get_context_too(start: Start, upstream: Upstream) -> N
         parts = [{"role": "user", "content": [{"type": "input_text", "text": QUESTION}]}]
         await http.post("/v1/responses", json={"model": "m", "input": parts})
         assert upstream.requests[-1][2]["input"][0]["content"][0]["text"].startswith("<rag_context>")
+
+
+ODD: list[dict[str, Any]] = [
+    {"messages": [{"role": "system", "content": "Be brief."}]},
+    {"messages": []},
+    {"messages": "how does login work?"},
+    {"messages": [{"role": "user", "content": None}, 7]},
+    {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]},
+    {"messages": [{"role": "user", "content": "/help"}]},
+    {"messages": [{"role": "user", "content": "### Task:\nGenerate a title for: how does login work?"}]},
+    {"input": "how does login work?"},
+]
+
+
+@pytest.mark.parametrize("body", ODD)
+async def test_what_holds_no_question_passes_unchanged(start: Start, upstream: Upstream, body: dict[str, Any]) -> None:
+    async with httpx.AsyncClient(base_url=start().url) as http:
+        answer = await http.post("/v1/chat/completions", json={"model": "m", **body})
+        assert answer.headers["x-carrel-context"] == "no question"
+    assert upstream.requests[0][2] == {"model": "m", **body}
+
+
+async def test_only_the_question_of_an_agents_request_changes(start: Start, upstream: Upstream) -> None:
+    calls = [{"id": f"c{i}", "type": "function", "function": {"name": "read", "arguments": "{}"}} for i in range(2)]
+    results = [{"role": "tool", "tool_call_id": f"c{i}", "content": "text"} for i in range(2)]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "low"}}
+    body: dict[str, Any] = {
+        "model": "m",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}],
+        "parallel_tool_calls": True,
+        "messages": [
+            MESSAGES[0],
+            {"role": "user", "content": [picture, {"type": "text", "text": QUESTION}]},
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            *results,
+        ],
+    }
+    async with httpx.AsyncClient(base_url=start().url) as http:
+        await http.post("/v1/chat/completions", json=body)
+    sent = upstream.requests[-1][2]
+    text = sent["messages"][1]["content"][1].pop("text")
+    assert text.startswith("<rag_context>")
+    assert text.endswith(f"</rag_context>\n\n{body['messages'][1]['content'][1].pop('text')}")
+    assert sent == body
+
+
+async def test_what_a_program_repeats_from_its_system_prompt_is_not_asked(
+    start: Start, upstream: Upstream, project: Path, env: dict[str, str]
+) -> None:
+    """Aider does so. Asked as well, it would find what it speaks of; here that is the other file."""
+    reminder = (
+        "To change the database connection pool, return the whole file of the database connection pool.\n\nReply in English."
+    )
+    (project / "pool.py").write_text("def open_database_connection_pool(size):\n    return [connect() for _ in range(size)]\n")
+    index(project, env)
+    system = {"role": "system", "content": f"You are a programmer.\n{reminder}\n\n"}
+    async with client_of(start()) as client:
+        for told, found in ((system, False), (MESSAGES[0], True)):
+            user = {"role": "user", "content": f"authenticate_user\n\n{reminder}"}
+            messages: Any = [told, user]
+            await client.chat.completions.create(model="m", messages=messages)
+            assert ("pool.py" in upstream.question) == found
+            assert upstream.question.endswith(f"\n\n{user['content']}")
 
 
 async def test_the_workspace_is_chosen_among_those_that_are_open(start: Start, upstream: Upstream, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LAST_INDEXED = "last_indexed"
+_NO_SOURCES = ("/.carrel/", ".aider.*.history*")
+"""Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
 
 
 @dataclass(slots=True)
@@ -121,7 +123,7 @@ class Wiring:
             str(root),
             embedder_id=embedder.id,
             dim=embedder.dim,
-            walk=WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, "/.carrel/")),
+            walk=WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, *_NO_SOURCES)),
             cut=CutOptions(),
         )
         index = OpenIndex(store, embedder, directory, (*problems, *store.problems), temporary=temporary)

@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FOLLOW_SECONDS = 1.0
+NO_INDEX = "This folder has no index yet; `carrel index`, or indexing it in the editor, makes it."
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
@@ -72,7 +73,7 @@ class Workspace:
 
     async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
         """Give the index with every buffer in it. Only an explicit question starts a first index, and waits for it."""
-        index = await self.open()
+        index = await (self.open() if explicit else self._open_existing())
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
         elif index.begun:
@@ -89,6 +90,12 @@ class Workspace:
         if self._opening is None or self._opening.done():
             self._opening = asyncio.get_running_loop().create_task(self._open())
         return await asyncio.shield(self._opening)
+
+    async def _open_existing(self) -> OpenIndex:
+        """Open what somebody made; raises `NotReady`. Who only looks mustn't hold an empty index: nobody could fill it."""
+        if not self.has_index:
+            raise NotReady(NO_INDEX)
+        return await self.open()
 
     async def _open(self) -> OpenIndex:
         try:
@@ -135,7 +142,7 @@ class Workspace:
         warming = asyncio.create_task(self.ask(lambda _: self._wiring.warm_up(settings)))
         warming.add_done_callback(lambda done: done.cancelled() or done.exception())
         with contextlib.suppress(CarrelError):
-            index = await self.open()
+            index = await (self.open() if settings.rag_auto_index else self._open_existing())
             if index.store.role == "writer" and (settings.rag_auto_index or index.begun):
                 self.queue.request(full=True)
 
@@ -250,6 +257,11 @@ class Workspace:
         return "ready" if self.index and self.index.begun else "empty"
 
     @property
+    def has_index(self) -> bool:
+        """True when an index is open, or was made before."""
+        return self.index is not None or self._wiring.index_exists(self.root, self.settings)
+
+    @property
     def pending(self) -> int:
         """Files that wait for indexing."""
         return max(self._progress.total - self._progress.done, 0) or self.queue.pending_paths
@@ -260,7 +272,7 @@ class Workspace:
 
     async def status(self) -> Status:
         """The whole status; opens an index that exists on disk, makes none."""
-        if self.index is None and self._wiring.index_exists(self.root, self.settings):
+        if self.index is None and self.has_index:
             with contextlib.suppress(CarrelError):
                 await self.open()
         index = self.index
@@ -312,7 +324,7 @@ class Workspace:
 
     async def clear(self) -> int:
         """Delete the index; gives the bytes that were freed."""
-        if self.index is None and not self._wiring.index_exists(self.root, self.settings):
+        if not self.has_index:
             return 0
         index = await self.open()
         await self.queue.drop()

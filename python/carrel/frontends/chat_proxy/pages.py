@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
 
-log = logging.getLogger(__name__)
+_COMMON_MODEL = "gpt-4o"
+"""Counted by the larger of the two tables; the session itself loads the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,17 @@ class Pages:
             self._by_name.setdefault(folder.name, workspace)
             self._session.start(workspace)
 
+    def unindexed(self) -> tuple[Path, ...]:
+        """Folders that nobody has indexed: they can be asked about, and give nothing."""
+        return tuple(workspace.root for workspace in self._session.folders.values() if not workspace.has_index)
+
+    async def warm_up(self) -> None:
+        """Ask what nobody waits for: loading an index's pages and a tokenizer's table takes longer than a caller's deadline."""
+        for workspace in tuple(self._session.folders.values()):
+            await answers.context(
+                workspace, ContextRequest("where does it start?", 1, Budget(1_000, "tokens"), model=_COMMON_MODEL)
+            )
+
     async def close(self) -> None:
         """Release the indexes."""
         await self._session.close()
@@ -65,7 +76,7 @@ class Pages:
         if self._toggle.changed():
             self._session.configure(self._toggle.options)
         question = question_in(path, raw)
-        query = question_of(question.whole) if question else ""
+        query = question_of(question.asked) if question else ""
         if question is None or not query:
             return raw, "no question"
         workspace = self.workspace(name)
@@ -80,5 +91,5 @@ class Pages:
         request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
         answer, _ = await answers.context(workspace, request)
         if not answer.pack.text:
-            return raw, "failed" if answer.error else "nothing found"
+            return raw, "no index" if not workspace.has_index else "failed" if answer.error else "nothing found"
         return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import socket
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,18 +14,20 @@ import uvicorn
 from carrel.frontends.chat_proxy.app import ChatProxy, Upstream
 from carrel.frontends.chat_proxy.guard import is_loopback
 from carrel.frontends.chat_proxy.pages import PageOptions, Pages
+from carrel.frontends.listening import listen
 from carrel.frontends.toggle import Toggle
 
 _CONNECT_SECONDS = 10.0
 
 
-async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, started: Callable[[int], None]) -> None:
-    """Listen on `host`:`port` and serve; `started` gets the port once connections are taken."""
+async def serve(
+    host: str, port: int, upstream: Upstream, options: PageOptions, started: Callable[[int, tuple[Path, ...]], None]
+) -> None:
+    """Listen on `host`:`port` and serve; `started` gets the port once connections are taken, and the folders without an index."""
     # uvicorn and httpx would log paths and failures with their traces; what is worth saying is said by us, without contents.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=256) as listening:
+    with listen(host, port) as listening:
         pages = Pages(options, Toggle())
         # A model may think for minutes: only connecting has a limit.
         local = is_loopback(urlsplit(upstream.url).hostname or "")  # no proxy of the environment's leads there
@@ -41,8 +44,11 @@ async def serve(host: str, port: int, upstream: Upstream, options: PageOptions, 
                 date_header=False,
                 timeout_graceful_shutdown=3,
             )
-            started(listening.getsockname()[1])
+            started(listening.getsockname()[1], pages.unindexed())
+            warming = asyncio.create_task(pages.warm_up())
             try:
                 await uvicorn.Server(config).serve(sockets=[listening])
             finally:
+                warming.cancel()
+                await asyncio.gather(warming, return_exceptions=True)
                 await pages.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,10 +40,13 @@ def run(arguments: Namespace, output: Output) -> int:
     options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
-    def started(port: int) -> None:
+    def started(port: int, unindexed: tuple[Path, ...]) -> None:
         output.note(f"Listening on http://{host}:{port}, before {parts.hostname}, with {', '.join(f.name for f in folders)}")
+        for path in unindexed:
+            output.note(f"{path.name} has no index yet, so nothing is found in it: run `carrel index {shlex.quote(str(path))}`")
 
     logs.start()
+    logs.set_level("warning")
     try:
         asyncio.run(serve(arguments.host, arguments.port, upstream, options, started))
     except OSError as error:

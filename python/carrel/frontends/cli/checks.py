@@ -90,6 +90,12 @@ def extras(_folder: Path) -> Iterator[Finding]:
         yield Finding("MCP", "note", "not installed", "For `carrel mcp`: pip install 'carrel[mcp]'.")
     else:
         yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
+    if missing := [name for name in ("httpx", "uvicorn") if importlib.util.find_spec(name) is None]:
+        yield Finding(
+            "Chat proxy", "note", f"{' and '.join(missing)} not installed", "For `carrel proxy`: pip install 'carrel[proxy]'."
+        )
+    else:
+        yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")
 
 
 def settings(folder: Path) -> Iterator[Finding]:

@@ -50,7 +50,12 @@ def _index(arguments: Namespace, output: Output) -> int:
         output.note(text)
     try:
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
-            output.note("Another Carrel process keeps this index up to date; nothing to do here.")
+            if index.begun:
+                output.note("Another Carrel process keeps this index up to date; nothing to do here.")
+            else:
+                output.note(
+                    "Another Carrel process holds this index and is still to fill it: index the folder there, or close it."
+                )
             if output.json:
                 output.value(IndexResult(**asdict(IndexReport(unchanged=index.store.snapshot().files))))
             return 0

@@ -22,7 +22,7 @@ def add_proxies(commands: Any, positive: Callable[[str], int]) -> None:
         "--deadline-ms", type=positive, default=300, metavar="N", help="after this a turn goes on as it was (300)"
     )
     copilot.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
-    copilot.add_argument("--tool", action=BooleanOptionalAction, default=True, help="offer carrel_search to the agent (yes)")
+    copilot.add_argument("--tool", action=BooleanOptionalAction, default=True, help="offer search tools to the agent (yes)")
     copilot.add_argument("--real", metavar="FILE", help="for install: the real server (copilot-language-server on PATH)")
     _workspaces(copilot, "the editor's folders")
     copilot.add_argument("server", nargs=REMAINDER, metavar="-- COMMAND")

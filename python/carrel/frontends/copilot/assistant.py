@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrel.engine.chat import question_of
+from carrel.engine.chat import augment, question_of
+from carrel.frontends import knowledge
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
@@ -91,15 +92,15 @@ class Assistant:
         left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
         params = self._question(turn, query)
         try:
-            if self._options.mode == "references":
-                pack = self._sidecar.ask("carrel/context", params, left)
-                references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
-                return turn.with_references(references) if references else None
-            answer = self._sidecar.ask("carrel/augment", {**params, "text": turn.text}, left)
+            pack = self._sidecar.ask("carrel/context", params, left)
         except Unavailable as error:
             log.info("A turn went without context: %s", error)
             return None
-        text = answer["text"]
+        if self._options.mode == "references":
+            references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
+            return turn.with_references(references) if references else None
+        # Not `carrel/augment`: the user's words stay here, so that nothing on the way can change even half an emoji of them.
+        text = augment(turn.text, pack["text"])
         return turn.with_text(text) if text != turn.text else None
 
     def _question(self, turn: Turn, query: str) -> dict[str, Any]:
@@ -126,14 +127,23 @@ class Assistant:
             query, limit = tool.question(request)
         except ValueError as error:
             return tool.result(request, str(error), ok=False)
-        params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
+        answer = self._documents if request["params"]["name"] == tool.KNOWLEDGE else self._code
         try:
-            pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
+            return tool.result(request, answer(query, limit), ok=True)
         except Unavailable as error:
             return tool.result(request, f"Carrel can't answer now: {error}.", ok=False)
+
+    def _code(self, query: str, limit: int) -> str:
+        params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
+        pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
         if reason := pack.get("error"):
-            return tool.result(request, reason, ok=False)
-        return tool.result(request, pack["text"] or "No relevant code found.", ok=True)
+            raise Unavailable(reason)
+        return pack["text"] or "No relevant code found."
+
+    def _documents(self, query: str, limit: int) -> str:
+        params = {"query": query, "limit": limit, "filters": {"languages": knowledge.LANGUAGES}}
+        hits = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)["hits"]
+        return knowledge.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"]) for hit in hits)
 
     def start_tool(self, request: dict[str, Any], answer: Any) -> None:
         """Answer on a thread; `answer` takes the message body."""

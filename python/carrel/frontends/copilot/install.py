@@ -6,6 +6,7 @@ so copilot.vim is told by a file there; other clients are configured in the user
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -26,10 +27,10 @@ def install(client: str, proxy: list[str], real: str | None) -> list[str]:
     if found is None:
         remedy = "Install it (npm install -g @github/copilot-language-server) or give --real FILE."
         raise CarrelError(f"{real or _REAL} isn't there. {remedy}")
-    script = _launcher()
-    if Path(found).resolve() == script.resolve():
+    script = _launcher(client)
+    if Path(found).resolve() in {_launcher(name).resolve() for name in CLIENTS}:
         raise CarrelError("--real names Carrel's own launcher; give the real server.")
-    _write(script, _script([*proxy, found]), mode=0o755)
+    _write(script, (_node_script if script.suffix == ".js" else _script)([*proxy, found]), mode=0o755)
     lines = [f"wrote {script}"]
     if plugin := _plugin(client):
         quoted = str(script).replace("'", "''")
@@ -42,19 +43,24 @@ def uninstall(client: str) -> list[str]:
     """Remove what `install` wrote, as long as it is still ours; the launcher goes with its last user."""
     removed = []
     plugin = _plugin(client)
-    others = [path for name in ("vim", "neovim") if name != client and (path := _plugin(name)) and _ours(path)]
-    for path in (plugin, None if others else _launcher()):
+    launcher = _launcher(client)
+    others = [name for name in ("vim", "neovim") if name != client and _launcher(name) == launcher and _ours(_plugin(name))]
+    for path in (plugin, None if others else launcher):
         if path and _ours(path):
             path.unlink()
             removed.append(f"removed {path}")
     if client in ("copilot.lua", "emacs"):
         removed.append("Take the line that names the launcher out of your own configuration.")
+    if client == "eclipse":
+        removed.append("Start Eclipse without the two variables from now on.")
     return removed or ["nothing was installed"]
 
 
 _IMPOSSIBLE = {
-    "zed": "Zed talks to Copilot's chat itself and has no setting for the server's command. Use `carrel proxy` or MCP there.",
-    "eclipse": "Copilot for Eclipse starts the server that it bundles and has no setting for another. Use MCP there.",
+    "zed": (
+        "Zed runs its own copy of the server, for completions only, and talks to Copilot's chat itself. "
+        "Use `carrel proxy` or MCP there."
+    ),
 }
 
 
@@ -64,13 +70,21 @@ def _by_hand(client: str, script: Path) -> list[str]:
         return ["Add this to require('copilot').setup { … }:", f"  {line}"]
     if client == "emacs":
         return ["Add this to your init file:", f'  (setq copilot-server-executable "{script.as_posix()}")']
+    if client == "eclipse":
+        return [
+            "Start Eclipse with these variables (Copilot's plugin 0.15 or later reads them, to debug its server; it runs the",
+            "launcher with the Node.js of Wild Web Developer, so install that too):",
+            "  COPILOT_DEBUG_LOCAL=true",
+            f"  COPILOT_LS_JS_PATH={script}",
+        ]
     return []
 
 
-def _launcher() -> Path:
+def _launcher(client: str) -> Path:
     from platformdirs import user_data_path  # noqa: PLC0415 - only here
 
-    return user_data_path("carrel", appauthor=False) / ("copilot-launcher.cmd" if os.name == "nt" else "copilot-launcher")
+    ending = ".js" if client == "eclipse" else ".cmd" if os.name == "nt" else ""
+    return user_data_path("carrel", appauthor=False) / f"copilot-launcher{ending}"
 
 
 def _plugin(client: str) -> Path | None:
@@ -88,9 +102,26 @@ def _script(command: list[str]) -> str:
     return f'#!/bin/sh\n# {_MARK}\nexec {shlex.join(command)} "$@"\n'
 
 
-def _ours(path: Path) -> bool:
+def _node_script(command: list[str]) -> str:
+    """A launcher for a client that runs a JavaScript file. Eclipse opens a debugger's port with it: that is closed at once."""
+    return f"""// {_MARK}
+"use strict";
+require("inspector").close();
+const [program, ...words] = {json.dumps(command)};
+words.push(...process.argv.slice(2));
+const server = require("child_process").spawn(program, words, {{ stdio: "inherit", windowsHide: true }});
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, () => server.kill(name));
+server.on("error", (error) => {{ console.error(error.message); process.exitCode = 127; }});
+server.on("exit", (code, signal) => {{
+  if (signal) process.removeAllListeners(signal);
+  signal ? process.kill(process.pid, signal) : process.exit(code);
+}});
+"""
+
+
+def _ours(path: Path | None) -> bool:
     try:
-        return _MARK in path.read_text("utf-8", errors="replace")
+        return path is not None and _MARK in path.read_text("utf-8", errors="replace")
     except OSError:
         return False
 

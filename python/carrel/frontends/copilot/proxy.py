@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NOT_FOUND = 127
+_REMEDY = "Give the Copilot Language Server's path, or install it: npm install -g @github/copilot-language-server"
 _NOTICED = ("textDocument/did", "workspace/didChangeWorkspaceFolders")
 
 
@@ -44,7 +45,7 @@ class Proxy:
         try:
             server = subprocess.Popen([program, *command[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # noqa: S603 - the user named it
         except OSError as error:
-            sys.stderr.write(f"carrel copilot-proxy: {command[0]} can't be started: {error.strerror}\n")
+            sys.stderr.write(f"carrel copilot-proxy: {command[0]} can't be started: {error.strerror}. {_REMEDY}\n")
             return NOT_FOUND
         if server.stdin is None or server.stdout is None:
             return NOT_FOUND

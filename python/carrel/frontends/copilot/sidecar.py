@@ -25,6 +25,13 @@ log = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 10.0
 SERVER = (sys.executable, "-m", "carrel.frontends.serve")
+_WARM_UP = {
+    "jsonrpc": "2.0",
+    "id": -1,
+    "method": "carrel/context",
+    "params": {"query": "where does it start?", "model": "gpt-4o"},
+}
+"""A question whose answer nobody awaits: what the first one loads would cost the first turn its context."""
 
 
 class Unavailable(Exception):
@@ -135,6 +142,7 @@ class Sidecar:
         }
         self._outgoing.put(frame(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize}).encode()))
         self._outgoing.put(frame(b'{"jsonrpc":"2.0","method":"initialized","params":{}}'))
+        self._outgoing.put(frame(json.dumps(_WARM_UP).encode()))
         threading.Thread(target=_write, args=(process, self._outgoing), daemon=True, name="carrel-sidecar-in").start()
         threading.Thread(target=self._read, args=(process,), daemon=True, name="carrel-sidecar-out").start()
 

@@ -1,11 +1,14 @@
-"""The tool `carrel_search`, which the Copilot Language Server offers to its agent and the proxy answers itself."""
+"""The tools that the Copilot Language Server offers to its agent and the proxy answers itself."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-NAME = "carrel_search"
+from carrel.frontends import knowledge
+
+SEARCH = "carrel_search"
+KNOWLEDGE = "carrel_knowledge_base"
 REGISTER_ID = "carrel-proxy/register-tools"
 """The id of the proxy's own request; no client uses such a one, so its answer can be told from theirs."""
 
@@ -14,26 +17,26 @@ _CONFIRM = "conversation/invokeClientToolConfirmation"
 METHODS = (_INVOKE, _CONFIRM)
 _MOST_HITS = 20
 
-_DEFINITION = {
-    "name": NAME,
-    "description": (
+_DESCRIPTIONS = {
+    SEARCH: (
         "Search the user's workspace by meaning, words or identifiers. Gives the most relevant pieces of code and documentation "
         "with path and lines, as they are at this moment. Use it before guessing where something is or how it works."
     ),
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "a question, words or an identifier"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "description": "hits at most (5)"},
-        },
-        "required": ["query"],
+    KNOWLEDGE: knowledge.DESCRIPTION,
+}
+_INPUT = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "a question, words or an identifier"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "description": "hits at most (5)"},
     },
+    "required": ["query"],
 }
 
 
 def registration() -> bytes:
-    """The request that registers the tool beside the client's own."""
-    params = {"tools": [_DEFINITION]}
+    """The request that registers the tools beside the client's own."""
+    params = {"tools": [{"name": name, "description": text, "inputSchema": _INPUT} for name, text in _DESCRIPTIONS.items()]}
     return _encode({"jsonrpc": "2.0", "id": REGISTER_ID, "method": "conversation/registerTools", "params": params})
 
 
@@ -44,10 +47,10 @@ def is_registered(body: bytes) -> bool:
 
 
 def invocation(body: bytes) -> dict[str, Any] | None:
-    """The request if it is about this tool; the client's own tools are the client's business."""
+    """The request if it is about one of these tools; the client's own are the client's business."""
     message = _parse(body)
     params = message.get("params")
-    ours = message.get("method") in METHODS and isinstance(params, dict) and params.get("name") == NAME
+    ours = message.get("method") in METHODS and isinstance(params, dict) and params.get("name") in (SEARCH, KNOWLEDGE)
     return message if ours and "id" in message else None
 
 

@@ -18,6 +18,7 @@ from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
+from carrel.frontends.listening import listen
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -74,10 +75,7 @@ class RequireToken:
 
 
 def _bound(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        listener.bind((HOST, port))
+        return listen(HOST, port)
     except OSError as error:
-        listener.close()
         raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror}): choose another, or 0 for any.") from None
-    return listener

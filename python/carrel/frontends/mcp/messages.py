@@ -51,6 +51,15 @@ class SearchArguments(Wire, kw_only=True, frozen=True):
     folder: Folder = ""
 
 
+class KnowledgeArguments(Wire, kw_only=True, frozen=True):
+    """`search_knowledge_base`."""
+
+    query: Question
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many passages at most.")] = 5
+    path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "docs/**".')] = ()
+    folder: Folder = ""
+
+
 class ContextArguments(Wire, kw_only=True, frozen=True):
     """`get_context`."""
 
@@ -98,7 +107,7 @@ class Place(Wire, kw_only=True, frozen=True):
 
 
 class HitsResult(Wire, kw_only=True, frozen=True):
-    """`search_code` and `similar_code`: hits, best first."""
+    """`search_code`, `search_knowledge_base` and `similar_code`: hits, best first."""
 
     folder: str
     hits: tuple[Place, ...]

@@ -10,7 +10,7 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.mcp import uris
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken, Snapshot
+    from carrel.core.native import CancelToken
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.waiting import Report, Waiting
     from carrel.server.wiring import OpenIndex
@@ -62,23 +62,12 @@ class Resources:
             if reason := index.store.gate(path):
                 raise CarrelError(f"{path} may not be read: {reason}")
             view = index.store.snapshot()
-            text = view.lines(path, *named.lines) if named.lines else view.lines(path, 1, _last_line(view, path))
+            text = view.lines(path, *named.lines) if named.lines else view.text(path)
             if text is None:
                 raise CarrelError(f"{path} has no such lines, or is not in the index")
             return text
 
         return await workspace.ask(work)
-
-
-def _last_line(view: Snapshot, path: str) -> int:
-    """The number of a file's last line: the view knows which lines there are, not how many."""
-    low, high = 0, 1
-    while view.lines(path, high, high) is not None:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if view.lines(path, middle, middle) is not None else (low, middle)
-    return max(low, 1)
 
 
 def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:

@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING
 
 from carrel.core.types import ContextItem, Hit
 from carrel.engine.formats import NOTHING_FOUND, ToolForm
+from carrel.frontends import knowledge
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
-__all__ = ["NOTHING_FOUND", "explained", "hits", "notes", "status"]
+__all__ = ["NOTHING_FOUND", "documents", "explained", "hits", "notes", "status"]
 
 
 def hits(found: Sequence[Hit]) -> str:
     """Hits in the form of spec A5: a header line and the code, which can't forge a header."""
     form = ToolForm()
     return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in found) or form.empty
+
+
+def documents(found: Sequence[Hit]) -> str:
+    """Passages of documents in the form of spec D1."""
+    return knowledge.text_of(
+        (hit.chunk.path, hit.chunk.span.start_line, hit.chunk.span.end_line, hit.chunk.text) for hit in found
+    )
 
 
 def notes(workspace: Workspace) -> tuple[str, ...]:

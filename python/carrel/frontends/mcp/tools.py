@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.types import Budget, Filters, Hit, Query
-from carrel.frontends import convert
+from carrel.frontends import convert, knowledge
 from carrel.frontends import messages as wire
 from carrel.frontends.mcp import messages, texts, uris
 from carrel.server import answers
@@ -69,7 +69,15 @@ class Tools:
             sources=asked.sources, path_globs=asked.path_glob, languages=asked.languages, symbol=asked.symbol or None
         )
         found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
-        return _hits(name, workspace, found.hits)
+        return _hits(name, workspace, found.hits, texts.hits)
+
+    async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
+        """`search_knowledge_base`."""
+        name, workspace = self._folders.pick(asked.folder)
+        await self._waiting.ready(workspace, report)
+        filters = Filters(path_globs=asked.path_glob, languages=knowledge.LANGUAGES)
+        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        return _hits(name, workspace, found.hits, texts.documents)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
         """`similar_code`."""
@@ -78,7 +86,7 @@ class Tools:
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._waiting.ready(workspace, report)
         hits = await answers.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
-        return _hits(name, workspace, hits)
+        return _hits(name, workspace, hits, texts.hits)
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
         """`get_context`."""
@@ -153,6 +161,14 @@ TOOLS = {
             Tools.search_code,
         ),
         Tool(
+            "search_knowledge_base",
+            "Search the documents",
+            knowledge.DESCRIPTION,
+            messages.KnowledgeArguments,
+            messages.HitsResult,
+            Tools.search_knowledge_base,
+        ),
+        Tool(
             "get_context",
             "Get context for a question",
             "Pack the pages of the user's workspace that matter for a question into one text within a budget of tokens, each "
@@ -190,14 +206,14 @@ TOOLS = {
 }
 
 
-def _hits(name: str, workspace: Workspace, hits: Any) -> Answer:
+def _hits(name: str, workspace: Workspace, hits: Sequence[Hit], text_of: Callable[[Sequence[Hit]], str]) -> Answer:
     value = messages.HitsResult(
         folder=name,
         hits=tuple(_place(name, hit, with_text=True) for hit in hits),
         state=workspace.state(),
         pending=workspace.pending,
     )
-    return Answer(texts.hits(hits), value, texts.notes(workspace))
+    return Answer(text_of(hits), value, texts.notes(workspace))
 
 
 def _place(folder: str, hit: Hit, *, with_text: bool) -> messages.Place:

@@ -1,0 +1,90 @@
+"""With the base dependencies only, commands that need more say which extra has it; all others run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+def names_of(requirements: list[str]) -> list[str]:
+    """The packages that are required everywhere; a name with a marker may belong to an extra or another system."""
+    return [re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in requirements if "extra ==" not in requirement]
+
+
+@pytest.fixture(scope="module")
+def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds what `pip install carrel` installs, and nothing else."""
+    folder = tmp_path_factory.mktemp("base")
+    wanted = ["carrel"]
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:  # for another system or an older Python
+            continue
+        wanted += names_of(found.requires or [])
+        for top in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(str(found.locate_file(top)))
+    assert not {"httpx", "uvicorn", "mcp", "tree_sitter_language_pack"} & {path.name for path in folder.iterdir()}
+    return folder
+
+
+def run(base_only: Path, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(ROOT / "python"), str(base_only)])
+    homes = {
+        name: str(home) for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
+    }
+    # -S: no site-packages.
+    command = [sys.executable, "-S", "-m", "carrel", *words]
+    return subprocess.run(command, env={**os.environ, **homes, "PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (["mcp"], "mcp"),
+        (["mcp", "--http", "0"], "mcp"),
+        (["proxy", "--upstream", "http://127.0.0.1:9"], "proxy"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_command(base_only: Path, tmp_path: Path, words: list[str], extra: str) -> None:
+    done = run(base_only, tmp_path, *words)
+    assert done.returncode == 1
+    assert f"pip install 'carrel[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_names_what_isnt_installed(base_only: Path, tmp_path: Path) -> None:
+    done = run(base_only, tmp_path, "doctor", str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    for extra in ("languages", "mcp", "proxy"):
+        assert f"pip install 'carrel[{extra}]'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["index", "{project}"],
+        ["search", "login", "--path", "{project}"],
+        ["mcp", "install", "--client", "vscode", "--dry-run"],
+        ["copilot-proxy", "--mode", "off", "--", sys.executable, "-c", ""],
+    ],
+)
+def test_everything_else_needs_no_extra(base_only: Path, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/auth.py").write_text("def login(user):\n    return user.verify()\n", "utf-8")
+    done = run(base_only, tmp_path / "home", *(word.format(project=tmp_path / "project") for word in words))
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,80 @@
+"""Two clients that aren't Python's: the TypeScript SDK's and the Inspector's. `npm ci --prefix tests/mcp/clients` gets both."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.mcp.hostile import BAD_URIS, HOSTILE
+
+CLIENTS = Path(__file__).parent / "clients"
+INSPECTOR = CLIENTS / "node_modules/.bin/mcp-inspector"
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("search_code", {"query": "check a login", "limit": 2}),
+    ("search_knowledge_base", {"query": "how is an order priced"}),
+    ("get_context", {"query": "how is an order priced", "maxTokens": 200}),
+    ("similar_code", {"path": "src/orders.py", "startLine": 5, "endLine": 6}),
+    ("explain_hit", {"query": "check a login", "path": "src/auth.py", "line": 2}),
+    ("index_status", {}),
+]
+
+
+@pytest.fixture
+def server(project: Path, env: dict[str, str]) -> dict[str, Any]:
+    """How a client starts the server."""
+    if not shutil.which("node"):
+        pytest.skip("Node.js isn't installed")
+    if not INSPECTOR.exists():
+        pytest.skip("the clients aren't installed: npm ci --prefix tests/mcp/clients")
+    return {"command": sys.executable, "args": ["-m", "carrel", "mcp", "--root", str(project)], "env": env}
+
+
+def test_the_typescript_sdk_drives_every_tool_and_resource(server: dict[str, Any], project: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text("SECRET_OUTSIDE = 1\n")
+    (project / "leak.py").symlink_to(tmp_path / "outside.py")
+    asked = {"server": server, "calls": CALLS, "hostile": HOSTILE, "uris": BAD_URIS}
+    command = ["node", str(CLIENTS / "drive.mjs")]
+    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert set(told["tools"]) == {name for name, _ in CALLS}
+    results = dict(zip((name for name, _ in CALLS), told["results"], strict=True))
+    assert not any(result.get("isError") for result in results.values())
+    assert results["search_code"]["structuredContent"]["hits"][0]["path"] == "src/auth.py"
+    assert results["search_knowledge_base"]["content"][0]["text"].startswith("File: README.md:1-3\nContent:\n# Shop")
+    assert results["similar_code"]["structuredContent"]["hits"][0]["path"] == "src/baskets.py"
+    assert told["files"] == {
+        name: (project / name).read_text() for name in ("README.md", "src/auth.py", "src/baskets.py", "src/orders.py")
+    }
+    assert told["templates"] == 2
+    assert [case for case, refused in zip(HOSTILE, told["refusedCalls"], strict=True) if not refused] == []
+    assert [uri for uri, refused in zip(BAD_URIS, told["refusedUris"], strict=True) if not refused] == []
+    assert told["alive"]
+
+
+def test_the_inspector_drives_every_tool_and_resource(server: dict[str, Any], project: Path, tmp_path: Path) -> None:
+    config = tmp_path / "inspector.json"
+    config.write_text(json.dumps({"mcpServers": {"carrel": server}}))
+
+    def inspect(method: str, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [str(INSPECTOR), "--cli", "--config", str(config), "--server", "carrel", "--method", method, *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    def call(tool: str, arguments: dict[str, Any]) -> Any:
+        given = [part for name, value in arguments.items() for part in ("--tool-arg", f"{name}={value}")]
+        return json.loads(inspect("tools/call", "--tool-name", tool, *given).stdout)
+
+    assert {tool["name"] for tool in json.loads(inspect("tools/list").stdout)["tools"]} == {name for name, _ in CALLS}
+    for name, arguments in CALLS:
+        assert not call(name, arguments).get("isError"), name
+    assert call("search_code", {"query": "login", "limit": -1})["isError"]
+    assert call("similar_code", {"path": "/etc/passwd", "startLine": 1, "endLine": 2})["isError"]
+    listed = {resource["name"]: resource["uri"] for resource in json.loads(inspect("resources/list").stdout)["resources"]}
+    read = json.loads(inspect("resources/read", "--uri", listed["src/auth.py"]).stdout)
+    assert read["contents"][0]["text"] == (project / "src/auth.py").read_text()
+    assert inspect("resources/read", "--uri", "file:///etc/passwd").returncode == 1
