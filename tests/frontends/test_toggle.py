@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from carrel.frontends.toggle import Toggle
 
 
