@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,18 +28,20 @@ def run(arguments: Namespace, output: Output) -> int:
 
         return configure(arguments, output)
     roots = tuple(folder(root) for root in arguments.root)
-    try:
-        import mcp_types  # noqa: F401 - only since version 2
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise CarrelError(MISSING) from None
-    from carrel.frontends.mcp.http import Loopback
-    from carrel.frontends.mcp.serve import run as serve
-
+    if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
+        raise CarrelError(MISSING)
     if arguments.http is None:
         if arguments.token_file:
             raise InvalidInput("--token-file", "is for --http; over stdio there is nobody to keep out")
-        return serve(roots, None)
+        from carrel.frontends.mcp.lobby import Lobby
+
+        lobby = Lobby.on_standard_streams()  # it answers while what follows is loaded
+        from carrel.frontends.mcp.serve import run as serve
+
+        return serve(roots, lobby)
+    from carrel.frontends.mcp.http import Loopback
+    from carrel.frontends.mcp.serve import run as serve
+
     return serve(roots, Loopback(arguments.http, _token(arguments.token_file)))
 
 

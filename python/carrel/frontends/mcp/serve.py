@@ -10,12 +10,14 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 from mcp.server.stdio import stdio_server
 
 from carrel.frontends import logs
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
+from carrel.frontends.mcp.lobby import Lobby
 from carrel.frontends.mcp.server import McpServer
 from carrel.frontends.mcp.waiting import Waiting
 from carrel.frontends.uris import longest_match
@@ -27,20 +29,21 @@ log = logging.getLogger(__name__)
 _CANCELLED = 130
 
 
-def run(roots: tuple[Path, ...], loopback: Loopback | None) -> int:
+def run(roots: tuple[Path, ...], way: Lobby | Loopback) -> int:
     """Serve until the client leaves (stdio) or a signal comes; gives the exit code."""
     logs.start()
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_over_http(roots, loopback) if loopback else _over_stdio(roots))
+        asyncio.run(_over_stdio(roots, way) if isinstance(way, Lobby) else _over_http(roots, way))
         return 0
     return _CANCELLED
 
 
-async def _over_stdio(roots: tuple[Path, ...]) -> None:
+async def _over_stdio(roots: tuple[Path, ...], lobby: Lobby) -> None:
     async with _opened(roots, ask_roots=True) as server:
         _exit_on_signals()
-        async with stdio_server() as (read, write):
+        # The SDK wants files, but only iterates over the one, and writes to the other.
+        async with stdio_server(cast("Any", lobby.lines()), cast("Any", lobby)) as (read, write):
             await server.sdk.run(read, write, server.sdk.create_initialization_options())
 
 
