@@ -93,7 +93,9 @@ function compiled(folder) {
       const stable = /^Tag: .*-abi3-/m.test(readFileSync(join(folder, info, 'WHEEL'), 'utf8'));
       if (stable || !files.some(isCompiled)) return [];
       const [name, version] = info.slice(0, -'.dist-info'.length).split('-');
-      return [{ pin: `${name}==${version}`, tops: new Set(files.map(file => file.split('/')[0]).filter(top => top && top !== '..')) }];
+      return [
+        { pin: `${name}==${version}`, tops: new Set(files.map(file => file.split('/')[0]).filter(top => top && top !== '..')) },
+      ];
     });
 }
 

@@ -87,7 +87,7 @@ try {
       .waitFor();
     await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
   });
-  await step('who wants to see it first takes a file out, and it is not sent', async () => {
+  await step('who wants to see it first takes a place out, and it is not sent', async () => {
     const file = join(project, '.vscode/settings.json');
     writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), 'carrel.chat.reviewBeforeSending': true }));
     await page.waitForTimeout(1_000); // the editor watches the file
@@ -102,6 +102,10 @@ try {
       .getByRole('checkbox', { name: /README\.md/ })
       .first()
       .click();
+    await list.getByRole('button', { name: 'OK' }).click();
+    // Its room was given to a place that nobody has seen: that is shown too.
+    await list.getByText('README.md').waitFor({ state: 'detached' });
+    await list.getByText('Uncheck what shall stay here').waitFor();
     await list.getByRole('button', { name: 'OK' }).click();
     await page.locator('.interactive-response').nth(1).getByText('Logins are checked in').waitFor();
     const asked = JSON.parse(readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1)).at(-1).text;

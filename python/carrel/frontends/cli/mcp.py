@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from argparse import Namespace
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ from carrel.frontends.cli.local import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
+    from carrel.server.settings import Options
 
 MISSING = (
     "The MCP server needs the official SDK (mcp 2 or later), which isn't installed: pip install 'carrel[mcp]' "
@@ -28,6 +30,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
         return configure(arguments, output)
     roots = tuple(folder(root) for root in arguments.root)
+    options = _options(arguments.settings)
     if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
         raise CarrelError(MISSING)
     if arguments.http is None:
@@ -38,11 +41,22 @@ def run(arguments: Namespace, output: Output) -> int:
         lobby = Lobby.on_standard_streams()  # it answers while what follows is loaded
         from carrel.frontends.mcp.serve import run as serve
 
-        return serve(roots, lobby)
+        return serve(roots, lobby, options)
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
 
-    return serve(roots, Loopback(arguments.http, _token(arguments.token_file)))
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file)), options)
+
+
+def _options(text: str) -> Options:
+    """Settings as typed, or as an editor hands them over."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput("--settings", f"is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("--settings", 'must be a JSON object, such as {"exclude": ["*.gen.ts"]}')
+    return value
 
 
 def _token(file: Path | None) -> str | None:
