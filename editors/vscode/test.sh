@@ -17,7 +17,7 @@ step "what the machine needs"
 node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || stop "Install Node.js 20 or newer first: https://nodejs.org"
 # What is slow here is the network: npm and pip try again by themselves where it fails, and nothing else is tried twice.
 export npm_config_fetch_retries=5 PIP_RETRIES=5
-npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 if [[ $part != host ]]; then
   step "types, lint, generated files"
