@@ -72,10 +72,10 @@ export function answerNodes(receipts: readonly Receipt[]): Node[] {
 
 export function spent(pack: ContextResult): string {
   const tokens = count(pack.tokens, 'token');
-  if (pack.budgetTokens !== undefined) return `${tokens} of ${pack.budgetTokens.toLocaleString('en-US')}`;
+  if (pack.budgetTokens !== undefined) return `${pack.tokens.toLocaleString('en-US')} of ${count(pack.budgetTokens, 'token')}`;
   if (pack.budgetChars === undefined) return tokens;
   // Counted as the server counts: whole characters.
-  return `${count(Array.from(pack.text).length, 'character')} of ${pack.budgetChars.toLocaleString('en-US')} (${tokens})`;
+  return `${Array.from(pack.text).length.toLocaleString('en-US')} of ${count(pack.budgetChars, 'character')}`;
 }
 
 export function lines({ startLine, endLine }: { startLine: number; endLine: number }): string {
@@ -84,7 +84,7 @@ export function lines({ startLine, endLine }: { startLine: number; endLine: numb
 
 function stages(pack: ContextResult): string {
   const each = Object.entries(pack.stages).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`);
-  return [`${pack.tokenizer}, ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
+  return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
 }
 
 function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {

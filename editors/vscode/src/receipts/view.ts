@@ -3,7 +3,8 @@
 import * as vscode from 'vscode';
 import type { Asker } from '../asker';
 import { NodeTree } from '../memory/tree';
-import { receiptNodes, spent, type PlaceNode } from './nodes';
+import { count } from '../memory/words';
+import { receiptNodes, type PlaceNode } from './nodes';
 import { wholeFile, type Receipts } from './receipts';
 
 export class ReceiptView implements vscode.Disposable {
@@ -26,7 +27,7 @@ export class ReceiptView implements vscode.Disposable {
 
   private renew(): void {
     const { shown } = this.receipts;
-    if (shown) this.view.description = spent(shown.pack);
+    if (shown) this.view.description = count(shown.pack.hits.length, 'place');
     this.tree.renew();
   }
 }

@@ -97,8 +97,8 @@ describe('the receipt view', () => {
   });
 
   it('counts characters as the server does, and tokens where the budget is in tokens', () => {
-    assert.equal(spent(PACK), '2 characters of 4,000 (1,200 tokens)');
-    assert.equal(spent({ ...PACK, budgetTokens: 1_500 }), '1,200 tokens of 1,500');
+    assert.equal(spent(PACK), '2 of 4,000 characters');
+    assert.equal(spent({ ...PACK, budgetTokens: 1_500 }), '1,200 of 1,500 tokens');
   });
 
   it('offers on each place what can be done with it', () => {
