@@ -1,37 +1,60 @@
 #!/usr/bin/env bash
-# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): types, lint, generated files,
-# unit tests, the packaged .vsix, and the Mocha suite in the extension host of a real VS Code.
+# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | host]
+#   static  types, lint, generated files, unit tests
+#   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and a tour of its screen (Linux on x64)
+# Both without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
 # PICTURES: a folder for screenshots.
 set -euo pipefail
 cd "$(dirname "$0")"
 exec </dev/null
+part="${1:-all}"
 editor="${CARREL_TEST_EDITOR:-${XDG_CACHE_HOME:-$HOME/.cache}/carrel-build/vscode-editor}"
-step() { printf '\n== %s\n' "$1"; }
+step() { printf '\n== VS Code: %s (%d s)\n' "$1" "$SECONDS"; }
+stop() { printf '%s\n' "$@" >&2; exit 1; }
 
 step "what the machine needs"
-command -v node >/dev/null || { echo "Install Node.js 20 or newer first" >&2; exit 1; }
-if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
-  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || stop "Install Node.js 20 or newer first: https://nodejs.org"
+# What is slow here is the network: npm and pip try again by themselves where it fails, and nothing else is tried twice.
+export npm_config_fetch_retries=5 PIP_RETRIES=5
+[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
+if [[ $part != host ]]; then
+  step "types, lint, generated files"
+  npm run --silent check
+  step "unit tests"
+  npm run --silent test:unit
 fi
-export CHROMIUM="$(command -v "${CHROMIUM:-chromium}")"
-npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+if [[ $part == static ]]; then exit; fi
 
-step "types, lint, generated files"
-npm run --silent check
-
-step "unit tests"
-npm run --silent test:unit
+[[ $(uname -sm) == "Linux x86_64" ]] || stop "The editor of these tests is for Linux on x64, this is $(uname -sm): run 'test.sh static' alone."
+browser="${CHROMIUM:-chromium}"
+if ! command -v "$browser" >/dev/null; then
+  [[ -z ${CHROMIUM:-} ]] || stop "CHROMIUM=$CHROMIUM is no program."
+  command -v apt-get >/dev/null && [[ $(id -u) == 0 ]] ||
+    stop "These tests need a browser. Install Chromium, or set CHROMIUM=/path/to/chromium (Debian, as root: apt-get install chromium)."
+  step "the browser"
+  apt=(apt-get -qq -o Acquire::Retries=5)
+  "${apt[@]}" update && DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y --no-install-recommends chromium >/dev/null ||
+    stop "Chromium can't be installed with apt-get (see above). Install it, or set CHROMIUM=/path/to/chromium."
+fi
+CHROMIUM="$(command -v "$browser")"
+export CHROMIUM
 
 step "the package"
-if [[ -n "${CARREL_WHEEL:-}" ]]; then from=(--wheel "$CARREL_WHEEL"); else from=(--source); fi
+if [[ -n ${CARREL_WHEEL:-} ]]; then from=(--wheel "$CARREL_WHEEL"); else from=(--source); fi
+rm -f ./*.vsix
 npm run --silent bundle-server -- "${from[@]}"
 npm run --silent package | tail -n 1
-vsix="$(ls -t ./*.vsix | head -n 1)"
+vsix="$(echo ./*.vsix)"
+node scripts/build.mjs --tests
+
+step "the editor"
+test/editor/install.sh "$editor"
 
 step "in a real VS Code"
-test/editor/install.sh "$editor"
 node test/editor/run.mjs "$editor" "$vsix"
 
 step "a new person's first minutes"
 node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+step "done"

@@ -102,6 +102,31 @@ async def test_augment_puts_the_context_first_and_keeps_commands_in_front(start:
         assert result["original"] == text
 
 
+async def test_places_that_were_left_out_stay_out_and_the_rest_of_their_file_may_come(start: Start, project: Path) -> None:
+    (project / "src/two.py").write_text(
+        'def stamp_parcel(weight):\n    """Stamp a parcel by its weight."""\n    first = weight * 2\n    return first + 1\n\n'
+        'def stamp_letter(weight):\n    """Stamp a letter by its weight."""\n    second = weight * 3\n    return second + 2\n'
+    )
+    uri = path_to_uri(str(project / "src/two.py"))
+    question = {"query": "how is a parcel or a letter stamped by its weight", "trigger": "explicit"}
+    async with start(project) as client:
+        whole = (await client.request("carrel/context", question))["text"]
+        assert "first = weight" in whole
+        assert "second = weight" in whole
+        for more in ({}, {"pinned": [uri]}):
+            lines = [{"uri": uri, "startLine": 3, "endLine": 3}, {"uri": "file:///elsewhere.py", "startLine": 1, "endLine": 9}]
+            pack = await client.request("carrel/context", {**question, **more, "excludeLines": lines})
+            assert "first = weight" not in pack["text"]
+            assert "second = weight" in pack["text"]
+            assert {"path": "src/two.py", "startLine": 1, "reason": "left out of this question"}.items() <= pack["dropped"][
+                0
+            ].items()
+            gone = await client.request("carrel/context", {**question, **more, "exclude": ["src/two.py"]})
+            assert "weight" not in gone["text"]
+        with pytest.raises(LspError, match="endLine comes before startLine"):
+            await client.request("carrel/context", {**question, "excludeLines": [{"uri": uri, "startLine": 3, "endLine": 1}]})
+
+
 async def test_named_files_pass_the_gate(start: Start, project: Path) -> None:
     async with start(project) as client:
         await client.request("carrel/index", {})

@@ -6,7 +6,7 @@ import pytest
 
 from carrel.core.errors import Cancelled, InvalidInput
 from carrel.core.native import CancelToken
-from carrel.core.types import Filters, Query
+from carrel.core.types import Filters, Lines, Query
 from carrel.engine.explain import explain_line, explain_ranked
 from carrel.engine.files import pick_files_by_grouped_chunk_hits
 from carrel.engine.query_words import read
@@ -162,6 +162,19 @@ def test_the_part_that_a_change_is_headed_with_comes_first() -> None:
 
     assert first("links retry") == "packages/server/link.py"
     assert first("fix(client): links retry") == "packages/client/link.py"
+
+
+def test_lines_that_were_left_out_make_room_for_the_next_pinned_or_not() -> None:
+    view = FakeView(
+        [
+            FakeChunk("a.py", 1, "one\ntwo\n", dense=0.9, lexical=0.9),
+            FakeChunk("a.py", 3, "three\nfour\n", dense=0.8, lexical=0.8),
+            FakeChunk("b.py", 1, "b\n", dense=0.4),
+        ]
+    )
+    left_out = (Lines("a.py", 2, 2), Lines("other.py", 1, 99))
+    assert places(view, limit=2, left_out=left_out) == [("a.py", 3), ("b.py", 1)]
+    assert places(view, limit=3, left_out=left_out, pinned=("a.py",)) == [("a.py", 3), ("b.py", 1)]
 
 
 def test_rules_can_be_left_out_one_by_one() -> None:

@@ -58,8 +58,8 @@ def connect(env: dict[str, str], project: Path) -> Connect:
     """Start a server and connect: `async with connect(project) as client`; folders become `--root`."""
 
     @contextlib.asynccontextmanager
-    async def connected(*roots: Path, cwd: Path = project, **options: Any) -> AsyncIterator[Client]:
-        arguments = ["-m", "carrel", "mcp", *(part for root in roots for part in ("--root", str(root)))]
+    async def connected(*roots: Path, cwd: Path = project, more: tuple[str, ...] = (), **options: Any) -> AsyncIterator[Client]:
+        arguments = ["-m", "carrel", "mcp", *(part for root in roots for part in ("--root", str(root))), *more]
         process = StdioServerParameters(command=sys.executable, args=arguments, env=env, cwd=cwd)
         async with Client(process, read_timeout_seconds=60, **options) as client:
             yield client

@@ -16,6 +16,8 @@ from mcp_types import ListRootsResult, Root
 from tests.mcp.conftest import Connect, write_many
 from tests.mcp.hostile import BAD_URIS, HOSTILE
 
+from carrel.frontends.cli import main
+
 MODES = ["legacy", "auto"]
 
 
@@ -150,6 +152,19 @@ async def test_the_clients_roots_are_the_workspace(connect: Connect, project: Pa
 
     async with connect(cwd=tmp_path, mode=mode, list_roots_callback=roots) as client:
         assert (await call(client, "search_code", query="login"))["folder"] == "shop"
+
+
+async def test_settings_that_are_handed_over_count(connect: Connect, project: Path) -> None:
+    async with connect(project, more=("--settings", '{"exclude": ["orders.py"], "nonsense": 1}')) as client:
+        found = await call(client, "search_code", query="the total price of the items")
+        assert {hit["path"] for hit in found["hits"]} >= {"src/baskets.py"}
+        assert "src/orders.py" not in {hit["path"] for hit in found["hits"]}
+
+
+@pytest.mark.parametrize("settings", ["{", "[]", '"x"'])
+def test_settings_that_are_no_object_are_refused(settings: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--root", str(project), "--settings", settings]) != 0
+    assert "--settings" in capsys.readouterr().err
 
 
 async def test_the_whole_disk_is_no_workspace(connect: Connect) -> None:

@@ -1,5 +1,5 @@
 // Puts the server with all that it needs under bundled/libs, so that the extension works without a network:
-//   common/   Carrel and what is pure Python        cp3xx/   what is compiled for one Python version (Carrel's module is for all)
+//   common/   Carrel, and what is the same for all     cp3xx/   what is compiled for one Python version
 // node scripts/bundle_server.mjs (--wheel FILE | --source) [--target linux-x64] [--python PROGRAM]
 // --source takes the repository's own python/carrel with the module that was built in place.
 import { execFileSync } from 'node:child_process';
@@ -49,6 +49,7 @@ function pip(folder, version, ...what) {
       'pip',
       'install',
       '--quiet',
+      '--root-user-action=ignore',
       '--disable-pip-version-check',
       '--no-compile',
       '--only-binary=:all:',
@@ -73,14 +74,15 @@ function constraints() {
   return file;
 }
 
+/** What the server needs, and what `carrel mcp` needs beside it. */
 function dependencies() {
   const project = readFileSync(join(repository, 'pyproject.toml'), 'utf8');
-  return JSON.parse(/^dependencies = (\[.*\])$/m.exec(project)[1]);
+  return ['dependencies', 'mcp'].flatMap(name => JSON.parse(new RegExp(`^${name} = (\\[.*\\])$`, 'm').exec(project)[1]));
 }
 
 const isCompiled = name => /\.(so|pyd|dylib)$/.test(name);
 
-/** Distributions with compiled files, as name==version. */
+/** Distributions that are compiled for one Python version, as name==version. One for the stable ABI serves all. */
 function compiled(folder) {
   return readdirSync(folder)
     .filter(name => name.endsWith('.dist-info'))
@@ -88,9 +90,12 @@ function compiled(folder) {
       const files = readFileSync(join(folder, info, 'RECORD'), 'utf8')
         .split('\n')
         .map(line => line.split(',')[0]);
-      if (!files.some(isCompiled)) return [];
+      const stable = /^Tag: .*-abi3-/m.test(readFileSync(join(folder, info, 'WHEEL'), 'utf8'));
+      if (stable || !files.some(isCompiled)) return [];
       const [name, version] = info.slice(0, -'.dist-info'.length).split('-');
-      return [{ pin: `${name}==${version}`, tops: new Set(files.filter(Boolean).map(file => file.split('/')[0])) }];
+      return [
+        { pin: `${name}==${version}`, tops: new Set(files.map(file => file.split('/')[0]).filter(top => top && top !== '..')) },
+      ];
     });
 }
 
@@ -98,15 +103,18 @@ rmSync(libraries, { recursive: true, force: true });
 mkdirSync(common, { recursive: true });
 const pins = constraints();
 pip(common, VERSIONS[0], '--constraint', pins, ...dependencies());
-for (const { pin, tops } of compiled(common)) {
-  for (const top of tops) rmSync(join(common, top), { recursive: true, force: true });
-  for (const version of VERSIONS) {
-    try {
-      pip(join(libraries, `cp${version.replace('.', '')}`), version, '--no-deps', pin);
-    } catch {
-      console.warn(`${pin} has no build for Python ${version}: left out`);
-    }
+const perVersion = compiled(common);
+for (const top of perVersion.flatMap(({ tops }) => [...tops])) rmSync(join(common, top), { recursive: true, force: true });
+for (const version of VERSIONS) {
+  const folder = join(libraries, `cp${version.replace('.', '')}`);
+  try {
+    pip(folder, version, '--no-deps', ...perVersion.map(({ pin }) => pin));
+  } catch {
+    // The extension says so to whoever has only this Python.
+    console.warn(`Python ${version} is left out: not all that the server needs is built for it`);
+    rmSync(folder, { recursive: true, force: true });
   }
+  rmSync(join(folder, 'bin'), { recursive: true, force: true });
 }
 if (values.wheel) {
   // A wheel is an archive; pip would refuse one for another machine than this.

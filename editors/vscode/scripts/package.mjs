@@ -1,8 +1,11 @@
 // `node scripts/package.mjs [--target linux-x64]`: the .vsix for one platform, with the server that bundle_server.mjs laid ready.
 import { createVSIX } from '@vscode/vsce';
 import { build } from 'esbuild';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+
+/** What a person waits for who installs the extension. */
+const LARGEST_MB = 50;
 
 const { values } = parseArgs({ options: { target: { type: 'string', default: `${process.platform}-${process.arch}` } } });
 if (!existsSync('bundled/libs/common/carrel'))
@@ -22,14 +25,18 @@ const { metafile } = await build({
 });
 writeFileSync('THIRD_PARTY.md', notices(Object.keys(metafile.inputs)));
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+const packagePath = `carrel-${values.target}-${manifest.version}.vsix`;
 await createVSIX({
   target: values.target,
-  packagePath: `carrel-${values.target}-${manifest.version}.vsix`,
+  packagePath,
   dependencies: false,
   skipLicense: true,
   allowMissingRepository: true,
   rewriteRelativeLinks: false,
 });
+
+const megabytes = statSync(packagePath).size / 1e6;
+if (megabytes > LARGEST_MB) throw new Error(`${packagePath} has ${megabytes.toFixed(1)} MB: more than ${LARGEST_MB}`);
 
 /** The licences of the npm packages in the bundle. Python packages bring theirs in their dist-info. */
 function notices(inputs) {

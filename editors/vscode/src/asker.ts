@@ -2,23 +2,12 @@
 
 import * as vscode from 'vscode';
 import { localFolders, type Memory } from './memory/memory';
-import type { AugmentResult, ContextParams, ContextResult, FiltersParam, HistoryTurn } from './protocol';
-import { literalGlob, type Question, type Receipts } from './receipts/receipts';
+import type { AugmentResult, ContextParams, ContextResult } from './protocol';
+import { isWholeFile, literalGlob, type Details, type Question, type Receipt, type Receipts } from './receipts/receipts';
 import type { Supervisor } from './server/supervisor';
 
 /** How long a question waits for a first index; then the answer is what is there by then. */
 const WAIT_MS = 30_000;
-
-export interface Details {
-  readonly format?: 'xml' | 'source' | 'tool';
-  readonly topK?: number;
-  readonly budget?: { readonly tokens: number };
-  readonly model?: string;
-  readonly history?: readonly HistoryTurn[];
-  /** URIs of files that the person attached to this question. */
-  readonly attached?: readonly string[];
-  readonly filters?: FiltersParam;
-}
 
 export class Asker {
   constructor(
@@ -30,32 +19,50 @@ export class Asker {
   /** The pages for a question. */
   async context(question: Question, details: Details = {}, token?: vscode.CancellationToken): Promise<ContextResult> {
     await this.memory.ensureIndexed();
-    const pack = await this.server.request('carrel/context', this.params(question, details), token);
-    this.receipts.add({ question, pack, at: new Date() });
+    const params = this.params(question, details);
+    const pack = await this.server.request('carrel/context', params, token);
+    this.keep(question, details, params, pack);
     return pack;
   }
 
   /** The question with its pages in front. */
   async augment(question: Question, details: Details = {}, token?: vscode.CancellationToken): Promise<AugmentResult> {
     await this.memory.ensureIndexed();
-    const result = await this.server.request('carrel/augment', { ...this.params(question, details), text: question.text }, token);
-    this.receipts.add({ question, pack: result.pack, at: new Date() });
+    const params = this.params(question, details);
+    const result = await this.server.request('carrel/augment', { ...params, text: question.text }, token);
+    this.keep(question, details, params, result.pack);
     return result;
+  }
+
+  /** The same question, as it was asked and of the folder that was asked, with what was pinned and removed since. */
+  repeat({ question, details, pack }: Receipt): Promise<ContextResult> {
+    return this.context(question, { ...details, format: pack.format });
+  }
+
+  private keep(question: Question, details: Details, { workspaceFolder }: ContextParams, pack: ContextResult): void {
+    const asked = workspaceFolder ? { ...details, workspaceFolder } : details;
+    this.receipts.add({ question, details: asked, pack, at: new Date() });
   }
 
   private params(question: Question, details: Details): ContextParams {
     const { attached = [], ...given } = details;
+    const folder = given.workspaceFolder ?? currentFolder();
+    // What lies in another folder isn't in this folder's index: the answer would only say so.
+    const here = (uri: string): boolean => folderOf(vscode.Uri.parse(uri, true)) === folder;
     const active = activeEditor();
-    const folder = currentFolder();
+    const removed = this.receipts.removed(question.text).filter(({ uri }) => here(uri));
     return {
       ...given,
       query: question.text,
       trigger: 'explicit',
       waitMs: WAIT_MS,
-      openUris: openUris(),
-      pinned: [...new Set([...attached, ...this.receipts.pinned])],
-      exclude: this.receipts.removed(question.text).map(literalGlob),
-      ...(active ? { active } : {}),
+      openUris: openUris().filter(here),
+      pinned: [...new Set([...attached, ...this.receipts.pinned.filter(here)])],
+      exclude: removed.filter(isWholeFile).map(({ path }) => literalGlob(path)),
+      excludeLines: removed
+        .filter(place => !isWholeFile(place))
+        .map(({ uri, startLine, endLine }) => ({ uri, startLine, endLine })),
+      ...(active && here(active.uri) ? { active } : {}),
       ...(folder ? { workspaceFolder: folder } : {}),
     };
   }
@@ -83,6 +90,9 @@ function openUris(): string[] {
 /** The folder of the file in front, else the first. */
 export function currentFolder(): string | undefined {
   const uri = vscode.window.activeTextEditor?.document.uri;
-  const found = uri?.scheme === 'file' ? vscode.workspace.getWorkspaceFolder(uri) : undefined;
-  return (found ?? localFolders()[0])?.uri.toString();
+  return (uri && folderOf(uri)) ?? localFolders()[0]?.uri.toString();
+}
+
+function folderOf(uri: vscode.Uri): string | undefined {
+  return uri.scheme === 'file' ? vscode.workspace.getWorkspaceFolder(uri)?.uri.toString() : undefined;
 }

@@ -8,7 +8,8 @@ import { SearchTool } from './chat/search_tool';
 import { doctor } from './commands/doctor';
 import { memoryCommands } from './commands/memory_commands';
 import { searchCommands } from './commands/search_commands';
-import { Memory } from './memory/memory';
+import { McpOffer } from './mcp_offer';
+import { isCancelled, Memory } from './memory/memory';
 import { answerNodes } from './receipts/nodes';
 import { Receipts } from './receipts/receipts';
 import { ReceiptView, receiptCommands } from './receipts/view';
@@ -25,6 +26,7 @@ export interface Carrel {
   readonly memory: Memory;
   readonly receipts: Receipts;
   readonly receiptView: ReceiptView;
+  readonly mcp: McpOffer;
   /** What `activate` cost. */
   readonly activationMs: number;
 }
@@ -38,11 +40,10 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   mkdirSync(folder, { recursive: true });
   const libraries = context.asAbsolutePath('bundled/libs');
   const find = async (): Promise<Located> => {
-    const { program, python } = {
-      program: configuration().get('server.path', ''),
-      python: configuration().get('server.python', ''),
-    };
-    return locate({ program, python, editorPython: await editorPython(), libraries }, realMachine(folder));
+    // Settings files are written by hand: what is no text is no path.
+    const text = (key: string): string => String(configuration().get(key) ?? '');
+    const wanted = { program: text('server.path'), python: text('server.python'), editorPython: await editorPython(), libraries };
+    return locate(wanted, realMachine(folder));
   };
   const server = new Supervisor(find, folder, log);
   running = server;
@@ -55,6 +56,9 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   context.subscriptions.push(
     new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')),
   );
+  const { version } = context.extension.packageJSON as { readonly version: string };
+  const mcp = new McpOffer(find, folder, version, log);
+  context.subscriptions.push(mcp, vscode.lm.registerMcpServerDefinitionProvider('carrel.mcp', mcp));
   context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(asker, memory)));
 
   const commands: Record<string, (...args: never[]) => unknown> = {
@@ -76,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   // With the memory off nothing runs until somebody asks.
   if (memoryIsOn()) void server.start().catch(() => undefined);
   else void offerMemory(context, server);
-  return { server, memory, receipts, receiptView, activationMs: performance.now() - began };
+  return { server, memory, receipts, receiptView, mcp, activationMs: performance.now() - began };
 }
 
 /** Which server runs, and whether one does, may be set at any time. The other settings are the server's to follow. */
@@ -88,7 +92,7 @@ async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor
 
 /** Ends the server in good order; it would also end by itself with the editor. */
 export async function deactivate(): Promise<void> {
-  await running?.stop();
+  await running?.end();
 }
 
 /** A command's error as one message; the server's own troubles were told already. */
@@ -97,6 +101,7 @@ function told(run: (...args: never[]) => unknown, log: vscode.LogOutputChannel):
     try {
       return await run(...args);
     } catch (error) {
+      if (isCancelled(error)) return undefined; // by the person
       log.error(messageOf(error));
       if (error instanceof Error && error.name !== 'ServerUnavailable')
         void vscode.window.showErrorMessage(`Carrel: ${messageOf(error)}`);

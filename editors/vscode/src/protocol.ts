@@ -28,8 +28,10 @@ export interface AugmentParams {
   readonly openUris?: readonly string[];
   /** URIs of files that the person attached. */
   readonly pinned?: readonly string[];
-  /** Globs of paths to leave out. */
+  /** Globs of paths to leave out, pinned ones too. */
   readonly exclude?: readonly string[];
+  /** Places to leave out: no chunk that holds one of these lines is given. */
+  readonly excludeLines?: readonly LinesParam[];
   /** Which chunks may answer. */
   readonly filters?: FiltersParam;
   /** "chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index. */
@@ -122,8 +124,10 @@ export interface ContextParams {
   readonly openUris?: readonly string[];
   /** URIs of files that the person attached. */
   readonly pinned?: readonly string[];
-  /** Globs of paths to leave out. */
+  /** Globs of paths to leave out, pinned ones too. */
   readonly exclude?: readonly string[];
+  /** Places to leave out: no chunk that holds one of these lines is given. */
+  readonly excludeLines?: readonly LinesParam[];
   /** Which chunks may answer. */
   readonly filters?: FiltersParam;
   /** "chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index. */
@@ -280,6 +284,15 @@ export interface IndexResult {
   /** Chunks that were embedded. */
   readonly chunks: number;
   readonly elapsedMs: number;
+}
+
+/** Lines of one file. */
+export interface LinesParam {
+  readonly uri: string;
+  /** 1-based. */
+  readonly startLine: number;
+  /** 1-based, inclusive. */
+  readonly endLine: number;
 }
 
 /** The embedding model. */

@@ -82,8 +82,17 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a file, 1-based and inclusive."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. `limit` counts hits after merging."""
+    """What is searched for. `limit` counts hits after merging. Nothing of `left_out` may be in an answer."""
 
     text: str
     limit: int = 10
@@ -91,6 +100,13 @@ class Query:
     active_path: str | None = None
     open_paths: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
+    left_out: tuple[Lines, ...] = ()
+
+    def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
+        """Whether some of these lines were left out by whoever asks."""
+        return any(
+            lines.path == path and start_line <= lines.end_line and lines.start_line <= end_line for lines in self.left_out
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from carrel.engine.ranking import Asked, Ranked, Scene, boosts, rank, relevance
 
 CANDIDATES_A_HIT = 5
 """How many candidates each search gives for each hit that is asked for."""
+LEFT_OUT = "left out of this question"
 MINIMUM_POOL = 60
 MAXIMUM_POOL = 250
 SECONDS_A_DAY = 86_400
@@ -97,7 +98,7 @@ def search(
     lexical = view.lexical(question.search_text, pool, chosen, cancel)
     watch.lap("lexical")
     if query.pinned:  # what a person pinned is always a candidate
-        only = Filter(path_globs=[literal_glob(path) for path in query.pinned])
+        only = Filter(path_globs=[literal_glob(path) for path in query.pinned], exclude_globs=query.filters.exclude)
         known = {candidate.doc for candidate in dense}
         dense += [c for c in view.dense(vector, query.limit, -1.0, only, cancel) if c.doc not in known]
         watch.lap("pinned")
@@ -155,6 +156,9 @@ def take(
                 dropped.append(Dropped(info.path, info.start_line, info.end_line, fresh))
                 continue
             chunk = to_chunk(fresh)
+            if query.leaves_out(chunk.path, chunk.span.start_line, chunk.span.end_line):
+                dropped.append(Dropped(chunk.path, chunk.span.start_line, chunk.span.end_line, LEFT_OUT))
+                continue
             if twin := next((h for h in hits if h.chunk.path == chunk.path and h.chunk.span.overlaps(chunk.span)), None):
                 span = twin.chunk.span
                 dropped.append(

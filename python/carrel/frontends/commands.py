@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady
-from carrel.core.types import Query
+from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
 from carrel.frontends import convert
 from carrel.frontends import messages as wire
@@ -19,7 +19,7 @@ from carrel.server import answers
 from carrel.server.answers import ContextRequest, KeptAnswer, Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from carrel.frontends.progress import ProgressBars
     from carrel.server.session import Session
@@ -181,6 +181,7 @@ class Commands:
             active=self._named(workspace, params.active.uri) if params.active else None,
             open=tuple(self._named(workspace, uri) for uri in params.open_uris),
             pinned=tuple(self._named(workspace, uri) for uri in params.pinned),
+            left_out=tuple(self._left_out(workspace, params.exclude_lines)),
             trigger=params.trigger,
             wait_ms=params.wait_ms,
             deadline_ms=params.deadline_ms,
@@ -221,6 +222,13 @@ class Commands:
         if found is None or not found[1]:
             raise InvalidInput("uri", "is no file in an open folder")
         return found
+
+    def _left_out(self, workspace: Workspace, given: Iterable[wire.LinesParam]) -> Iterator[Lines]:
+        for lines in given:
+            if lines.end_line < lines.start_line:
+                raise InvalidInput("excludeLines", "endLine comes before startLine")
+            if path := self._named(workspace, lines.uri).path:  # lines elsewhere are in no answer anyway
+                yield Lines(path, lines.start_line, lines.end_line)
 
     def _named(self, workspace: Workspace, uri: str) -> Named:
         with contextlib.suppress(InvalidInput):

@@ -64,6 +64,14 @@ class FiltersParam(Wire, kw_only=True, frozen=True):
     max_age_days: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="Only files that changed since.")] = None
 
 
+class LinesParam(Wire, kw_only=True, frozen=True):
+    """Lines of one file."""
+
+    uri: str
+    start_line: Annotated[int, Meta(ge=1, description="1-based.")]
+    end_line: Annotated[int, Meta(ge=1, description="1-based, inclusive.")]
+
+
 class HistoryTurn(Wire, kw_only=True, frozen=True):
     """One earlier turn of the chat."""
 
@@ -116,7 +124,10 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
     open_uris: Annotated[tuple[str, ...], Meta(description="Files that are open.")] = ()
     pinned: Annotated[tuple[str, ...], Meta(description="URIs of files that the person attached.")] = ()
-    exclude: Annotated[tuple[str, ...], Meta(description="Globs of paths to leave out.")] = ()
+    exclude: Annotated[tuple[str, ...], Meta(description="Globs of paths to leave out, pinned ones too.")] = ()
+    exclude_lines: Annotated[
+        tuple[LinesParam, ...], Meta(description="Places to leave out: no chunk that holds one of these lines is given.")
+    ] = ()
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     trigger: Annotated[
         Literal["chat", "explicit"],

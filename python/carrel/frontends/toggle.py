@@ -5,10 +5,13 @@ There is no editor to ask here, so the settings file is looked at again whenever
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 from carrel.server.settings_files import read_user, user_file
+
+log = logging.getLogger(__name__)
 
 
 class Toggle:
@@ -22,7 +25,7 @@ class Toggle:
 
     @property
     def on(self) -> bool:
-        """True unless the user said no."""
+        """True unless the user said no, or something that is no answer."""
         if self._time() != self._stamp:
             self._read()
             self._changed = True
@@ -42,7 +45,10 @@ class Toggle:
         self._changed = False
         self._stamp = self._time()
         layer, _ = read_user(self._path)
-        self._on = layer.options.get("ragEnabled") is not False
+        wanted = layer.options.get("ragEnabled")
+        self._on = wanted is None or wanted is True
+        if not self._on and wanted is not False:  # who writes "false" or 0 doesn't want context
+            log.warning("%s: ragEnabled is neither true nor false, so no context is put in: correct it there", layer.source)
 
     def _time(self) -> int | None:
         try:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
-from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Query, Trigger
+from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Lines, Query, Trigger
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -53,6 +53,7 @@ class ContextRequest:
     active: Named | None = None
     open: tuple[Named, ...] = ()
     pinned: tuple[Named, ...] = ()
+    left_out: tuple[Lines, ...] = ()
     trigger: Trigger = "chat"
     wait_ms: int = 10_000
     deadline_ms: int | None = None
@@ -215,10 +216,15 @@ def _pack(workspace: Workspace, index: OpenIndex, request: ContextRequest, token
         active[0] if active else None,
         _allowed(index, request.open, refused),
         _allowed(index, request.pinned, refused),
+        request.left_out,
     )
     view = index.store.snapshot()
     found = retrieve(view, index.embedder, query, token)
     watch = Stopwatch()
+
+    def between(path: str, first: int, last: int) -> str | None:
+        return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
+
     packed = pack(
         found.hits,
         request.budget,
@@ -226,7 +232,7 @@ def _pack(workspace: Workspace, index: OpenIndex, request: ContextRequest, token
         query=request.query,
         form=request.format,
         dropped=(*refused, *found.dropped),
-        read_lines=view.lines,
+        read_lines=between,
     )
     watch.lap("pack")
     # The same question may be asked twice: an answer has an id of its own.

@@ -1,12 +1,12 @@
 /** `@carrel`: answers with the model that the person chose, from the pages that the server picked. */
 
 import * as vscode from 'vscode';
-import type { Asker, Details } from '../asker';
+import type { Asker } from '../asker';
 import { isCancelled, localFolders, summary, type Memory } from '../memory/memory';
 import { count } from '../memory/words';
-import type { ContextResult, HistoryTurn } from '../protocol';
+import type { AugmentResult, ContextResult, HistoryTurn } from '../protocol';
 import { spent } from '../receipts/nodes';
-import type { Receipts } from '../receipts/receipts';
+import { overlap, type Details, type Place, type Receipts } from '../receipts/receipts';
 import { messageOf } from '../server/supervisor';
 import { configuration } from '../settings';
 import { CitationStream } from './citations';
@@ -34,7 +34,7 @@ export class Participant {
   ): Promise<vscode.ChatResult> {
     try {
       if (!localFolders().length) stream.markdown('Open a folder first: Carrel answers from the files of a project.');
-      else if (request.command === 'index') await this.index(stream);
+      else if (request.command === 'index') await this.index(stream, token);
       else await this.ask(request, context, stream, token);
       return {};
     } catch (error) {
@@ -43,9 +43,9 @@ export class Participant {
     }
   }
 
-  private async index(stream: vscode.ChatResponseStream): Promise<void> {
+  private async index(stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<void> {
     stream.progress('Indexing the project');
-    const results = await this.memory.index();
+    const results = await this.memory.index(undefined, token);
     stream.markdown(results.length ? `${summary(results)}.` : 'Stopped; what was finished is kept.');
   }
 
@@ -76,16 +76,29 @@ export class Participant {
       show(await this.asker.context({ text, from: 'chat' }, details, token), stream);
       return;
     }
-    let given = await this.asker.augment({ text, from: 'chat' }, details, token);
-    if (configuration().get<boolean>('chat.reviewBeforeSending') && given.pack.hits.length) {
-      const removed = await review(given.pack);
-      if (!removed) return;
-      for (const path of removed) this.receipts.remove(text, path, true);
-      if (removed.length) given = await this.asker.augment({ text, from: 'chat' }, details, token);
-    }
+    const given = await this.reviewed(text, details, token);
+    if (!given) return;
     tell(given.pack, stream);
     await this.converse(request, [...history, { role: 'user', content: given.text }], given.pack, stream, token);
     stream.button(receiptButton(given.pack));
+  }
+
+  /** The question with its pages, which the person has seen and allowed if they wish to; undefined when nothing shall be sent. */
+  private async reviewed(text: string, details: Details, token: vscode.CancellationToken): Promise<AugmentResult | undefined> {
+    const ask = (): Promise<AugmentResult> => this.asker.augment({ text, from: 'chat' }, details, token);
+    let given = await ask();
+    if (!configuration().get<boolean>('chat.reviewBeforeSending')) return given;
+    const seen: Place[] = [];
+    // What was taken out makes room for other places, which nobody has seen yet.
+    while (!given.pack.hits.every(hit => seen.some(place => isWithin(hit, place)))) {
+      const removed = await review(given.pack, token);
+      if (!removed) return undefined;
+      if (!removed.length) return given;
+      seen.push(...given.pack.hits);
+      for (const hit of removed) this.receipts.remove(text, hit);
+      given = await ask();
+    }
+    return given;
   }
 
   private async converse(
@@ -141,6 +154,10 @@ function receiptButton(pack: ContextResult): vscode.Command {
     title: `Receipt: ${count(pack.hits.length, 'place')}, ${spent(pack)}`,
     arguments: [pack.id],
   };
+}
+
+function isWithin(one: Place, other: Place): boolean {
+  return overlap(one, other) && other.startLine <= one.startLine && one.endLine <= other.endLine;
 }
 
 function location(uri: string, startLine: number, endLine: number): vscode.Location {

@@ -1,7 +1,7 @@
 /** The project memory of this window: its state, its view and its status-bar item, kept current by the server. */
 
 import * as vscode from 'vscode';
-import type { IndexResult } from '../protocol';
+import type { IndexResult, StatusResult } from '../protocol';
 import { budget, change, configuration, memoryIsOn } from '../settings';
 import { messageOf, type Supervisor } from '../server/supervisor';
 import { memoryNodes, type Choices, type Node } from './nodes';
@@ -48,7 +48,10 @@ export class Memory implements vscode.Disposable {
         this.renew();
       }),
       vscode.workspace.onDidChangeConfiguration(event => event.affectsConfiguration('carrel') && this.renew()),
-      vscode.workspace.onDidChangeWorkspaceFolders(() => this.renew()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        this.state.keep(status => localFolders().some(({ uri }) => isOf(status, uri)));
+        this.renew();
+      }),
     ];
     this.renew();
     this.item.show();
@@ -63,8 +66,9 @@ export class Memory implements vscode.Disposable {
   }
 
   /** Index one folder, or every one, where a person can see it and stop it. The server is told before this returns. */
-  async index(only?: string): Promise<IndexResult[]> {
+  async index(only?: string, asker?: vscode.CancellationToken): Promise<IndexResult[]> {
     const stop = new vscode.CancellationTokenSource();
+    asker?.onCancellationRequested(() => stop.cancel());
     const results: IndexResult[] = [];
     const work = this.indexEach(only, results, stop.token);
     const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel', cancellable: true };
@@ -85,7 +89,7 @@ export class Memory implements vscode.Disposable {
 
   /** A question starts a first index by itself; here it is made to be seen. Doesn't wait for its end. */
   async ensureIndexed(): Promise<void> {
-    const known = (): boolean => this.state.all.length > 0 && this.state.all.every(({ state }) => state !== 'empty');
+    const known = (): boolean => this.folders().every(({ status }) => status && status.state !== 'empty');
     if (known()) return;
     await this.refresh();
     if (!known()) void this.index().catch(() => undefined); // the answer to the question says what is wrong
@@ -128,7 +132,10 @@ export class Memory implements vscode.Disposable {
 
   private refreshSoon(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.refresh().catch(() => undefined), REST_MS);
+    this.timer = setTimeout(() => {
+      // A server that was stopped meanwhile mustn't be started for this.
+      if (this.server.state.kind === 'running') void this.refresh().catch(() => undefined);
+    }, REST_MS);
   }
 
   private async toggle(items: readonly [Node, vscode.TreeItemCheckboxState][]): Promise<void> {
@@ -142,12 +149,13 @@ export class Memory implements vscode.Disposable {
   }
 
   private statusOf(uri: vscode.Uri): ReturnType<MemoryState['status']> {
-    // The server writes URIs in its own way (a drive's colon, an escaped bracket): compare what they mean.
-    return (
-      this.state.status(uri.toString()) ??
-      this.state.all.find(status => vscode.Uri.parse(status.workspaceFolder).fsPath === uri.fsPath)
-    );
+    return this.state.status(uri.toString()) ?? this.state.all.find(status => isOf(status, uri));
   }
+}
+
+/** The server writes URIs in its own way (a drive's colon, an escaped bracket): compare what they mean. */
+function isOf(status: StatusResult, folder: vscode.Uri): boolean {
+  return vscode.Uri.parse(status.workspaceFolder).fsPath === folder.fsPath;
 }
 
 /** The window's folders that lie on a disk which the server can read. */

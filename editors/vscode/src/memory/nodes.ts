@@ -79,9 +79,10 @@ function settings(choices: Choices): Node[] {
   return [
     {
       id: 'enabled',
-      label: 'Put context before chats',
+      label: 'Context for chats through Carrel',
       toggle: { key: 'ragEnabled', on: choices.enabled },
-      tooltip: 'Chats that run through Carrel get pages of this project. @carrel and #carrel work in any case.',
+      tooltip:
+        'Chats that run through a Carrel proxy get pages of this project by themselves, and the server starts with the folder. @carrel and #carrel work in any case.',
     },
     { id: 'auto', label: 'Index when the folder opens', toggle: { key: 'ragAutoIndex', on: choices.autoIndex } },
     {

@@ -37,6 +37,11 @@ export class MemoryState {
     this.works.clear();
   }
 
+  /** Folders that were closed are forgotten. */
+  keep(open: (status: StatusResult) => boolean): void {
+    for (const [folder, status] of this.statuses) if (!open(status)) this.statuses.delete(folder);
+  }
+
   status(folder: string): StatusResult | undefined {
     return this.statuses.get(folder);
   }

@@ -3,21 +3,17 @@
 import type { ContextResult, DroppedResult, HitResult } from '../protocol';
 import type { Node } from '../memory/nodes';
 import { count } from '../memory/words';
-import type { Receipt } from './receipts';
+import { isWholeFile, overlap, type Place, type Receipt } from './receipts';
 
-/** The place that a node stands for; the receipt's commands act on it. */
-export interface Place {
-  readonly uri: string;
-  readonly path: string;
-  readonly startLine: number;
-  readonly endLine: number;
-}
-
+/** A node that stands for a place; the receipt's commands act on it. */
 export interface PlaceNode extends Node {
   readonly place: Place;
 }
 
-export function receiptNodes(receipt: Receipt | undefined, pinned: readonly string[], removed: readonly string[]): Node[] {
+/** The server's reason for what a person removed: that stands under a heading of its own. */
+const LEFT_OUT = 'left out of this question';
+
+export function receiptNodes(receipt: Receipt | undefined, pinned: readonly string[], removed: readonly Place[]): Node[] {
   if (!receipt) return [];
   const { pack, question } = receipt;
   const nodes: Node[] = [
@@ -34,28 +30,30 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
       icon: 'info',
     });
   }
-  nodes.push(...pack.hits.map(hit => hitNode(hit, pinned.includes(hit.uri), removed.includes(hit.path))));
+  nodes.push(...pack.hits.map(hit => hitNode(hit, pinned.includes(hit.uri), isIn(removed, hit))));
   if (!pack.hits.length) nodes.push({ id: 'nothing', label: 'Nothing was put in front of the question', icon: 'circle-slash' });
-  const elsewhere = removed.filter(path => !pack.hits.some(hit => hit.path === path));
+  const elsewhere = removed.filter(place => !pack.hits.some(hit => overlap(hit, place)));
   if (elsewhere.length) {
     nodes.push({
       id: 'removed',
       label: 'Removed by you',
-      description: count(elsewhere.length, 'file'),
+      description: count(elsewhere.length, 'place'),
       icon: 'trash',
       open: true,
-      children: elsewhere.map(path =>
-        placed({ id: `removed/${path}`, label: path, context: 'removed' }, { uri: '', path, startLine: 1, endLine: 1 }),
-      ),
+      children: elsewhere.map((place, i) => {
+        const label = isWholeFile(place) ? place.path : `${place.path}:${lines(place)}`;
+        return placed({ id: `removed/${i}`, label, context: 'removed', icon: 'close' }, place);
+      }),
     });
   }
-  if (pack.dropped.length) {
+  const dropped = pack.dropped.filter(({ reason }) => reason !== LEFT_OUT);
+  if (dropped.length) {
     nodes.push({
       id: 'dropped',
       label: 'Left out',
-      description: count(pack.dropped.length, 'place'),
+      description: count(dropped.length, 'place'),
       icon: 'exclude',
-      children: pack.dropped.map(droppedNode),
+      children: dropped.map(droppedNode),
     });
   }
   return nodes;
@@ -74,10 +72,10 @@ export function answerNodes(receipts: readonly Receipt[]): Node[] {
 
 export function spent(pack: ContextResult): string {
   const tokens = count(pack.tokens, 'token');
-  if (pack.budgetTokens !== undefined) return `${tokens} of ${pack.budgetTokens.toLocaleString('en-US')}`;
+  if (pack.budgetTokens !== undefined) return `${pack.tokens.toLocaleString('en-US')} of ${count(pack.budgetTokens, 'token')}`;
   if (pack.budgetChars === undefined) return tokens;
   // Counted as the server counts: whole characters.
-  return `${count(Array.from(pack.text).length, 'character')} of ${pack.budgetChars.toLocaleString('en-US')} (${tokens})`;
+  return `${Array.from(pack.text).length.toLocaleString('en-US')} of ${count(pack.budgetChars, 'character')}`;
 }
 
 export function lines({ startLine, endLine }: { startLine: number; endLine: number }): string {
@@ -86,7 +84,7 @@ export function lines({ startLine, endLine }: { startLine: number; endLine: numb
 
 function stages(pack: ContextResult): string {
   const each = Object.entries(pack.stages).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`);
-  return [`${pack.tokenizer}, ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
+  return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
 }
 
 function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {
@@ -139,6 +137,10 @@ function droppedNode(dropped: DroppedResult, i: number): Node {
     tooltip: `${path}: ${reason}`,
     icon: 'dash',
   };
+}
+
+function isIn(places: readonly Place[], place: Place): boolean {
+  return places.some(one => overlap(one, place));
 }
 
 function placed(node: Node, { uri, path, startLine, endLine }: Place): PlaceNode {

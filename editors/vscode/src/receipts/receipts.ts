@@ -1,6 +1,6 @@
 /** What was asked lately and what came of it, and what people changed about it: pins and removals. */
 
-import type { ContextResult } from '../protocol';
+import type { ContextParams, ContextResult } from '../protocol';
 
 /** A question as it was asked, so that it can be asked again. */
 export interface Question {
@@ -8,10 +8,39 @@ export interface Question {
   readonly from: 'chat' | 'tool' | 'command';
 }
 
+/** How a question was asked, beside its words and what the editor adds. */
+export type Details = Pick<ContextParams, 'format' | 'topK' | 'budget' | 'model' | 'history' | 'filters' | 'workspaceFolder'> & {
+  /** URIs of files that the person attached to this question. */
+  readonly attached?: readonly string[];
+};
+
 export interface Receipt {
   readonly question: Question;
+  readonly details: Details;
   readonly pack: ContextResult;
   readonly at: Date;
+}
+
+/** Lines of a file, 1-based and inclusive. */
+export interface Place {
+  readonly uri: string;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+const LAST_LINE = Number.MAX_SAFE_INTEGER;
+
+export function wholeFile({ uri, path }: Pick<Place, 'uri' | 'path'>): Place {
+  return { uri, path, startLine: 1, endLine: LAST_LINE };
+}
+
+export function isWholeFile(place: Place): boolean {
+  return place.endLine === LAST_LINE;
+}
+
+export function overlap(one: Place, other: Place): boolean {
+  return one.uri === other.uri && one.startLine <= other.endLine && other.startLine <= one.endLine;
 }
 
 /** Where pins outlive the window. */
@@ -25,7 +54,7 @@ const PINNED = 'carrel.pinned';
 
 export class Receipts {
   private readonly receipts: Receipt[] = [];
-  private readonly removedFor = new Map<string, Set<string>>();
+  private readonly removedFor = new Map<string, readonly Place[]>();
   private shownId: string | undefined;
   private readonly listeners: (() => void)[] = [];
 
@@ -67,16 +96,23 @@ export class Receipts {
     this.changed();
   }
 
-  /** Paths that a person took out of the answers to one question. */
-  removed(question: string): readonly string[] {
-    return [...(this.removedFor.get(question) ?? [])];
+  /** What a person took out of the answers to one question. */
+  removed(question: string): readonly Place[] {
+    return this.removedFor.get(question) ?? [];
   }
 
-  remove(question: string, path: string, off: boolean): void {
-    const paths = this.removedFor.get(question) ?? new Set();
-    if (off) paths.add(path);
-    else paths.delete(path);
-    this.removedFor.set(question, paths);
+  remove(question: string, place: Place): void {
+    const { uri, path, startLine, endLine } = place;
+    this.removedFor.set(question, [...this.removed(question), { uri, path, startLine, endLine }]);
+    this.changed();
+  }
+
+  /** Allow every removed place again that has a line of this one. */
+  restore(question: string, place: Place): void {
+    this.removedFor.set(
+      question,
+      this.removed(question).filter(one => !overlap(one, place)),
+    );
     this.changed();
   }
 

@@ -3,8 +3,9 @@
 import * as vscode from 'vscode';
 import type { Asker } from '../asker';
 import { NodeTree } from '../memory/tree';
-import { receiptNodes, spent, type PlaceNode } from './nodes';
-import type { Receipts } from './receipts';
+import { count } from '../memory/words';
+import { receiptNodes, type PlaceNode } from './nodes';
+import { wholeFile, type Receipts } from './receipts';
 
 export class ReceiptView implements vscode.Disposable {
   readonly tree: NodeTree;
@@ -26,15 +27,12 @@ export class ReceiptView implements vscode.Disposable {
 
   private renew(): void {
     const { shown } = this.receipts;
-    if (shown) this.view.description = spent(shown.pack);
+    if (shown) this.view.description = count(shown.pack.hits.length, 'place');
     this.tree.renew();
   }
 }
 
 export function receiptCommands(receipts: Receipts, asker: Asker): Record<string, (...args: never[]) => unknown> {
-  const removal = (off: boolean) => (node: PlaceNode) => {
-    if (receipts.shown) receipts.remove(receipts.shown.question.text, node.place.path, off);
-  };
   return {
     'carrel.receipt.show': async (packId?: string) => {
       if (packId) receipts.show(packId);
@@ -43,11 +41,18 @@ export function receiptCommands(receipts: Receipts, asker: Asker): Record<string
     'carrel.receipt.open': ({ place }: PlaceNode) => openPlace(place.uri, place.startLine, place.endLine),
     'carrel.receipt.pin': ({ place }: PlaceNode) => receipts.pin(place.uri, true),
     'carrel.receipt.unpin': ({ place }: PlaceNode) => receipts.pin(place.uri, false),
-    'carrel.receipt.remove': removal(true),
-    'carrel.receipt.restore': removal(false),
+    'carrel.receipt.remove': ({ place }: PlaceNode) => {
+      if (receipts.shown) receipts.remove(receipts.shown.question.text, place);
+    },
+    'carrel.receipt.removeFile': ({ place }: PlaceNode) => {
+      if (receipts.shown) receipts.remove(receipts.shown.question.text, wholeFile(place));
+    },
+    'carrel.receipt.restore': ({ place }: PlaceNode) => {
+      if (receipts.shown) receipts.restore(receipts.shown.question.text, place);
+    },
     'carrel.receipt.repeat': async () => {
       const { shown } = receipts;
-      if (shown) await asker.context(shown.question, { format: shown.pack.format });
+      if (shown) await asker.repeat(shown);
     },
     'carrel.receipt.ask': async () => {
       const { shown } = receipts;

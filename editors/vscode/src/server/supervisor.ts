@@ -33,6 +33,7 @@ export class Supervisor implements vscode.Disposable {
   private current: ServerState = { kind: 'stopped' };
   private connection: Connection | undefined;
   private starting: Promise<Connection> | undefined;
+  private closing: Promise<void> = Promise.resolve();
   private readonly backoff = new Backoff();
   private timer: NodeJS.Timeout | undefined;
   private restarting: Promise<void> = Promise.resolve();
@@ -107,22 +108,34 @@ export class Supervisor implements vscode.Disposable {
   async stop(): Promise<void> {
     clearTimeout(this.timer);
     await this.starting?.catch(() => undefined);
-    const connection = this.connection;
+    if (this.connection) this.closing = this.connection.close();
     this.connection = undefined;
-    await connection?.close();
-    this.become({ kind: 'stopped' });
+    await this.closing;
+    // Somebody may have asked for a server meanwhile.
+    if (!this.wanted) this.become({ kind: 'stopped' });
+  }
+
+  /** Stop for good: nothing that is still under way starts a server again. */
+  async end(): Promise<void> {
+    this.disposed = true;
+    await this.stop();
   }
 
   dispose(): void {
-    this.disposed = true;
-    void this.stop();
+    void this.end();
     for (const emitter of [this.stateEmitter, this.statusEmitter, this.progressEmitter]) emitter.dispose();
   }
 
+  private get wanted(): boolean {
+    return this.connection !== undefined || this.starting !== undefined;
+  }
+
   private connected(): Promise<Connection> {
+    if (this.disposed) return Promise.reject(new ServerUnavailable('The window is closing.'));
     if (this.connection) return Promise.resolve(this.connection);
     clearTimeout(this.timer);
-    this.starting ??= this.open().finally(() => (this.starting = undefined));
+    // The old one holds the index until it has gone.
+    this.starting ??= this.closing.then(() => this.open()).finally(() => (this.starting = undefined));
     return this.starting;
   }
 

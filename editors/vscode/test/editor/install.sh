@@ -4,6 +4,8 @@ set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 dir=$1
 mkdir -p "$dir"
+exec 9>"$dir.lock"
+flock 9 # two test runs may share the cache
 cmp -s "$here/package.json" "$dir/installed.json" && exit 0
 rm -rf "$dir/node_modules" "$dir/installed.json"
 cp "$here/package.json" "$dir/package.json"

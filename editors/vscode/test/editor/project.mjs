@@ -22,6 +22,17 @@ const FILES = {
   }
 }
 `,
+  'src/stamps.py': `def stamp_parcel(weight):
+    """Stamp a parcel by its weight."""
+    first = weight * 2
+    return first + 1
+
+
+def stamp_letter(weight):
+    """Stamp a letter by its weight."""
+    second = weight * 3
+    return second + 2
+`,
   'README.md': '# Shop\n\nA small shop. Orders are priced, logins are checked, connections are pooled.\n',
   '.env': 'DATABASE_PASSWORD=hunter2hunter2\n',
   '.gitignore': 'generated/\n',

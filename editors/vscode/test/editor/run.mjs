@@ -1,4 +1,4 @@
-// node test/editor/run.mjs INSTALL VSIX: the Mocha suites of out/ inside the extension host of a real VS Code, with the packaged extension.
+// node test/editor/run.mjs INSTALL VSIX [SUITE]: the Mocha suites of out/ inside the extension host of a real VS Code, with the packaged extension.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,8 @@ import { Editor } from './editor.mjs';
 import { writeProject } from './project.mjs';
 
 const PATIENCE_MS = 300_000;
-const [install, vsix] = process.argv.slice(2).map(path => resolve(path));
+const [install, vsix] = process.argv.slice(2, 4).map(path => resolve(path));
+const only = process.argv[4];
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** A folder whose own settings want to run a program of its own and to switch the memory on. */
@@ -85,5 +86,6 @@ async function run(suite, { bulk, prepare, trust, settings }) {
 }
 
 let good = true;
-for (const [suite, options] of Object.entries(SUITES)) good = (await run(suite, options)) && good;
+for (const [suite, options] of Object.entries(SUITES).filter(([name]) => !only || name === only))
+  good = (await run(suite, options)) && good;
 process.exit(good ? 0 : 1);

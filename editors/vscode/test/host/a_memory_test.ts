@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { Node } from '../../src/memory/nodes';
 import { carrel, folder, until } from './carrel';
@@ -64,6 +65,23 @@ describe('the memory of a project', () => {
     const status = await until('a ready index', () => memory.state.all.find(({ state }) => state === 'ready'));
     assert.equal(status.workspaceFolder, folder().uri.toString());
     assert(status.files > 400);
+  });
+
+  it('costs nothing at rest', async () => {
+    const { server } = await carrel();
+    const { state } = server;
+    assert(state.kind === 'running' && state.pid);
+    const spent = (): number => {
+      const fields = readFileSync(`/proc/${state.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      return 10 * (Number(fields[11]) + Number(fields[12])); // ticks of 10 ms: user and system
+    };
+    const settled = await until('it has settled', async () => {
+      const before = spent();
+      await new Promise(resolve => setTimeout(resolve, 500));
+      return before === spent() && before;
+    });
+    await new Promise(resolve => setTimeout(resolve, 5_000));
+    assert(spent() - settled <= 20, `${spent() - settled} ms of processor time in 5 s`);
   });
 
   it('shows files, languages, size, model and what was left out', async () => {

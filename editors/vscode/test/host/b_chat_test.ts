@@ -128,7 +128,7 @@ describe('the receipt', () => {
       roots.find(({ label }) => label.startsWith('src/auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
     assert.match(hit.description ?? '', /^0\.\d\d · authenticate_user · matched .*login/);
     assert(hit.children?.some(({ label }) => label === 'Matched words'));
-    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ characters of 4,000 \(\d+ tokens\)$/);
+    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ of 4,000 characters$/);
     assert.doesNotThrow(() => roots.map(node => receiptView.tree.getTreeItem(node)));
 
     await vscode.commands.executeCommand('carrel.receipt.open', hit);
@@ -139,7 +139,17 @@ describe('the receipt', () => {
     await vscode.commands.executeCommand('carrel.receipt.repeat');
     assert.notEqual(receipts.shown.pack.id, pack.id);
     assert(!receipts.shown.pack.hits.some(({ path }) => path === 'src/auth.py'), 'what was removed stays out');
-    await vscode.commands.executeCommand('carrel.receipt.restore', hit);
+    const group = receiptView.tree.getChildren().find(({ label }) => label === 'Removed by you');
+    assert.deepEqual(
+      group?.children?.map(({ label }) => label),
+      [hit.label],
+    );
+    await vscode.commands.executeCommand('carrel.receipt.restore', group.children[0]);
+    await vscode.commands.executeCommand('carrel.receipt.repeat');
+    assert(
+      receipts.shown.pack.hits.some(({ path }) => path === 'src/auth.py'),
+      'what was restored may come again',
+    );
 
     const other = { place: { uri: fileIn('src/orders.py').toString(), path: 'src/orders.py', startLine: 1, endLine: 6 } };
     await vscode.commands.executeCommand('carrel.receipt.pin', other);
@@ -152,16 +162,47 @@ describe('the receipt', () => {
     assert.deepEqual(receipts.pinned, []);
   });
 
-  it('takes a file at the root by its path', async () => {
+  it('takes out one place of a file, or the whole file', async () => {
+    const { receipts } = await carrel();
+    const repeat = async (): Promise<string> => {
+      await vscode.commands.executeCommand('carrel.receipt.repeat');
+      return receipts.shown?.pack.text ?? '';
+    };
+    await vscode.commands.executeCommand('carrel.copyContext', 'how is a parcel or a letter stamped by its weight?');
+    const hit = receipts.shown?.pack.hits.find(({ path }) => path === 'src/stamps.py') ?? assert.fail();
+    const parcel = { ...hit, startLine: 1, endLine: 4 }; // the answer joined it with its neighbour
+    await vscode.commands.executeCommand('carrel.receipt.remove', { place: parcel });
+    const without = await repeat();
+    assert(!without.includes('first = weight') && without.includes('second = weight'), without);
+    await vscode.commands.executeCommand('carrel.receipt.removeFile', { place: hit });
+    assert.doesNotMatch(await repeat(), /stamp_/);
+    await vscode.commands.executeCommand('carrel.receipt.restore', { place: hit });
+    assert.match(await repeat(), /first = weight[^]*second = weight/);
+  });
+
+  it('takes a file at the root by its path, pinned or not', async () => {
     const { receipts } = await carrel();
     const question = 'what are logins and orders in this small shop';
     await vscode.commands.executeCommand('carrel.copyContext', question);
-    assert(receipts.shown);
-    assert(receipts.shown.pack.hits.some(({ path }) => path === 'README.md'));
-    await vscode.commands.executeCommand('carrel.receipt.remove', { place: { path: 'README.md' } });
+    const place = receipts.shown?.pack.hits.find(({ path }) => path === 'README.md') ?? assert.fail();
+    await vscode.commands.executeCommand('carrel.receipt.pin', { place });
+    await vscode.commands.executeCommand('carrel.receipt.removeFile', { place });
     await vscode.commands.executeCommand('carrel.receipt.repeat');
-    const paths = receipts.shown.pack.hits.map(({ path }) => path);
+    await vscode.commands.executeCommand('carrel.receipt.unpin', { place });
+    const paths = receipts.shown?.pack.hits.map(({ path }) => path) ?? [];
     assert(paths.length > 0 && !paths.includes('README.md'), paths.join());
+  });
+
+  it('repeats a question as it was asked', async () => {
+    const { receipts } = await carrel();
+    const paths = (): string[] => receipts.shown?.pack.hits.map(({ path }) => path) ?? [];
+    await say('@carrel /docs what are orders and logins?');
+    const asked = await until('the answer', () => receipts.shown?.details.filters && receipts.shown);
+    const before = paths();
+    assert(before.includes('README.md') && !before.includes('src/orders.py'), 'only documents, and what is attached');
+    await vscode.commands.executeCommand('carrel.receipt.repeat');
+    assert.notEqual(receipts.shown, asked);
+    assert.deepEqual(paths(), before);
   });
 
   it('is listed in the Memory view', async () => {

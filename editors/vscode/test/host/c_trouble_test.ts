@@ -37,6 +37,16 @@ describe('trouble', () => {
     assert.match(report, /- ✓ Python: /i);
   });
 
+  it('who asks while the server stops gets the next one', async () => {
+    const { server, memory } = await carrel();
+    await server.start();
+    const { state } = server;
+    const [, status] = await Promise.all([server.stop(), memory.refresh().then(() => memory.state.all[0])]);
+    assert(status);
+    assert(state.kind === 'running' && server.state.kind === 'running');
+    assert.notEqual(server.state.pid, state.pid);
+  });
+
   it('a server that dies again and again is given up, until a person tries again', async () => {
     const { server } = await carrel();
     await vscode.commands.executeCommand('carrel.restartServer'); // forgets the deaths of earlier tests

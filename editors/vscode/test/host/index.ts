@@ -4,6 +4,8 @@ import { appendFileSync, readdirSync } from 'node:fs';
 import * as path from 'node:path';
 import { format } from 'node:util';
 import Mocha from 'mocha';
+import * as vscode from 'vscode';
+import type { Carrel } from '../../src/extension';
 
 const { TEST_REPORT } = process.env;
 // The console of an extension host is full of the editor's own lines.
@@ -17,6 +19,8 @@ export async function run(): Promise<void> {
   const failures = await new Promise<number>(resolve => {
     const runner = mocha.run(resolve);
     runner.once('end', () => {
+      const carrel = vscode.extensions.getExtension<Carrel>('carrel.carrel')?.exports;
+      Mocha.reporters.Base.consoleLog(`activation took ${carrel?.activationMs.toFixed(1) ?? '?'} ms`);
       Mocha.reporters.Base.consoleLog(`${runner.stats?.passes ?? 0} passed, ${runner.stats?.failures ?? 0} failed`);
     });
   });

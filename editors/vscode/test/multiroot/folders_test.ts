@@ -36,5 +36,19 @@ describe('a window with two folders', () => {
     assert((await paths()).includes('src/auth.py'), 'the first folder, with no file open');
     await vscode.window.showTextDocument(vscode.Uri.joinPath(folders()[1]?.uri ?? assert.fail(), 'printing.py'));
     assert.deepEqual(await paths(), ['printing.py']);
+    const { receipts } = await carrel();
+    const first = receipts.all.find(({ pack }) => pack.hits.some(({ path }) => path === 'src/auth.py'));
+    assert(first);
+    receipts.show(first.pack.id);
+    await vscode.commands.executeCommand('carrel.receipt.repeat');
+    assert(
+      receipts.shown?.pack.hits.some(({ path }) => path === 'src/auth.py'),
+      'a repeated question is asked of its own folder',
+    );
+    assert.deepEqual(
+      receipts.shown?.pack.dropped.filter(({ reason }) => /outside/.test(reason)),
+      [],
+      'what is open elsewhere is no news',
+    );
   });
 });

@@ -34,6 +34,17 @@ describe('the state of the memory', () => {
     assert.equal(state.status('file:///shop')?.skipped.length, 0);
   });
 
+  it('forgets folders that were closed', () => {
+    const state = new MemoryState();
+    state.update({ ...STATUS, workspaceFolder: 'file:///a' }, false);
+    state.update({ ...STATUS, workspaceFolder: 'file:///b' }, false);
+    state.keep(({ workspaceFolder }) => workspaceFolder === 'file:///b');
+    assert.deepEqual(
+      state.all.map(({ workspaceFolder }) => workspaceFolder),
+      ['file:///b'],
+    );
+  });
+
   it('knows its work from the first report to the end', () => {
     const state = new MemoryState();
     state.progress('t', { kind: 'begin', title: 'Indexing shop', percentage: 0 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ContextResult, HitResult } from '../../src/protocol';
 import { answerNodes, receiptNodes, spent } from '../../src/receipts/nodes';
-import { literalGlob, Receipts } from '../../src/receipts/receipts';
+import { literalGlob, Receipts, wholeFile, type Place } from '../../src/receipts/receipts';
 
 const POSITION = { line: 0, character: 0 };
 const HIT: HitResult = {
@@ -46,6 +46,7 @@ function receipts(): Receipts {
 
 const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({
   question: { text, from: 'chat' },
+  details: {},
   pack: { ...PACK, id },
   at: new Date(),
 });
@@ -62,10 +63,16 @@ describe('receipts', () => {
 
   it('remember removals for a question and pins for all', async () => {
     const kept = receipts();
-    kept.remove('q', 'src/auth.py', true);
-    assert.deepEqual([kept.removed('q'), kept.removed('other')], [['src/auth.py'], []]);
-    kept.remove('q', 'src/auth.py', false);
-    assert.deepEqual(kept.removed('q'), []);
+    const [first, second] = [1, 11].map(startLine => ({ uri: HIT.uri, path: HIT.path, startLine, endLine: startLine + 9 }));
+    assert(first && second);
+    kept.remove('q', first);
+    kept.remove('q', second);
+    assert.deepEqual([kept.removed('q'), kept.removed('other')], [[first, second], []]);
+    kept.restore('q', HIT);
+    assert.deepEqual(kept.removed('q'), [second], 'one place comes back without the other');
+    kept.remove('q', wholeFile(HIT));
+    kept.restore('q', second);
+    assert.deepEqual(kept.removed('q'), [], 'a place that comes back brings its file back');
     await kept.pin('file:///a', true);
     await kept.pin('file:///a', true);
     assert.deepEqual(kept.pinned, ['file:///a']);
@@ -90,27 +97,41 @@ describe('the receipt view', () => {
   });
 
   it('counts characters as the server does, and tokens where the budget is in tokens', () => {
-    assert.equal(spent(PACK), '2 characters of 4,000 (1,200 tokens)');
-    assert.equal(spent({ ...PACK, budgetTokens: 1_500 }), '1,200 tokens of 1,500');
+    assert.equal(spent(PACK), '2 of 4,000 characters');
+    assert.equal(spent({ ...PACK, budgetTokens: 1_500 }), '1,200 of 1,500 tokens');
   });
 
   it('offers on each place what can be done with it', () => {
-    const contexts = (pinned: string[], removed: string[]): unknown[] =>
+    const contexts = (pinned: string[], removed: Place[]): unknown[] =>
       receiptNodes(receipt('p'), pinned, removed)
         .filter(node => 'place' in node)
         .map(({ context }) => context);
     assert.deepEqual(contexts([], []), ['hit']);
     assert.deepEqual(contexts([HIT.uri], []), ['pinnedHit']);
-    assert.deepEqual(contexts([], [HIT.path]), ['removed']);
+    assert.deepEqual(contexts([], [HIT]), ['removed']);
+    assert.deepEqual(contexts([], [wholeFile(HIT)]), ['removed']);
+    assert.deepEqual(contexts([], [{ ...HIT, startLine: 5, endLine: 9 }]), ['hit']);
+  });
+
+  it('tells once what was removed: the place, or the file', () => {
+    const dropped = [{ path: HIT.path, startLine: 1, endLine: 4, reason: 'left out of this question' }];
+    const asked = { ...receipt('p'), pack: { ...PACK, hits: [], dropped } };
+    const nodes = receiptNodes(asked, [], [HIT, wholeFile({ uri: 'file:///shop/b.py', path: 'b.py' })]);
+    assert.deepEqual(
+      nodes.find(({ label }) => label === 'Removed by you')?.children?.map(({ label }) => label),
+      ['src/auth.py:1-4', 'b.py'],
+    );
+    assert(!nodes.some(({ label }) => label === 'Left out'));
   });
 
   it('tells of an empty answer and of a fault', () => {
     const empty = {
       question: { text: 'q', from: 'tool' as const },
+      details: {},
       pack: { ...PACK, hits: [], error: 'the disk is full', pending: 3 },
       at: new Date(),
     };
-    const labels = receiptNodes(empty, [], ['gone.py']).map(({ label }) => label);
+    const labels = receiptNodes(empty, [], [HIT]).map(({ label }) => label);
     for (const label of [
       'the disk is full',
       'The index was not complete',

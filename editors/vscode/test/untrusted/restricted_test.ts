@@ -17,6 +17,11 @@ describe('an untrusted folder', () => {
     assert.equal(turn.text, turn.original, 'chat turns stay as they are');
   });
 
+  it('has no MCP server for agents, whoever asks for one', async () => {
+    await vscode.workspace.getConfiguration('carrel').update('mcp.enabled', true, vscode.ConfigurationTarget.Global);
+    assert.deepEqual(await (await carrel()).mcp.provideMcpServerDefinitions(), []);
+  });
+
   it('is searched when a person asks', async () => {
     const pack = await vscode.commands.executeCommand<{ text: string }>('carrel.copyContext', 'how is a login checked?');
     assert.match(pack.text, /authenticate_user/);

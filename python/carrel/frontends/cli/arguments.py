@@ -121,6 +121,7 @@ def _serving_assistants(commands: _Commands) -> None:
         "--root", action="append", type=Path, default=[], metavar="PATH", help="a workspace folder (repeatable; the client's)"
     )
     mcp.add_argument("--http", type=_port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
+    mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
     mcp.add_argument(
         "--token-file", type=Path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from argparse import Namespace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from carrel.frontends.cli.local import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
+    from carrel.server.settings import Options
 
 MISSING = (
     "The MCP server needs the official SDK (mcp 2 or later), which isn't installed: pip install 'carrel[mcp]' "
@@ -27,19 +30,33 @@ def run(arguments: Namespace, output: Output) -> int:
 
         return configure(arguments, output)
     roots = tuple(folder(root) for root in arguments.root)
-    try:
-        import mcp_types  # noqa: F401 - only since version 2
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise CarrelError(MISSING) from None
-    from carrel.frontends.mcp.http import Loopback
-    from carrel.frontends.mcp.serve import run as serve
-
+    options = _options(arguments.settings)
+    if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
+        raise CarrelError(MISSING)
     if arguments.http is None:
         if arguments.token_file:
             raise InvalidInput("--token-file", "is for --http; over stdio there is nobody to keep out")
-        return serve(roots, None)
-    return serve(roots, Loopback(arguments.http, _token(arguments.token_file)))
+        from carrel.frontends.mcp.lobby import Lobby
+
+        lobby = Lobby.on_standard_streams()  # it answers while what follows is loaded
+        from carrel.frontends.mcp.serve import run as serve
+
+        return serve(roots, lobby, options)
+    from carrel.frontends.mcp.http import Loopback
+    from carrel.frontends.mcp.serve import run as serve
+
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file)), options)
+
+
+def _options(text: str) -> Options:
+    """Settings as typed, or as an editor hands them over."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput("--settings", f"is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("--settings", 'must be a JSON object, such as {"exclude": ["*.gen.ts"]}')
+    return value
 
 
 def _token(file: Path | None) -> str | None:

@@ -10,50 +10,53 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 from mcp.server.stdio import stdio_server
 
 from carrel.frontends import logs
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
+from carrel.frontends.mcp.lobby import Lobby
 from carrel.frontends.mcp.server import McpServer
 from carrel.frontends.mcp.waiting import Waiting
 from carrel.frontends.uris import longest_match
 from carrel.server.session import Session
-from carrel.server.settings import Problem
+from carrel.server.settings import Options, Problem
 from carrel.server.wiring import Wiring
 
 log = logging.getLogger(__name__)
 _CANCELLED = 130
 
 
-def run(roots: tuple[Path, ...], loopback: Loopback | None) -> int:
-    """Serve until the client leaves (stdio) or a signal comes; gives the exit code."""
+def run(roots: tuple[Path, ...], way: Lobby | Loopback, options: Options) -> int:
+    """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file."""
     logs.start()
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_over_http(roots, loopback) if loopback else _over_stdio(roots))
+        asyncio.run(_over_stdio(roots, way, options) if isinstance(way, Lobby) else _over_http(roots, way, options))
         return 0
     return _CANCELLED
 
 
-async def _over_stdio(roots: tuple[Path, ...]) -> None:
-    async with _opened(roots, ask_roots=True) as server:
+async def _over_stdio(roots: tuple[Path, ...], lobby: Lobby, options: Options) -> None:
+    async with _opened(roots, options, ask_roots=True) as server:
         _exit_on_signals()
-        async with stdio_server() as (read, write):
+        # The SDK wants files, but only iterates over the one, and writes to the other.
+        async with stdio_server(cast("Any", lobby.lines()), cast("Any", lobby)) as (read, write):
             await server.sdk.run(read, write, server.sdk.create_initialization_options())
 
 
-async def _over_http(roots: tuple[Path, ...], loopback: Loopback) -> None:
-    async with _opened(roots, ask_roots=False) as server:
+async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Options) -> None:
+    async with _opened(roots, options, ask_roots=False) as server:
         await serve_http(server.sdk, loopback, lambda url: log.info("MCP server at %s", url))
 
 
 @asynccontextmanager
-async def _opened(roots: tuple[Path, ...], *, ask_roots: bool) -> AsyncIterator[McpServer]:
+async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
     session = Session(Wiring(), longest_match)
     session.on_problems = _tell
-    session.configure({})
+    session.configure(options)
     logs.set_level(session.settings.log_level)
     waiting = Waiting(session)
     try:
