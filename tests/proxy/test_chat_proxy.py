@@ -196,7 +196,7 @@ async def test_the_workspace_is_chosen_among_those_that_are_open(start: Start, u
                 ("/v1/chat/completions", str(tmp_path)),
             )
         ]
-    assert notes == ["1 places", "1 places", "nothing found", "nothing found", "unknown workspace"]
+    assert notes == ["1 places", "1 places", "no index", "no index", "unknown workspace"]
     assert {path for path, _, _ in upstream.requests} == {"/v1/chat/completions"}
 
 
