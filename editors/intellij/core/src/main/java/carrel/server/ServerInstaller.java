@@ -1,0 +1,91 @@
+package carrel.server;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/** Installs the server with pip into an environment of its own, so that nobody's Python is touched. */
+public final class ServerInstaller {
+    private static final int REMEMBERED_LINES = 5;
+
+    private final Path python;
+    private final Path folder;
+    private final boolean windows;
+
+    /** {@code folder}: becomes the environment; what is there is replaced. */
+    public ServerInstaller(Path python, Path folder, boolean windows) {
+        this.python = python;
+        this.folder = folder;
+        this.windows = windows;
+    }
+
+    /**
+     * Install {@code requirement}, a name or the path of a wheel, and give the program. Blocks until it is done; each line that the
+     * tools print goes to {@code progress}.
+     *
+     * @throws ServerUnavailable with what the tools said last
+     * @throws CancellationException when {@code cancelled} says so
+     */
+    public Path install(String requirement, Consumer<String> progress, BooleanSupplier cancelled) {
+        run(List.of(python.toString(), "-m", "venv", "--clear", folder.toString()), progress, cancelled);
+        var pip = List.of(inside("python").toString(), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", requirement);
+        run(pip, progress, cancelled);
+        Path program = inside("carrel");
+        if (!Files.isExecutable(program)) {
+            throw new ServerUnavailable("pip installed " + requirement + ", but it holds no program carrel.", "Install another version.");
+        }
+        return program;
+    }
+
+    private Path inside(String program) {
+        return windows ? folder.resolve("Scripts").resolve(program + ".exe") : folder.resolve("bin").resolve(program);
+    }
+
+    private void run(List<String> command, Consumer<String> progress, BooleanSupplier cancelled) {
+        var last = new ArrayDeque<String>();
+        Process process = null;
+        try {
+            Files.createDirectories(folder);
+            // Not in a project: -m would take a module from there.
+            process = new ProcessBuilder(command).directory(folder.getParent().toFile()).redirectErrorStream(true).start();
+            process.getOutputStream().close();
+            try (var lines = process.inputReader(StandardCharsets.UTF_8)) {
+                for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                    if (cancelled.getAsBoolean()) {
+                        throw new CancellationException("The installation was cancelled.");
+                    }
+                    progress.accept(line);
+                    last.add(line);
+                    if (last.size() > REMEMBERED_LINES) {
+                        last.remove();
+                    }
+                }
+            }
+            if (process.waitFor() != 0) {
+                throw failed(command, String.join("\n", last));
+            }
+        } catch (IOException error) {
+            throw failed(command, error.getMessage());
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+            throw new CancellationException("The installation was interrupted.");
+        } finally {
+            if (process != null) {
+                process.destroyForcibly();
+            }
+        }
+    }
+
+    private static ServerUnavailable failed(List<String> command, String said) {
+        return new ServerUnavailable(
+                "Carrel's server can't be installed: " + said,
+                "Run `" + String.join(" ", command) + "` in a terminal to see more, or install Carrel in a way of your own and choose "
+                        + "its program in Settings | Tools | Carrel.");
+    }
+}
