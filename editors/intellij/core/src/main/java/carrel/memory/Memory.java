@@ -117,19 +117,12 @@ public final class Memory {
         return freed.thenCompose(bytes -> refresh().thenApply(nothing -> bytes));
     }
 
-    /** The pages for a question that a person asked. Indexes first where that never happened. Its receipt is kept. */
+    /** The pages for a question that a person asked. Indexes first where that never happened. Its receipt is kept. Can be cancelled. */
     public CompletableFuture<ContextResult> context(String folder, String question, ActiveEditor active, List<String> openUris) {
         var params = ContextParams.of(folder, question, Trigger.EXPLICIT, WAIT_MS, active, openUris);
-        return requests.ask(running -> running.context(params)).thenApply(pack -> {
-            synchronized (this) {
-                receipts.addFirst(new Receipt(question, pack, Instant.now()));
-                if (receipts.size() > KEPT_RECEIPTS) {
-                    receipts.removeLast();
-                }
-            }
-            changed();
-            return pack;
-        });
+        var answer = requests.ask(running -> running.context(params));
+        answer.thenAccept(pack -> keep(new Receipt(question, pack, Instant.now())));
+        return answer;
     }
 
     /** Chunks that answer the words, best first. Cancelling the answer cancels the search. */
@@ -185,6 +178,16 @@ public final class Memory {
         var cause = cause(error);
         return cause instanceof CancellationException
                 || cause instanceof ResponseErrorException refused && refused.getResponseError().getCode() == REQUEST_CANCELLED;
+    }
+
+    private void keep(Receipt receipt) {
+        synchronized (this) {
+            receipts.addFirst(receipt);
+            if (receipts.size() > KEPT_RECEIPTS) {
+                receipts.removeLast();
+            }
+        }
+        changed();
     }
 
     private CompletableFuture<IndexSummary> index(String folder) {

@@ -5,13 +5,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** Installs the server with pip into an environment of its own, so that nobody's Python is touched. */
 public final class ServerInstaller {
+    private static final String PACKAGE = "carrel";
+    private static final String BY_HAND = "You can install Carrel in a way of your own and choose its program in Settings | Tools | Carrel.";
     private static final int REMEMBERED_LINES = 5;
 
     private final Path python;
@@ -26,21 +30,29 @@ public final class ServerInstaller {
     }
 
     /**
-     * Install {@code requirement}, a name or the path of a wheel, and give the program. Blocks until it is done; each line that the
-     * tools print goes to {@code progress}.
+     * Install the server and give its program. Blocks until it is done; each line that the tools print goes to {@code progress}.
      *
+     * @param wheels a folder of wheels that Carrel itself is to come from; else it comes from where pip gets packages
      * @throws ServerUnavailable with what the tools said last
      * @throws CancellationException when {@code cancelled} says so
      */
-    public Path install(String requirement, Consumer<String> progress, BooleanSupplier cancelled) {
+    public Path install(Optional<Path> wheels, Consumer<String> progress, BooleanSupplier cancelled) {
         run(List.of(python.toString(), "-m", "venv", "--clear", folder.toString()), progress, cancelled);
-        var pip = List.of(inside("python").toString(), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", requirement);
-        run(pip, progress, cancelled);
+        wheels.ifPresent(place -> run(
+                pip("install", "--no-index", "--no-deps", "--find-links", place.toString(), PACKAGE), progress, cancelled));
+        // After the wheel this brings only what it depends on.
+        run(pip("install", PACKAGE), progress, cancelled);
         Path program = inside("carrel");
         if (!Files.isExecutable(program)) {
-            throw new ServerUnavailable("pip installed " + requirement + ", but it holds no program carrel.", "Install another version.");
+            throw new ServerUnavailable("pip installed %s, but it holds no program carrel.".formatted(PACKAGE), BY_HAND);
         }
         return program;
+    }
+
+    private List<String> pip(String... arguments) {
+        var command = new ArrayList<>(List.of(inside("python").toString(), "-m", "pip", "--disable-pip-version-check", "--no-input"));
+        command.addAll(List.of(arguments));
+        return command;
     }
 
     private Path inside(String program) {
@@ -84,8 +96,6 @@ public final class ServerInstaller {
 
     private static ServerUnavailable failed(List<String> command, String said) {
         return new ServerUnavailable(
-                "Carrel's server can't be installed: " + said,
-                "Run `" + String.join(" ", command) + "` in a terminal to see more, or install Carrel in a way of your own and choose "
-                        + "its program in Settings | Tools | Carrel.");
+                "Carrel's server can't be installed: " + said, "To see more, run `%s`. %s".formatted(String.join(" ", command), BY_HAND));
     }
 }
