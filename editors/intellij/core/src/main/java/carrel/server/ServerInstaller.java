@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
@@ -17,6 +19,7 @@ public final class ServerInstaller {
     private static final String PACKAGE = "carrel";
     private static final String BY_HAND = "You can install Carrel in a way of your own and choose its program in Settings | Tools | Carrel.";
     private static final int REMEMBERED_LINES = 5;
+    private static final int LOOK_MS = 100;
 
     private final Path python;
     private final Path folder;
@@ -63,15 +66,13 @@ public final class ServerInstaller {
         var last = new ArrayDeque<String>();
         Process process = null;
         try {
-            Files.createDirectories(folder);
+            Files.createDirectories(folder.getParent());
             // Not in a project: -m would take a module from there.
             process = new ProcessBuilder(command).directory(folder.getParent().toFile()).redirectErrorStream(true).start();
             process.getOutputStream().close();
+            stopWhen(cancelled, process);
             try (var lines = process.inputReader(StandardCharsets.UTF_8)) {
                 for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                    if (cancelled.getAsBoolean()) {
-                        throw new CancellationException("The installation was cancelled.");
-                    }
                     progress.accept(line);
                     last.add(line);
                     if (last.size() > REMEMBERED_LINES) {
@@ -79,7 +80,11 @@ public final class ServerInstaller {
                     }
                 }
             }
-            if (process.waitFor() != 0) {
+            int code = process.waitFor();
+            if (cancelled.getAsBoolean()) {
+                throw new CancellationException("The installation was cancelled.");
+            }
+            if (code != 0) {
                 throw failed(command, String.join("\n", last));
             }
         } catch (IOException error) {
@@ -92,6 +97,17 @@ public final class ServerInstaller {
                 process.destroyForcibly();
             }
         }
+    }
+
+    /** The tools may be silent for long, so the wish isn't looked for only when a line comes. */
+    private static void stopWhen(BooleanSupplier cancelled, Process process) {
+        CompletableFuture.delayedExecutor(LOOK_MS, TimeUnit.MILLISECONDS).execute(() -> {
+            if (cancelled.getAsBoolean()) {
+                process.destroyForcibly();
+            } else if (process.isAlive()) {
+                stopWhen(cancelled, process);
+            }
+        });
     }
 
     private static ServerUnavailable failed(List<String> command, String said) {

@@ -3,9 +3,7 @@ package carrel.ide;
 import carrel.server.LocalMachine;
 import carrel.server.ServerFinder;
 import carrel.server.ServerInstaller;
-import com.intellij.ide.plugins.PluginManagerCore;
 import com.intellij.openapi.application.PathManager;
-import com.intellij.openapi.extensions.PluginId;
 import com.intellij.util.EnvironmentUtil;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,8 +26,8 @@ final class Computer {
 
     /** The wheels that came with the plugin. */
     static Optional<Path> wheels() {
-        return Optional.ofNullable(PluginManagerCore.getPlugin(PluginId.getId("carrel")))
-                .map(plugin -> plugin.getPluginPath().resolve("server"))
+        return Optional.ofNullable(PathManager.getJarPathForClass(Computer.class))
+                .map(jar -> Path.of(jar).resolveSibling("../server").normalize()) // the jar lies in lib
                 .filter(Files::isDirectory);
     }
 }
