@@ -6,14 +6,11 @@ import carrel.memory.ServerState.Starting;
 import carrel.memory.ServerState.Stopped;
 import carrel.protocol.CarrelServer;
 import carrel.protocol.Messages.ActiveEditor;
-import carrel.protocol.Messages.ClearParams;
-import carrel.protocol.Messages.ClearResult;
 import carrel.protocol.Messages.ContextParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.IndexParams;
 import carrel.protocol.Messages.SearchParams;
 import carrel.protocol.Messages.SearchResult;
-import carrel.protocol.Messages.State;
 import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
 import carrel.protocol.Messages.Trigger;
@@ -59,7 +56,7 @@ public final class Memory {
     private final MemoryState state = new MemoryState();
     private final Deque<Receipt> receipts = new ArrayDeque<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
-    private ServerState server = new Stopped();
+    private ServerState server = new Stopped(false);
     private int refreshTicket;
 
     /** {@code folders} gives the URIs of the project's folders; asked anew each time. */
@@ -107,16 +104,6 @@ public final class Memory {
                 .toArray(CompletableFuture<?>[]::new));
     }
 
-    /** Delete the index of every folder; gives how many bytes that freed. */
-    public CompletableFuture<Long> clear() {
-        var freed = CompletableFuture.completedFuture(0L);
-        for (String folder : folders.get()) {
-            freed = freed.thenCombine(
-                    requests.ask(running -> running.clear(new ClearParams(folder))).thenApply(ClearResult::freedBytes), Long::sum);
-        }
-        return freed.thenCompose(bytes -> refresh().thenApply(nothing -> bytes));
-    }
-
     /** The pages for a question that a person asked. Indexes first where that never happened. Its receipt is kept. Can be cancelled. */
     public CompletableFuture<ContextResult> context(String folder, String question, ActiveEditor active, List<String> openUris) {
         var params = ContextParams.of(folder, question, Trigger.EXPLICIT, WAIT_MS, active, openUris);
@@ -136,9 +123,7 @@ public final class Memory {
             state.update(status, true);
         }
         changed();
-        if (status.state() != State.INDEXING) {
-            refreshSoon();
-        }
+        refreshSoon(); // whatever it says: editors may hand over notifications out of order
     }
 
     /** The server told of progress. */
@@ -156,13 +141,14 @@ public final class Memory {
         become(new Starting(), false);
     }
 
-    public void serverRuns() {
-        become(new Running(), false);
+    /** {@code description} says to people which program it is. */
+    public void serverRuns(String description) {
+        become(new Running(description), false);
     }
 
     /** Whoever waits for an answer is told at once; nothing is shown that the server doesn't stand for any more. */
     public void serverStopped() {
-        become(new Stopped(), true);
+        become(new Stopped(true), true);
     }
 
     public void serverFailed(ServerUnavailable reason) {

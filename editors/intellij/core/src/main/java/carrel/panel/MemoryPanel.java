@@ -176,7 +176,7 @@ public final class MemoryPanel extends JPanel {
         progress.setString(view.work().map(work -> work.message()).orElse(""));
         note.setText(noteFor(view.server()));
         note.setVisible(!note.getText().isEmpty());
-        status.show(view.statuses());
+        status.show(view.server(), view.statuses());
         receipts.show(view.receipts());
         revalidate();
         repaint();
@@ -185,6 +185,9 @@ public final class MemoryPanel extends JPanel {
     private String noteFor(ServerState server) {
         if (server instanceof ServerState.Failed failed) {
             return failed.problem() + " " + failed.remedy();
+        }
+        if (server instanceof ServerState.Stopped stopped && stopped.ran()) {
+            return "The server stopped. It starts again with the next question or index run.";
         }
         return server instanceof ServerState.Starting ? "The server starts" : said;
     }

@@ -1,7 +1,9 @@
 package carrel.panel;
 
+import carrel.memory.ServerState;
 import carrel.memory.Words;
 import carrel.protocol.Messages.StatusResult;
+import java.awt.Dimension;
 import java.awt.GridBagConstraints;
 import java.awt.GridBagLayout;
 import java.awt.Insets;
@@ -23,12 +25,14 @@ final class StatusGrid extends JPanel {
     StatusGrid() {
         super(new GridBagLayout());
         setOpaque(false);
-        for (String name : new String[] {"State", "Files", "Chunks", "Size", "Model", "Left out"}) {
+        for (String name : new String[] {"State", "Files", "Chunks", "Size", "Model", "Left out", "Server"}) {
             addRow(name);
         }
     }
 
-    void show(Collection<StatusResult> statuses) {
+    void show(ServerState server, Collection<StatusResult> statuses) {
+        var program = server instanceof ServerState.Running running ? running.description() : "";
+        set("Server", program, program);
         set("State", statuses.isEmpty() ? "not asked yet" : join(statuses, Words::stateOf), "");
         set("Files", statuses.isEmpty() ? "" : Words.number(sum(statuses, StatusResult::files)), languages(statuses));
         set("Chunks", statuses.isEmpty() ? "" : Words.number(sum(statuses, StatusResult::chunks)), "");
@@ -44,6 +48,7 @@ final class StatusGrid extends JPanel {
         label.setForeground(UIManager.getColor("Label.disabledForeground"));
         add(label, cell(0, row, 0));
         var value = new JLabel();
+        value.setMinimumSize(new Dimension(0, 0)); // a long one is cut, it doesn't widen the panel
         value.setName("status." + name);
         PlainText.in(value);
         label.setLabelFor(value);

@@ -73,10 +73,6 @@ public final class Messages {
     public record IndexResult(
             int added, int changed, int removed, int unchanged, int skipped, int failed, int chunks, double elapsedMs) {}
 
-    public record ClearParams(String workspaceFolder) {}
-
-    public record ClearResult(long freedBytes) {}
-
     public record SearchParams(String workspaceFolder, String query, Integer limit, FiltersParam filters, Integer waitMs) {}
 
     public record SearchResult(

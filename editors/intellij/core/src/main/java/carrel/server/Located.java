@@ -2,12 +2,11 @@ package carrel.server;
 
 import java.util.List;
 
-/** What came of looking for a server. {@code tried} says in words what was looked at and wasn't taken. */
+/** What came of looking for a server. */
 public sealed interface Located {
-    List<String> tried();
+    record Found(Launch launch) implements Located {}
 
-    record Found(Launch launch, List<String> tried) implements Located {}
-
+    /** {@code tried} says in words what was looked at and wasn't taken. */
     record Missing(List<String> tried, String remedy) implements Located {
         /** The problem in one sentence. */
         public String problem() {

@@ -30,8 +30,8 @@ public final class ServerFinder {
 
     private Located chosen(String program) {
         return version(List.of(program))
-                .<Located>map(version -> new Found(
-                        new Launch(List.of(program), "%s (chosen in the settings, %s)".formatted(program, version)), List.of()))
+                .<Located>map(version ->
+                        new Found(new Launch(List.of(program), "%s (chosen in the settings, %s)".formatted(program, version))))
                 .orElseGet(() -> new Missing(
                         List.of(program + ", chosen in the settings, can't be run"),
                         "Correct the program in Settings | Tools | Carrel, or empty it to have one looked for."));
@@ -43,7 +43,7 @@ public final class ServerFinder {
         if (onPath.isPresent()) {
             var found = found(List.of(onPath.get().toString()), "on PATH");
             if (found.isPresent()) {
-                return new Found(found.get(), tried);
+                return new Found(found.get());
             }
             tried.add(onPath.get() + " can't be run");
         } else {
@@ -54,7 +54,7 @@ public final class ServerFinder {
             command.addAll(MODULE);
             var found = found(command, "a module of that Python");
             if (found.isPresent()) {
-                return new Found(found.get(), tried);
+                return new Found(found.get());
             }
             tried.add(python + " has no Carrel");
         }

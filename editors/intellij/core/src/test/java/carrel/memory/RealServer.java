@@ -98,7 +98,7 @@ public final class RealServer implements ServerAccess, AutoCloseable {
                 throw new ServerUnavailable(problem, "");
             });
             server.initialized(new InitializedParams());
-            memory.serverRuns();
+            memory.serverRuns("carrel, started by the tests");
             return server;
         });
     }

@@ -131,13 +131,6 @@ class RealServerTest {
     }
 
     @Test
-    void theIndexCanBeDeleted() {
-        memory.index().join();
-        assertTrue(memory.clear().join() > 0);
-        assertEquals(State.EMPTY, status().state());
-    }
-
-    @Test
     void autoIndexingIsSeenThoughNobodyAsked() {
         memory.refresh().join();
         assertEquals(State.EMPTY, status().state());

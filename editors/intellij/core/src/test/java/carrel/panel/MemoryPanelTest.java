@@ -105,6 +105,21 @@ class MemoryPanelTest {
     }
 
     @Test
+    void aServerThatDiesIsToldAndStartsWithTheNextPress() throws Exception {
+        screen.click("index");
+        screen.shows(() -> text("State"), "ready"::equals);
+        assertEquals("carrel, started by the tests", value("Server"));
+
+        server.kill();
+        screen.shows(this::note, text -> text.equals("The server stopped. It starts again with the next question or index run."));
+        assertEquals("not asked yet", value("State"));
+        assertEquals("–", value("Server"));
+
+        screen.click("index");
+        screen.shows(this::note, text -> text.equals("0 files indexed, 5 files unchanged, 0 removed"));
+    }
+
+    @Test
     void aServerThatIsMissingIsToldWithTheRemedy() {
         memory.serverFailed(new ServerUnavailable("Carrel found no server to start: carrel is not on PATH.", "Install Carrel."));
         screen.shows(this::note, text -> text.equals("Carrel found no server to start: carrel is not on PATH. Install Carrel."));

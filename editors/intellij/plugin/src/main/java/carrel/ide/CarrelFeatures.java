@@ -33,7 +33,7 @@ final class CarrelFeatures extends LSPClientFeatures {
         var memory = carrel().memory();
         switch (status) {
             case starting -> memory.serverStarts();
-            case started -> memory.serverRuns();
+            case started -> memory.serverRuns(carrel().description());
             case stopped -> memory.serverStopped();
             default -> {} // on its way, or about installers, which Carrel doesn't use
         }

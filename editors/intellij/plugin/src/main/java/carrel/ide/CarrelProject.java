@@ -81,6 +81,12 @@ public final class CarrelProject implements ServerAccess {
         return launch;
     }
 
+    /** Which program is the server. */
+    String description() {
+        var known = launch;
+        return known == null ? "" : known.description();
+    }
+
     @Override
     public CompletableFuture<CarrelServer> server() {
         return CompletableFuture.supplyAsync(this::locate, AppExecutorUtil.getAppExecutorService())

@@ -6,6 +6,7 @@ import carrel.protocol.Messages.ActiveEditor;
 import carrel.protocol.Messages.ContextResult;
 import carrel.server.ServerUnavailable;
 import com.intellij.notification.NotificationType;
+import com.intellij.openapi.application.ApplicationManager;
 import com.intellij.openapi.ide.CopyPasteManager;
 import com.intellij.openapi.progress.ProgressIndicator;
 import com.intellij.openapi.progress.ProgressManager;
@@ -68,7 +69,8 @@ public final class CopyContextAction extends ProjectAction {
         } else if (pack.hits().isEmpty()) {
             ServerNotifications.tell(project, "Nothing in the project fits this question.", NotificationType.INFORMATION);
         } else {
-            CopyPasteManager.getInstance().setContents(new StringSelection(pack.text() + "\n\n" + question));
+            var text = new StringSelection(pack.text() + "\n\n" + question);
+            ApplicationManager.getApplication().invokeLater(() -> CopyPasteManager.getInstance().setContents(text));
             var words = "%s and the question copied: %s.".formatted(Words.count(pack.hits().size(), "place"), Words.spent(pack));
             ServerNotifications.tell(project, words, NotificationType.INFORMATION);
         }
