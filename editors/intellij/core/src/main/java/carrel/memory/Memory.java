@@ -15,7 +15,6 @@ import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
 import carrel.protocol.Messages.Trigger;
 import carrel.server.ServerUnavailable;
-import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Deque;
@@ -108,7 +107,7 @@ public final class Memory {
     public CompletableFuture<ContextResult> context(String folder, String question, ActiveEditor active, List<String> openUris) {
         var params = ContextParams.of(folder, question, Trigger.EXPLICIT, WAIT_MS, active, openUris);
         var answer = requests.ask(running -> running.context(params));
-        answer.thenAccept(pack -> keep(new Receipt(question, pack, Instant.now())));
+        answer.thenAccept(pack -> keep(new Receipt(question, pack)));
         return answer;
     }
 

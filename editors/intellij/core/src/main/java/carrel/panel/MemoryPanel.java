@@ -25,7 +25,7 @@ import javax.swing.SpinnerNumberModel;
 import javax.swing.SwingUtilities;
 import javax.swing.UIManager;
 
-/** The Memory panel: the choices, the index and its progress, the last questions. Shows what {@link Memory} says, and holds nothing itself. */
+/** The Memory panel: the choices, the index and its progress, the last questions. It shows what {@link Memory} says. */
 public final class MemoryPanel extends JPanel {
     private static final String HOW = """
             Your files are cut along functions and classes and indexed on this machine; nothing leaves it.

@@ -107,12 +107,7 @@ public final class Messages {
             Integer deadlineMs,
             String format) {
 
-        /** A question with everything else left to the server. */
-        public static ContextParams of(String workspaceFolder, String query, Trigger trigger, Integer waitMs) {
-            return of(workspaceFolder, query, trigger, waitMs, null, null);
-        }
-
-        /** A question, and what the editor knows beside it. */
+        /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
             return new ContextParams(workspaceFolder, query, null, null, null, null, active, openUris, null, null, null, trigger,

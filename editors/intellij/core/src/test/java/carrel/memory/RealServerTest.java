@@ -143,7 +143,7 @@ class RealServerTest {
     }
 
     private ContextResult chat() {
-        return server.server().join().context(ContextParams.of(uri(), "how is the password checked?", Trigger.CHAT, null)).join();
+        return server.server().join().context(ContextParams.of(uri(), "how is the password checked?", Trigger.CHAT, null, null, null)).join();
     }
 
     private StatusResult status() {

@@ -4,6 +4,7 @@ import carrel.protocol.CarrelClient;
 import carrel.protocol.Messages.StatusResult;
 import com.google.gson.JsonObject;
 import com.intellij.openapi.project.Project;
+import com.redhat.devtools.lsp4ij.ServerStatus;
 import com.redhat.devtools.lsp4ij.client.LanguageClientImpl;
 import org.eclipse.lsp4j.ProgressParams;
 
@@ -27,6 +28,14 @@ final class CarrelLanguageClient extends LanguageClientImpl implements CarrelCli
     public void notifyProgress(ProgressParams params) {
         carrel.memory().progressed(params);
         super.notifyProgress(params);
+    }
+
+    /** What was chosen while the server started is told once more. */
+    @Override
+    public void handleServerStatusChanged(ServerStatus status) {
+        if (status == ServerStatus.started) {
+            triggerChangeConfiguration();
+        }
     }
 
     @Override

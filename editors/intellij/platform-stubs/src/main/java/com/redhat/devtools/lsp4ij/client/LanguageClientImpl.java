@@ -2,6 +2,7 @@ package com.redhat.devtools.lsp4ij.client;
 
 import com.intellij.openapi.Disposable;
 import com.intellij.openapi.project.Project;
+import com.redhat.devtools.lsp4ij.ServerStatus;
 import java.util.concurrent.CompletableFuture;
 import org.eclipse.lsp4j.MessageActionItem;
 import org.eclipse.lsp4j.MessageParams;
@@ -14,6 +15,10 @@ public class LanguageClientImpl implements LanguageClient, Disposable {
     public LanguageClientImpl(Project project) {}
 
     protected Object createSettings() {
+        throw new UnsupportedOperationException();
+    }
+
+    public void handleServerStatusChanged(ServerStatus serverStatus) {
         throw new UnsupportedOperationException();
     }
 
