@@ -91,10 +91,10 @@ class MemoryPanelTest {
 
     @Test
     void progressShowsFilesAndCancelStops() throws Exception {
-        Project.writeMany(folder, 2_000);
+        Project.writeMany(folder, 3_000);
         screen.click("index");
         var bar = screen.find(JProgressBar.class, "progress");
-        screen.shows(bar::getString, text -> text.matches("\\d+/2005 files"));
+        screen.shows(bar::getString, text -> text.matches("\\d+/3005 files"));
         assertFalse(Screen.onEdt(() -> screen.find(JButton.class, "index").isEnabled()));
         screen.picture("memory-panel-indexing");
 
