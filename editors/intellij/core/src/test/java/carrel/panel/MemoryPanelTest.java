@@ -120,9 +120,14 @@ class MemoryPanelTest {
     }
 
     @Test
-    void aServerThatIsMissingIsToldWithTheRemedy() {
-        memory.serverFailed(new ServerUnavailable("Carrel found no server to start: carrel is not on PATH.", "Install Carrel."));
-        screen.shows(this::note, text -> text.equals("Carrel found no server to start: carrel is not on PATH. Install Carrel."));
+    void aServerThatIsMissingIsToldWithTheRemedy() throws Exception {
+        var problem = "Carrel found no server to start: carrel is not on PATH; /usr/bin/python3 has no Carrel.";
+        var remedy = "Install Carrel, or choose its program in Settings | Tools | Carrel.";
+        memory.serverFailed(new ServerUnavailable(problem, remedy));
+        screen.shows(this::note, text -> text.equals(problem + " " + remedy));
+        var area = screen.find(JTextArea.class, "note");
+        screen.shows(area::getHeight, height -> height > 2 * area.getFont().getSize()); // wrapped, and all lines to be seen
+        screen.picture("memory-panel-missing");
     }
 
     @Test
