@@ -2,6 +2,7 @@
 #   make demo    index a well-known package with a real server and show what a chat request would get
 #   make test    all tests          make lint    formatters, linters, types, layers
 #   make vscode-test  the VS Code extension, in a real VS Code (needs Node.js 20+; gets the editor and a browser)
+#   make intellij-test  the IntelliJ plugin, over the real server (needs a JDK 17+ and Maven 3.8+; gets a virtual screen)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
 #   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test lint bench bench-quality dist lock clean setup build rust-test vscode-test
+.PHONY: demo test lint bench bench-quality dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -36,6 +37,9 @@ lint: setup
 
 vscode-test: build
 	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh
+
+intellij-test: build
+	CARREL_TEST_PYTHON=$(CURDIR)/$(BIN)/python editors/intellij/test.sh
 
 bench: build
 	$(BIN)/python -m tests.bench.index_corpus
@@ -70,5 +74,6 @@ lock: setup
 
 clean:
 	rm -rf tests/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
+	rm -rf editors/intellij/target editors/intellij/*/target
 	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

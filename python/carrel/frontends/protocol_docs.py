@@ -1,7 +1,7 @@
-"""Write what is generated from `messages`: `python -m carrel.frontends.protocol_docs [FOLDER]`.
+"""Write what is generated from `messages` and settings: `python -m carrel.frontends.protocol_docs [FOLDER]`.
 
 `docs/protocol.md` keeps its prose; what stands between its two markers is replaced. `editors/protocol.schema.json` is
-a JSON schema of every struct, from which editors make their types.
+a JSON schema of every struct, from which editors make their types. The template for LSP4IJ gets a schema of the settings.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from carrel.server.settings_docs import json_schema as settings_schema
 
 BEGIN, END = "<!-- generated from messages.py: begin -->", "<!-- generated from messages.py: end -->"
 DOC, SCHEMA = Path("docs/protocol.md"), Path("editors/protocol.schema.json")
+LSP4IJ_SETTINGS = Path("editors/intellij/lsp4ij-template/settings.schema.json")
 
 
 def schema() -> dict[str, Any]:
@@ -61,7 +62,25 @@ def document(text: str) -> str:
 
 def schema_text() -> str:
     """The schema file."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return _text(schema())
+
+
+def lsp4ij_settings_text() -> str:
+    """The schema of what a person types into LSP4IJ's configuration of the server: the settings with dotted names."""
+    properties = {f"carrel.{key}": spec for key, spec in settings_schema()["properties"].items()}
+    return _text(
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "title": "Carrel's settings",
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+        }
+    )
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _struct(name: str, definition: dict[str, Any]) -> list[str]:
@@ -99,11 +118,12 @@ def _kind(spec: dict[str, Any]) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write both files under `folder`."""
+    """Write the files under `folder`."""
     target = folder / DOC
     target.write_text(document(target.read_text("utf-8")), "utf-8")
-    (folder / SCHEMA).parent.mkdir(parents=True, exist_ok=True)
-    (folder / SCHEMA).write_text(schema_text(), "utf-8")
+    for file, text in ((SCHEMA, schema_text()), (LSP4IJ_SETTINGS, lsp4ij_settings_text())):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

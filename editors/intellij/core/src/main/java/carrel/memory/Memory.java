@@ -1,0 +1,232 @@
+package carrel.memory;
+
+import carrel.memory.ServerState.Failed;
+import carrel.memory.ServerState.Running;
+import carrel.memory.ServerState.Starting;
+import carrel.memory.ServerState.Stopped;
+import carrel.protocol.CarrelServer;
+import carrel.protocol.Messages.ActiveEditor;
+import carrel.protocol.Messages.ContextParams;
+import carrel.protocol.Messages.ContextResult;
+import carrel.protocol.Messages.IndexParams;
+import carrel.protocol.Messages.SearchParams;
+import carrel.protocol.Messages.SearchResult;
+import carrel.protocol.Messages.StatusParams;
+import carrel.protocol.Messages.StatusResult;
+import carrel.protocol.Messages.Trigger;
+import carrel.server.ServerUnavailable;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.eclipse.lsp4j.ProgressParams;
+import org.eclipse.lsp4j.WorkDoneProgressCancelParams;
+import org.eclipse.lsp4j.jsonrpc.ResponseErrorException;
+import org.eclipse.lsp4j.jsonrpc.messages.Either;
+
+/**
+ * The memory of one open project: what is known of its index, and what a person can ask of it.
+ *
+ * <p>Methods may be called from any thread and don't wait. Listeners are told on whatever thread the news came.
+ */
+public final class Memory {
+    /** How long a question waits for a first index; then the answer is what is there by then. */
+    private static final int WAIT_MS = 30_000;
+    /** The whole status is asked for so long after the last change: it holds more than a notification does. */
+    private static final int REST_MS = 300;
+
+    private static final int KEPT_RECEIPTS = 20;
+    private static final int REQUEST_CANCELLED = -32_800;
+
+    /** Everything that a view shows, at one moment. {@code work} is the newest run; {@code receipts} has the newest first. */
+    public record View(
+            ServerState server, Collection<StatusResult> statuses, Optional<Work> work, boolean indexing, List<Receipt> receipts) {}
+
+    private final Requests requests;
+    private final Supplier<List<String>> folders;
+    private final MemoryState state = new MemoryState();
+    private final Deque<Receipt> receipts = new ArrayDeque<>();
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private ServerState server = new Stopped(false);
+    private int refreshTicket;
+
+    /** {@code folders} gives the URIs of the project's folders; asked anew each time. */
+    public Memory(ServerAccess access, Supplier<List<String>> folders) {
+        this.requests = new Requests(access);
+        this.folders = folders;
+    }
+
+    public void onChange(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    public void forgetListener(Runnable listener) {
+        listeners.remove(listener);
+    }
+
+    public synchronized View view() {
+        return new View(server, state.statuses(), state.work(), state.indexing(), List.copyOf(receipts));
+    }
+
+    /** Bring the index of every folder up to date, one after the other. */
+    public CompletableFuture<IndexSummary> index() {
+        var summary = CompletableFuture.completedFuture(IndexSummary.NOTHING);
+        for (String folder : folders.get()) {
+            summary = summary.thenCompose(before -> before.cancelled()
+                    ? CompletableFuture.completedFuture(before)
+                    : index(folder).thenApply(before::plus));
+        }
+        return summary.thenCompose(done -> refresh().thenApply(nothing -> done));
+    }
+
+    /** Stop every index run; what was finished stays. */
+    public void cancel() {
+        var tokens = tokens();
+        requests.ask(running -> {
+            tokens.forEach(token -> running.cancelProgress(new WorkDoneProgressCancelParams(token)));
+            return CompletableFuture.completedFuture(null);
+        });
+    }
+
+    /** Ask for the whole status of each folder. Starts the server. */
+    public CompletableFuture<Void> refresh() {
+        return CompletableFuture.allOf(folders.get().stream()
+                .map(folder -> requests.ask(running -> running.status(new StatusParams(folder))).thenAccept(this::learned))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
+    /** The pages for a question that a person asked. Indexes first where that never happened. Its receipt is kept. Can be cancelled. */
+    public CompletableFuture<ContextResult> context(String folder, String question, ActiveEditor active, List<String> openUris) {
+        var params = ContextParams.of(folder, question, Trigger.EXPLICIT, WAIT_MS, active, openUris);
+        var answer = requests.ask(running -> running.context(params));
+        answer.thenAccept(pack -> keep(new Receipt(question, pack)));
+        return answer;
+    }
+
+    /** Chunks that answer the words, best first. Cancelling the answer cancels the search. */
+    public CompletableFuture<SearchResult> search(String folder, String query, int limit) {
+        return requests.ask(running -> running.search(new SearchParams(folder, query, limit, null, WAIT_MS)));
+    }
+
+    /** The server told of a folder's state. */
+    public void statusChanged(StatusResult status) {
+        synchronized (this) {
+            state.update(status, true);
+        }
+        changed();
+        refreshSoon(); // whatever it says: editors may hand over notifications out of order
+    }
+
+    /** The server told of progress. */
+    public void progressed(ProgressParams params) {
+        if (!params.getValue().isLeft()) {
+            return;
+        }
+        synchronized (this) {
+            state.progress(params.getToken(), params.getValue().getLeft());
+        }
+        changed();
+    }
+
+    public void serverStarts() {
+        become(new Starting(), false);
+    }
+
+    /** {@code description} says to people which program it is. */
+    public void serverRuns(String description) {
+        become(new Running(description), false);
+    }
+
+    /** Whoever waits for an answer is told at once; nothing is shown that the server doesn't stand for any more. */
+    public void serverStopped() {
+        become(new Stopped(true), true);
+    }
+
+    public void serverFailed(ServerUnavailable reason) {
+        become(new Failed(reason.getMessage(), reason.remedy()), true);
+    }
+
+    /** What went wrong, without the wrappings of futures. */
+    public static Throwable cause(Throwable error) {
+        return error instanceof CompletionException && error.getCause() != null ? cause(error.getCause()) : error;
+    }
+
+    public static boolean isCancelled(Throwable error) {
+        var cause = cause(error);
+        return cause instanceof CancellationException
+                || cause instanceof ResponseErrorException refused && refused.getResponseError().getCode() == REQUEST_CANCELLED;
+    }
+
+    private void keep(Receipt receipt) {
+        synchronized (this) {
+            receipts.addFirst(receipt);
+            if (receipts.size() > KEPT_RECEIPTS) {
+                receipts.removeLast();
+            }
+        }
+        changed();
+    }
+
+    private CompletableFuture<IndexSummary> index(String folder) {
+        var token = "carrel-intellij-" + UUID.randomUUID();
+        return requests.ask(running -> running.index(new IndexParams(folder, null, token)))
+                .thenApply(IndexSummary::of)
+                .exceptionally(error -> {
+                    if (isCancelled(error)) {
+                        return IndexSummary.CANCELLED;
+                    }
+                    throw new CompletionException(cause(error));
+                });
+    }
+
+    private synchronized Collection<Either<String, Integer>> tokens() {
+        return state.tokens();
+    }
+
+    private void learned(StatusResult status) {
+        synchronized (this) {
+            state.update(status, false);
+        }
+        changed();
+    }
+
+    private void refreshSoon() {
+        int ticket;
+        synchronized (this) {
+            ticket = ++refreshTicket;
+        }
+        CompletableFuture.delayedExecutor(REST_MS, TimeUnit.MILLISECONDS).execute(() -> {
+            synchronized (this) {
+                if (ticket != refreshTicket || !(server instanceof Running)) {
+                    return;
+                }
+            }
+            refresh();
+        });
+    }
+
+    private void become(ServerState next, boolean gone) {
+        synchronized (this) {
+            server = next;
+            if (gone) {
+                state.forget();
+            }
+        }
+        if (gone) {
+            requests.abandon();
+        }
+        changed();
+    }
+
+    private void changed() {
+        listeners.forEach(Runnable::run);
+    }
+}

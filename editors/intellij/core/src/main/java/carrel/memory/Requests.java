@@ -1,0 +1,54 @@
+package carrel.memory;
+
+import carrel.protocol.CarrelServer;
+import carrel.server.ServerUnavailable;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/** Requests that are under way. An answer comes for each: LSP4J by itself would leave those of a dead server open for ever. */
+final class Requests {
+    private final ServerAccess access;
+    private final Set<CompletableFuture<?>> open = ConcurrentHashMap.newKeySet();
+
+    Requests(ServerAccess access) {
+        this.access = access;
+    }
+
+    /** Ask the server, which is started for it if need be. Cancelling the answer cancels the request. */
+    <T> CompletableFuture<T> ask(Function<CarrelServer, CompletableFuture<T>> call) {
+        var answer = new CompletableFuture<T>();
+        access.server().whenComplete((server, error) -> {
+            if (error != null) {
+                answer.completeExceptionally(Memory.cause(error));
+            } else if (!answer.isDone()) {
+                pass(call.apply(server), answer);
+            }
+        });
+        return answer;
+    }
+
+    /** The server has gone: nobody waits for it any longer. Who waits for a server to start goes on waiting. */
+    void abandon() {
+        var gone = new ServerUnavailable("Carrel's server stopped before it answered.", "Ask again: it starts when it is asked.");
+        open.forEach(answer -> answer.completeExceptionally(gone));
+    }
+
+    private <T> void pass(CompletableFuture<T> request, CompletableFuture<T> answer) {
+        open.add(answer);
+        answer.whenComplete((value, error) -> {
+            open.remove(answer);
+            if (answer.isCancelled()) {
+                request.cancel(true);
+            }
+        });
+        request.whenComplete((value, error) -> {
+            if (error != null) {
+                answer.completeExceptionally(Memory.cause(error));
+            } else {
+                answer.complete(value);
+            }
+        });
+    }
+}

@@ -1,0 +1,95 @@
+package carrel.panel;
+
+import carrel.memory.ServerState;
+import carrel.memory.Words;
+import carrel.protocol.Messages.StatusResult;
+import java.awt.Dimension;
+import java.awt.GridBagConstraints;
+import java.awt.GridBagLayout;
+import java.awt.Insets;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import javax.swing.JLabel;
+import javax.swing.JPanel;
+import javax.swing.UIManager;
+
+/** What the index holds, as rows of a name and a value. Several folders are added up; the state is told for each. */
+final class StatusGrid extends JPanel {
+    private final Map<String, JLabel> values = new LinkedHashMap<>();
+
+    StatusGrid() {
+        super(new GridBagLayout());
+        setOpaque(false);
+        for (String name : new String[] {"State", "Files", "Chunks", "Size", "Model", "Left out", "Server"}) {
+            addRow(name);
+        }
+    }
+
+    void show(ServerState server, Collection<StatusResult> statuses) {
+        var program = server instanceof ServerState.Running running ? running.description() : "";
+        set("Server", program, program);
+        set("State", statuses.isEmpty() ? "not asked yet" : join(statuses, Words::stateOf), "");
+        set("Files", statuses.isEmpty() ? "" : Words.number(sum(statuses, StatusResult::files)), languages(statuses));
+        set("Chunks", statuses.isEmpty() ? "" : Words.number(sum(statuses, StatusResult::chunks)), "");
+        set("Size", statuses.isEmpty() ? "" : Words.bytes(sum(statuses, StatusResult::bytes)), join(statuses, StatusResult::store));
+        set("Model", join(statuses, status -> "%s (%d)".formatted(status.model().id(), status.model().dims())), "");
+        long skipped = sum(statuses, status -> status.skipped().size());
+        set("Left out", skipped == 0 ? "" : Words.count(skipped, "path"), reasons(statuses));
+    }
+
+    private void addRow(String name) {
+        int row = values.size();
+        var label = new JLabel(name);
+        label.setForeground(UIManager.getColor("Label.disabledForeground"));
+        add(label, cell(0, row, 0));
+        var value = new JLabel();
+        value.setMinimumSize(new Dimension(0, 0)); // a long one is cut, it doesn't widen the panel
+        value.setName("status." + name);
+        PlainText.in(value);
+        label.setLabelFor(value);
+        add(value, cell(1, row, 1));
+        values.put(name, value);
+    }
+
+    private void set(String name, String text, String tooltip) {
+        var label = values.get(name);
+        label.setText(text.isEmpty() ? "–" : text);
+        label.setToolTipText(tooltip.isEmpty() ? null : tooltip);
+    }
+
+    private static GridBagConstraints cell(int column, int row, double weight) {
+        return new GridBagConstraints(column, row, 1, 1, weight, 0, GridBagConstraints.LINE_START, GridBagConstraints.HORIZONTAL,
+                new Insets(1, 0, 1, 12), 0, 0);
+    }
+
+    private static long sum(Collection<StatusResult> statuses, ToLongFunction<StatusResult> of) {
+        return statuses.stream().mapToLong(of).sum();
+    }
+
+    private static String join(Collection<StatusResult> statuses, Function<StatusResult, String> of) {
+        return statuses.stream().map(of).distinct().collect(Collectors.joining("; "));
+    }
+
+    private static String languages(Collection<StatusResult> statuses) {
+        var all = new TreeMap<String, Integer>();
+        statuses.forEach(status -> status.languages().forEach((name, files) -> all.merge(name, files, Integer::sum)));
+        return all.entrySet().stream()
+                .map(entry -> entry.getKey() + " " + Words.number(entry.getValue()))
+                .collect(Collectors.joining(", "));
+    }
+
+    private static String reasons(Collection<StatusResult> statuses) {
+        return statuses.stream()
+                .flatMap(status -> status.skipped().stream())
+                .collect(Collectors.groupingBy(file -> file.reason(), TreeMap::new, Collectors.counting()))
+                .entrySet()
+                .stream()
+                .map(entry -> "%s: %s".formatted(entry.getKey(), Words.number(entry.getValue())))
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,175 @@
+package carrel.protocol;
+
+import com.google.gson.annotations.JsonAdapter;
+import com.google.gson.annotations.SerializedName;
+import java.util.List;
+import java.util.Map;
+import org.eclipse.lsp4j.Range;
+
+/**
+ * What goes over the wire with {@code carrel/*} requests. Each record is named as in {@code editors/protocol.schema.json} and has
+ * the same fields; a test compares the two. A field that may be missing has a boxed or a reference type and is null then.
+ */
+public final class Messages {
+    private Messages() {}
+
+    /** How an index is. */
+    public enum State {
+        @SerializedName("empty")
+        EMPTY,
+        @SerializedName("indexing")
+        INDEXING,
+        @SerializedName("ready")
+        READY,
+        @SerializedName("error")
+        ERROR
+    }
+
+    /** Why a context is asked for: an explicit request may start the first index and await it. */
+    public enum Trigger {
+        @SerializedName("chat")
+        CHAT,
+        @SerializedName("explicit")
+        EXPLICIT
+    }
+
+    public record StatusParams(String workspaceFolder) {}
+
+    public record StatusResult(
+            String workspaceFolder,
+            @JsonAdapter(WireNames.class) State state,
+            String role,
+            int files,
+            int chunks,
+            long bytes,
+            Map<String, Integer> languages,
+            ModelInfo model,
+            String store,
+            String lastIndexed,
+            String headSha,
+            int pending,
+            List<SkippedFile> skipped,
+            List<String> problems,
+            String error) {
+        public StatusResult {
+            languages = languages == null ? Map.of() : languages;
+            skipped = skipped == null ? List.of() : skipped;
+            problems = problems == null ? List.of() : problems;
+        }
+
+        /** The same status with these skipped files. */
+        public StatusResult withSkipped(List<SkippedFile> known) {
+            return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, lastIndexed,
+                    headSha, pending, known, problems, error);
+        }
+    }
+
+    public record ModelInfo(String id, int dims) {}
+
+    public record SkippedFile(String path, String reason) {}
+
+    public record IndexParams(String workspaceFolder, Boolean force, String workDoneToken) {}
+
+    public record IndexResult(
+            int added, int changed, int removed, int unchanged, int skipped, int failed, int chunks, double elapsedMs) {}
+
+    public record SearchParams(String workspaceFolder, String query, Integer limit, FiltersParam filters, Integer waitMs) {}
+
+    public record SearchResult(
+            List<HitResult> hits,
+            double elapsedMs,
+            @JsonAdapter(WireNames.class) State state,
+            int pending,
+            Map<String, Object> plan) {}
+
+    public record FiltersParam(
+            List<String> sources,
+            List<String> pathGlob,
+            List<String> languages,
+            String symbol,
+            Double minScore,
+            Double maxAgeDays) {}
+
+    public record ContextParams(
+            String workspaceFolder,
+            String query,
+            List<HistoryTurn> history,
+            Integer topK,
+            BudgetParam budget,
+            String model,
+            ActiveEditor active,
+            List<String> openUris,
+            List<String> pinned,
+            List<String> exclude,
+            FiltersParam filters,
+            @JsonAdapter(WireNames.class) Trigger trigger,
+            Integer waitMs,
+            Integer deadlineMs,
+            String format) {
+
+        /** A question, and what the editor knows beside it; everything else is left to the server. */
+        public static ContextParams of(
+                String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
+            return new ContextParams(workspaceFolder, query, null, null, null, null, active, openUris, null, null, null, trigger,
+                    waitMs, null, null);
+        }
+    }
+
+    public record ContextResult(
+            String id,
+            String text,
+            String format,
+            int tokens,
+            Integer budgetTokens,
+            Integer budgetChars,
+            String tokenizer,
+            List<HitResult> hits,
+            List<DroppedResult> dropped,
+            String query,
+            String rewritten,
+            @JsonAdapter(WireNames.class) State state,
+            int pending,
+            String error,
+            double elapsedMs,
+            Map<String, Double> stages) {}
+
+    public record ActiveEditor(String uri, Range selection) {}
+
+    public record BudgetParam(Integer tokens, Integer chars) {}
+
+    public record HistoryTurn(String role, String content) {}
+
+    public record DroppedResult(String path, int startLine, int endLine, String reason) {}
+
+    public record HitResult(
+            String id,
+            String uri,
+            String path,
+            int startLine,
+            int endLine,
+            Range range,
+            String symbol,
+            String kind,
+            String language,
+            double score,
+            SignalsResult signals,
+            String text,
+            List<String> definitions,
+            List<String> imports,
+            String container,
+            String contentHash,
+            String updatedAt,
+            String source) {}
+
+    public record SignalsResult(
+            Double dense,
+            Integer denseRank,
+            Double lexical,
+            Integer lexicalRank,
+            double fused,
+            Double rerank,
+            List<String> matched,
+            List<Boost> boosts) {}
+
+    public record Boost(String rule, double factor) {}
+}

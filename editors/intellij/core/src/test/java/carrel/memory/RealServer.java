@@ -1,0 +1,171 @@
+package carrel.memory;
+
+import carrel.protocol.CarrelClient;
+import carrel.protocol.CarrelServer;
+import carrel.protocol.Messages.StatusResult;
+import carrel.server.ServerUnavailable;
+import com.google.gson.JsonObject;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.eclipse.lsp4j.ClientCapabilities;
+import org.eclipse.lsp4j.DidChangeConfigurationParams;
+import org.eclipse.lsp4j.InitializeParams;
+import org.eclipse.lsp4j.InitializedParams;
+import org.eclipse.lsp4j.MessageActionItem;
+import org.eclipse.lsp4j.MessageParams;
+import org.eclipse.lsp4j.ProgressParams;
+import org.eclipse.lsp4j.PublishDiagnosticsParams;
+import org.eclipse.lsp4j.ShowMessageRequestParams;
+import org.eclipse.lsp4j.WindowClientCapabilities;
+import org.eclipse.lsp4j.WorkDoneProgressCreateParams;
+import org.eclipse.lsp4j.WorkspaceFolder;
+import org.eclipse.lsp4j.jsonrpc.Launcher;
+import org.eclipse.lsp4j.services.LanguageClient;
+
+/** Carrel's real server as a process, tied to a {@link Memory} the way LSP4IJ ties it in the IDE. */
+public final class RealServer implements ServerAccess, AutoCloseable {
+    private final Path folder;
+    private final Path home;
+    private final Memory memory;
+    private Process process;
+    private CompletableFuture<CarrelServer> running;
+
+    /** {@code folder} is the project; {@code home} takes the index and hides the settings of whoever runs the tests. */
+    public RealServer(Path folder, Path home) {
+        this.folder = folder;
+        this.home = home;
+        this.memory = new Memory(this, () -> List.of(folder.toUri().toString()));
+    }
+
+    public Memory memory() {
+        return memory;
+    }
+
+    @Override
+    public synchronized CompletableFuture<CarrelServer> server() {
+        if (running == null) {
+            memory.serverStarts();
+            try {
+                running = start();
+            } catch (IOException error) {
+                return CompletableFuture.failedFuture(new ServerUnavailable(error.getMessage(), "Run `make build` first."));
+            }
+        }
+        return running;
+    }
+
+    /** Tell the server what was chosen, as the IDE does after a change. */
+    public void choose(Choices choices) {
+        var section = new JsonObject();
+        section.add("carrel", settings(choices));
+        server().join().getWorkspaceService().didChangeConfiguration(new DidChangeConfigurationParams(section));
+    }
+
+    /** End the process as a crash does. */
+    public void kill() {
+        process.destroyForcibly().onExit().join();
+    }
+
+    @Override
+    public void close() {
+        if (process != null) {
+            kill();
+        }
+    }
+
+    private CompletableFuture<CarrelServer> start() throws IOException {
+        var log = Path.of(System.getProperty("carrel.output"), "server.log").toFile();
+        var builder = new ProcessBuilder(command()).redirectError(ProcessBuilder.Redirect.appendTo(log));
+        builder.environment().put("XDG_CONFIG_HOME", home.toString());
+        process = builder.start();
+        var launcher = new Launcher.Builder<CarrelServer>()
+                .setLocalService(new Client())
+                .setRemoteInterface(CarrelServer.class)
+                .setInput(process.getInputStream())
+                .setOutput(process.getOutputStream())
+                .create();
+        launcher.startListening();
+        process.onExit().thenRun(this::stopped);
+        var server = launcher.getRemoteProxy();
+        return server.initialize(parameters()).thenApply(result -> {
+            var mismatch = Optional.ofNullable(CarrelServer.mismatch(result.getCapabilities()));
+            mismatch.ifPresent(problem -> {
+                throw new ServerUnavailable(problem, "");
+            });
+            server.initialized(new InitializedParams());
+            memory.serverRuns("carrel, started by the tests");
+            return server;
+        });
+    }
+
+    private synchronized void stopped() {
+        running = null;
+        memory.serverStopped();
+    }
+
+    private InitializeParams parameters() {
+        var parameters = new InitializeParams();
+        var window = new WindowClientCapabilities();
+        window.setWorkDoneProgress(true);
+        var capabilities = new ClientCapabilities();
+        capabilities.setWindow(window);
+        parameters.setCapabilities(capabilities);
+        parameters.setProcessId((int) ProcessHandle.current().pid());
+        parameters.setWorkspaceFolders(List.of(new WorkspaceFolder(folder.toUri().toString(), "project")));
+        parameters.setInitializationOptions(settings(Choices.NONE));
+        return parameters;
+    }
+
+    private JsonObject settings(Choices choices) {
+        var settings = choices.toSettings();
+        settings.addProperty("cacheFolder", home.toString());
+        return settings;
+    }
+
+    private static List<String> command() {
+        var chosen = System.getenv("CARREL_TEST_PYTHON");
+        var repository = Path.of(System.getProperty("carrel.repository"));
+        var inside = File.separatorChar == '\\' ? Path.of("Scripts", "python.exe") : Path.of("bin", "python");
+        var python = chosen != null ? chosen : repository.resolve(".venv").resolve(inside).toString();
+        return new ArrayList<>(List.of(python, "-P", "-m", "carrel", "serve"));
+    }
+
+    private final class Client implements LanguageClient, CarrelClient {
+        @Override
+        public void statusChanged(StatusResult status) {
+            memory.statusChanged(status);
+        }
+
+        @Override
+        public void notifyProgress(ProgressParams params) {
+            memory.progressed(params);
+        }
+
+        @Override
+        public CompletableFuture<Void> createProgress(WorkDoneProgressCreateParams params) {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void telemetryEvent(Object object) {}
+
+        @Override
+        public void publishDiagnostics(PublishDiagnosticsParams diagnostics) {}
+
+        @Override
+        public void showMessage(MessageParams message) {}
+
+        @Override
+        public CompletableFuture<MessageActionItem> showMessageRequest(ShowMessageRequestParams request) {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void logMessage(MessageParams message) {}
+    }
+}

@@ -1,0 +1,159 @@
+package carrel.panel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import carrel.memory.HeldChoices;
+import carrel.memory.Memory;
+import carrel.memory.Project;
+import carrel.memory.RealServer;
+import carrel.server.ServerUnavailable;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import javax.swing.JButton;
+import javax.swing.JCheckBox;
+import javax.swing.JLabel;
+import javax.swing.JProgressBar;
+import javax.swing.JSpinner;
+import javax.swing.JTextArea;
+import javax.swing.JTree;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The panel in a window, clicked, over the real server. */
+@Timeout(90)
+class MemoryPanelTest {
+    @TempDir
+    Path folder;
+
+    @TempDir
+    Path home;
+
+    private RealServer server;
+    private HeldChoices choices;
+    private Memory memory;
+    private Screen screen;
+    private final List<String> opened = new ArrayList<>();
+
+    @BeforeEach
+    void open() throws Exception {
+        server = new RealServer(Project.write(folder), home);
+        choices = new HeldChoices(server::choose);
+        memory = server.memory();
+        screen = new Screen(() -> new MemoryPanel(memory, choices, (uri, line) -> opened.add(uri + "#" + line)), 420, 640);
+    }
+
+    @AfterEach
+    void close() {
+        screen.close();
+        server.close();
+    }
+
+    @Test
+    void aPersonIndexesAsksAndReadsTheReceipt() throws Exception {
+        assertEquals("not asked yet", value("State"));
+        screen.click("enabled");
+        assertTrue(choices.get().enabled());
+        screen.find(JSpinner.class, "topK").setValue(3);
+        assertEquals(3, choices.get().topK());
+
+        screen.click("index");
+        assertEquals("ready", screen.shows(() -> text("State"), "ready"::equals));
+        assertEquals("5", screen.shows(() -> text("Files"), "5"::equals));
+        assertTrue(Integer.parseInt(value("Chunks")) >= 5);
+        assertTrue(value("Size").endsWith("KB") || value("Size").endsWith("MB"), value("Size"));
+        assertTrue(value("Model").startsWith("carrel"), value("Model"));
+        screen.shows(this::note, text -> text.equals("5 files indexed, 0 files unchanged, 0 removed"));
+        screen.shows(() -> screen.find(JProgressBar.class, "progress").isVisible(), visible -> !visible);
+
+        memory.context(folder.toUri().toString(), "how is the password of a user checked?", null, null).join();
+        memory.context(folder.toUri().toString(), "who keeps the database connections?", null, null).join();
+        var tree = screen.find(JTree.class, "receipts");
+        var rows = screen.shows(() -> rows(tree), lines -> lines.size() > 2);
+        assertTrue(rows.get(0).matches("\\d+ tokens: who keeps the database connections\\?"), rows.get(0));
+        assertTrue(rows.get(1).matches("[1-3] places?, \\d+ tokens \\(.* of 4,000 characters\\)"), rows.get(1));
+        assertTrue(rows.get(2).startsWith("src/storage/Database.java:"), rows.get(2));
+
+        Screen.onEdt(() -> {
+            tree.setSelectionRow(2);
+            tree.getActionMap().get("open").actionPerformed(null);
+            tree.clearSelection();
+            return null;
+        });
+        assertTrue(opened.get(0).contains("/src/storage/Database.java#"), opened.toString());
+        screen.picture("memory-panel");
+    }
+
+    @Test
+    void progressShowsFilesAndCancelStops() throws Exception {
+        Project.writeMany(folder, 3_000);
+        screen.click("index");
+        var bar = screen.find(JProgressBar.class, "progress");
+        screen.shows(bar::getString, text -> text.matches("\\d+/3005 files"));
+        assertFalse(Screen.onEdt(() -> screen.find(JButton.class, "index").isEnabled()));
+        screen.picture("memory-panel-indexing");
+
+        screen.click("cancel");
+        screen.shows(this::note, text -> text.equals("Stopped; what was finished stays"));
+        screen.shows(() -> screen.find(JButton.class, "index").isEnabled(), on -> on);
+        assertFalse(Screen.onEdt(bar::isVisible));
+    }
+
+    @Test
+    void aServerThatDiesIsToldAndStartsWithTheNextPress() throws Exception {
+        screen.click("index");
+        screen.shows(() -> text("State"), "ready"::equals);
+        assertEquals("carrel, started by the tests", value("Server"));
+
+        server.kill();
+        screen.shows(this::note, text -> text.equals("The server stopped. It starts again with the next question or index run."));
+        assertEquals("not asked yet", value("State"));
+        assertEquals("–", value("Server"));
+
+        screen.click("index");
+        screen.shows(this::note, text -> text.equals("0 files indexed, 5 files unchanged, 0 removed"));
+    }
+
+    @Test
+    void aServerThatIsMissingIsToldWithTheRemedy() throws Exception {
+        var problem = "Carrel found no server to start: carrel is not on PATH; /usr/bin/python3 has no Carrel.";
+        var remedy = "Install Carrel, or choose its program in Settings | Tools | Carrel.";
+        memory.serverFailed(new ServerUnavailable(problem, remedy));
+        screen.shows(this::note, text -> text.equals(problem + " " + remedy));
+        var area = screen.find(JTextArea.class, "note");
+        screen.shows(area::getHeight, height -> height > 2 * area.getFont().getSize()); // wrapped, and all lines to be seen
+        screen.picture("memory-panel-missing");
+    }
+
+    @Test
+    void aChoiceMadeElsewhereIsShown() {
+        choices.set(choices.get().withAutoIndex(true).withTopK(9));
+        screen.shows(() -> screen.find(JCheckBox.class, "autoIndex").isSelected(), on -> on);
+        screen.shows(() -> screen.find(JSpinner.class, "topK").getValue(), value -> value.equals(9));
+    }
+
+    private String value(String row) {
+        return Screen.onEdt(() -> text(row));
+    }
+
+    private String text(String row) {
+        return screen.find(JLabel.class, "status." + row).getText();
+    }
+
+    private String note() {
+        return screen.find(JTextArea.class, "note").getText();
+    }
+
+    private static List<String> rows(JTree tree) {
+        var rows = new ArrayList<String>();
+        for (int i = 0; i < tree.getRowCount(); i++) {
+            rows.add(tree.getPathForRow(i).getLastPathComponent().toString());
+        }
+        return rows;
+    }
+}

@@ -1,0 +1,117 @@
+package carrel.panel;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import carrel.memory.Eventually;
+import com.formdev.flatlaf.FlatLightLaf;
+import java.awt.Component;
+import java.awt.Container;
+import java.awt.Dimension;
+import java.awt.GraphicsEnvironment;
+import java.awt.Robot;
+import java.awt.event.InputEvent;
+import java.awt.image.BufferedImage;
+import java.io.File;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.function.Predicate;
+import javax.imageio.ImageIO;
+import javax.swing.JComponent;
+import javax.swing.JFrame;
+import javax.swing.SwingUtilities;
+
+/** A panel in a real window, and a person in front of it. */
+final class Screen implements AutoCloseable {
+    private final JFrame window;
+    private final Robot robot;
+
+    Screen(Callable<JComponent> panel, int width, int height) throws Exception {
+        assertFalse(GraphicsEnvironment.isHeadless(), "these tests need a display: xvfb-run -a mvn verify");
+        robot = new Robot();
+        window = onEdt(() -> {
+            FlatLightLaf.setup();
+            var frame = new JFrame("Carrel");
+            frame.setContentPane(panel.call());
+            frame.getContentPane().setPreferredSize(new Dimension(width, height));
+            frame.setUndecorated(true);
+            frame.pack();
+            frame.setVisible(true);
+            return frame;
+        });
+        robot.waitForIdle();
+    }
+
+    /** The component of that name. */
+    <T extends Component> T find(Class<T> type, String name) {
+        var found = search(window.getContentPane(), name);
+        if (found == null) {
+            throw new AssertionError("nothing is named " + name);
+        }
+        return type.cast(found);
+    }
+
+    /** Press and release the mouse on a component, as a person does. */
+    void click(String name) throws Exception {
+        var target = find(Component.class, name);
+        var middle = onEdt(() -> {
+            var corner = target.getLocationOnScreen();
+            corner.translate(Math.min(12, target.getWidth() / 2), target.getHeight() / 2);
+            return corner;
+        });
+        robot.mouseMove(middle.x, middle.y);
+        robot.mousePress(InputEvent.BUTTON1_DOWN_MASK);
+        robot.mouseRelease(InputEvent.BUTTON1_DOWN_MASK);
+        robot.waitForIdle();
+    }
+
+    /** What a component shows, as soon as it is as wanted. */
+    <T> T shows(Callable<T> value, Predicate<T> wanted) {
+        return Eventually.eventually(() -> onEdt(value), wanted);
+    }
+
+    /** Draw the window into a picture below {@code target}. */
+    void picture(String name) throws IOException {
+        robot.waitForIdle();
+        var image = onEdt(() -> {
+            var content = window.getContentPane();
+            var drawn = new BufferedImage(content.getWidth(), content.getHeight(), BufferedImage.TYPE_INT_RGB);
+            content.paint(drawn.getGraphics());
+            return drawn;
+        });
+        ImageIO.write(image, "png", new File(System.getProperty("carrel.output"), name + ".png"));
+    }
+
+    @Override
+    public void close() {
+        onEdt(() -> {
+            window.dispose();
+            return null;
+        });
+    }
+
+    static <T> T onEdt(Callable<T> work) {
+        var task = new FutureTask<>(work);
+        try {
+            SwingUtilities.invokeAndWait(task);
+            return task.get();
+        } catch (Exception error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    private static Component search(Container container, String name) {
+        for (Component component : container.getComponents()) {
+            if (name.equals(component.getName())) {
+                return component;
+            }
+            if (component instanceof Container inner) {
+                var found = search(inner, name);
+                if (found != null) {
+                    return found;
+                }
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,154 @@
+package carrel.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import carrel.memory.Choices;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.google.gson.annotations.SerializedName;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.eclipse.lsp4j.Range;
+import org.eclipse.lsp4j.jsonrpc.services.JsonNotification;
+import org.eclipse.lsp4j.jsonrpc.services.JsonRequest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The records agree with the schema that the server's own messages make. */
+class SchemaTest {
+    private static final JsonObject SCHEMA = read();
+    private static final JsonObject DEFINITIONS = SCHEMA.getAsJsonObject("$defs");
+
+    static Stream<Class<?>> records() {
+        return Arrays.stream(Messages.class.getDeclaredClasses()).filter(Class::isRecord);
+    }
+
+    static Stream<Method> requests() {
+        return Arrays.stream(CarrelServer.class.getDeclaredMethods()).filter(method -> method.isAnnotationPresent(JsonRequest.class));
+    }
+
+    @ParameterizedTest
+    @MethodSource("records")
+    void aRecordHasTheFieldsOfItsDefinition(Class<?> type) {
+        var definition = DEFINITIONS.getAsJsonObject(type.getSimpleName());
+        assertNotNull(definition, type.getSimpleName() + " is not in the schema");
+        var properties = definition.getAsJsonObject("properties");
+        assertEquals(
+                properties.keySet(),
+                Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).collect(Collectors.toSet()));
+        var required = strings(definition.get("required"));
+        for (RecordComponent field : type.getRecordComponents()) {
+            var name = type.getSimpleName() + "." + field.getName();
+            assertTrue(fits(field.getGenericType(), properties.getAsJsonObject(field.getName())), name + " has another type");
+            assertTrue(!field.getType().isPrimitive() || required.contains(field.getName()), name + " may be missing");
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("requests")
+    void aRequestTakesAndGivesWhatTheSchemaSays(Method method) {
+        var ends = SCHEMA.getAsJsonObject("requests").getAsJsonObject(method.getAnnotation(JsonRequest.class).value());
+        assertNotNull(ends, method.getName() + " is not in the schema");
+        assertEquals(method.getParameterTypes()[0].getSimpleName(), reference(ends.getAsJsonObject("params")));
+        var result = (Class<?>) ((ParameterizedType) method.getGenericReturnType()).getActualTypeArguments()[0];
+        assertEquals(result.getSimpleName(), reference(ends.getAsJsonObject("result")));
+    }
+
+    @Test
+    void everyNotificationIsHeard() {
+        var heard = Arrays.stream(CarrelClient.class.getDeclaredMethods())
+                .collect(Collectors.toMap(
+                        method -> method.getAnnotation(JsonNotification.class).value(),
+                        method -> method.getParameterTypes()[0].getSimpleName()));
+        var told = SCHEMA.getAsJsonObject("notifications").entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, entry -> reference(entry.getValue().getAsJsonObject())));
+        assertEquals(told, heard);
+    }
+
+    @Test
+    void choicesHaveTheServersNamesDefaultsAndLimits() {
+        var settings = DEFINITIONS.getAsJsonObject("Settings").getAsJsonObject("properties");
+        var all = new Choices(true, 7, true).toSettings();
+        assertEquals(Set.of("ragEnabled", "ragTopK", "ragAutoIndex"), all.keySet());
+        assertTrue(settings.keySet().containsAll(all.keySet()));
+        assertEquals(settings.getAsJsonObject("ragEnabled").get("default").getAsBoolean(), Choices.NONE.enabled());
+        assertEquals(settings.getAsJsonObject("ragAutoIndex").get("default").getAsBoolean(), Choices.NONE.autoIndex());
+        var topK = settings.getAsJsonObject("ragTopK");
+        assertEquals(topK.get("default").getAsInt(), Choices.NONE.topK());
+        assertEquals(topK.get("minimum").getAsInt(), new Choices(null, -3, null).topK());
+        assertEquals(topK.get("maximum").getAsInt(), new Choices(null, 1_000, null).topK());
+    }
+
+    private static boolean fits(Type type, JsonObject schema) {
+        if (schema.has("anyOf")) {
+            return StreamSupport.stream(schema.getAsJsonArray("anyOf").spliterator(), false)
+                    .anyMatch(one -> fits(type, one.getAsJsonObject()));
+        }
+        if (schema.has("$ref")) {
+            return type instanceof Class<?> named && named.getSimpleName().equals(reference(schema))
+                    && (named == Range.class || named.isRecord());
+        }
+        if (schema.has("enum")) {
+            return type == String.class
+                    || type instanceof Class<?> named && named.isEnum() && strings(schema.get("enum")).equals(constants(named));
+        }
+        return switch (schema.has("type") ? schema.get("type").getAsString() : "") {
+            case "string" -> type == String.class;
+            case "boolean" -> type == boolean.class || type == Boolean.class;
+            case "integer" -> Set.of(int.class, long.class, Integer.class, Long.class).contains(type);
+            case "number" -> type == double.class || type == Double.class;
+            case "array" -> type instanceof ParameterizedType list && list.getRawType() == List.class
+                    && fits(list.getActualTypeArguments()[0], schema.getAsJsonObject("items"));
+            case "object" -> type instanceof ParameterizedType map && map.getRawType() == Map.class
+                    && map.getActualTypeArguments()[0] == String.class
+                    && (!(schema.get("additionalProperties") instanceof JsonObject values)
+                            || values.size() == 0
+                            || fits(map.getActualTypeArguments()[1], values));
+            default -> false;
+        };
+    }
+
+    private static Set<String> constants(Class<?> type) {
+        return Arrays.stream(type.getFields())
+                .filter(field -> field.isEnumConstant())
+                .map(field -> field.getAnnotation(SerializedName.class).value())
+                .collect(Collectors.toSet());
+    }
+
+    private static String reference(JsonObject schema) {
+        return schema.has("$ref") ? schema.get("$ref").getAsString().replace("#/$defs/", "") : null;
+    }
+
+    private static Set<String> strings(JsonElement array) {
+        return array == null
+                ? Set.of()
+                : StreamSupport.stream(array.getAsJsonArray().spliterator(), false)
+                        .map(JsonElement::getAsString)
+                        .collect(Collectors.toSet());
+    }
+
+    private static JsonObject read() {
+        try {
+            var file = Path.of(System.getProperty("carrel.repository"), "editors", "protocol.schema.json");
+            return JsonParser.parseString(Files.readString(file)).getAsJsonObject();
+        } catch (IOException error) {
+            throw new ExceptionInInitializerError(error);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+package com.intellij.notification;
+
+public interface NotificationGroupManager {
+    static NotificationGroupManager getInstance() {
+        throw new UnsupportedOperationException();
+    }
+
+    NotificationGroup getNotificationGroup(String groupId);
+}

@@ -1,0 +1,5 @@
+package com.intellij.openapi.editor;
+
+public interface Editor {
+    SelectionModel getSelectionModel();
+}

@@ -1,0 +1,3 @@
+package com.intellij.openapi.fileEditor;
+
+public interface FileEditorNavigatable {}

@@ -1,0 +1,3 @@
+package com.intellij.ui.content;
+
+public interface Content {}

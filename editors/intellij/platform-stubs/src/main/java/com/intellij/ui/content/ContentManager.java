@@ -1,0 +1,5 @@
+package com.intellij.ui.content;
+
+public interface ContentManager {
+    void addContent(Content content);
+}

@@ -1,0 +1,83 @@
+package carrel.ide;
+
+import carrel.memory.Memory;
+import carrel.memory.Words;
+import carrel.protocol.Messages.ActiveEditor;
+import carrel.protocol.Messages.ContextResult;
+import carrel.server.ServerUnavailable;
+import com.intellij.notification.NotificationType;
+import com.intellij.openapi.application.ApplicationManager;
+import com.intellij.openapi.ide.CopyPasteManager;
+import com.intellij.openapi.progress.ProgressIndicator;
+import com.intellij.openapi.progress.ProgressManager;
+import com.intellij.openapi.progress.Task;
+import com.intellij.openapi.project.Project;
+import com.intellij.openapi.ui.Messages;
+import java.awt.datatransfer.StringSelection;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Puts the pages that a question is about on the clipboard, with the question: for any chat. */
+public final class CopyContextAction extends ProjectAction {
+    @Override
+    void perform(Project project, CarrelProject carrel, String folder) {
+        var places = new EditorPlaces(project);
+        var question = Messages.showInputDialog(
+                project, "Context for which question?", "Carrel", Messages.getQuestionIcon(), places.selection(), null);
+        if (question == null || question.isBlank()) {
+            return;
+        }
+        var front = places.front();
+        var active = front == null ? null : new ActiveEditor(front, null);
+        var answer = carrel.memory().context(folder, question.strip(), active, places.open());
+        ProgressManager.getInstance().run(new Task.Backgroundable(project, "Carrel looks through the project", true) {
+            @Override
+            public void run(ProgressIndicator indicator) {
+                try {
+                    copy(project, question.strip(), await(answer, indicator));
+                } catch (CancellationException cancelled) {
+                    answer.cancel(true);
+                } catch (ExecutionException error) {
+                    tellFailure(project, Memory.cause(error.getCause()));
+                }
+            }
+        });
+    }
+
+    private static ContextResult await(CompletableFuture<ContextResult> answer, ProgressIndicator indicator) throws ExecutionException {
+        while (true) {
+            if (indicator.isCanceled()) {
+                throw new CancellationException();
+            }
+            try {
+                return answer.get(100, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException notYet) {
+                continue;
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                throw new CancellationException();
+            }
+        }
+    }
+
+    private static void copy(Project project, String question, ContextResult pack) {
+        if (pack.error() != null) {
+            ServerNotifications.tell(project, pack.error(), NotificationType.WARNING);
+        } else if (pack.hits().isEmpty()) {
+            ServerNotifications.tell(project, "Nothing in the project fits this question.", NotificationType.INFORMATION);
+        } else {
+            var text = new StringSelection(pack.text() + "\n\n" + question);
+            ApplicationManager.getApplication().invokeLater(() -> CopyPasteManager.getInstance().setContents(text));
+            var words = "%s and the question copied: %s.".formatted(Words.count(pack.hits().size(), "place"), Words.spent(pack));
+            ServerNotifications.tell(project, words, NotificationType.INFORMATION);
+        }
+    }
+
+    private static void tellFailure(Project project, Throwable error) {
+        var remedy = error instanceof ServerUnavailable unavailable ? " " + unavailable.remedy() : "";
+        ServerNotifications.tell(project, error.getMessage() + remedy, NotificationType.ERROR);
+    }
+}
