@@ -44,7 +44,8 @@ class Index:
 
     With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
     without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap) instead of along
-    its syntax. Safe to share between threads; close it, or use it in a `with` block.
+    its syntax. The user's settings and the folder's `.carrel.toml` say what is left out; `SettingsError` where they can't be
+    read. Safe to share between threads; close it, or use it in a `with` block.
     """
 
     def __init__(
@@ -133,9 +134,11 @@ class Index:
 
     def _disk(self, root: Path, cut: CutOptions, line_chunks: tuple[int, int] | None) -> Store:
         from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
-        from carrel.server.settings import Settings  # noqa: PLC0415
+        from carrel.server.settings_files import settings_of  # noqa: PLC0415
+        from carrel.server.wiring import walk_options  # noqa: PLC0415
 
-        location = locate(root, Settings())
+        settings, _ = settings_of(root)
+        location = locate(root, settings)
         if line_chunks:  # other chunks, another index
             lines, overlap = line_chunks
             location = replace(
@@ -147,7 +150,7 @@ class Index:
             str(root),
             embedder_id=self._embedder.id,
             dim=self._embedder.dim,
-            walk=WalkOptions(exclude=("/.carrel/",)),
+            walk=walk_options(settings),
             cut=cut,
         )
 

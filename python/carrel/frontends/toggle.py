@@ -5,9 +5,11 @@ There is no editor to ask here, so the settings file is looked at again whenever
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
+from carrel.core.errors import SettingsError
 from carrel.server.settings_files import read_user, user_file
 
 
@@ -41,8 +43,8 @@ class Toggle:
     def _read(self) -> None:
         self._changed = False
         self._stamp = self._time()
-        layer, _ = read_user(self._path)
-        self._on = layer.options.get("ragEnabled") is not False
+        with contextlib.suppress(SettingsError):  # the session refuses to answer then, and says why
+            self._on = read_user(self._path).options.get("ragEnabled") is not False
 
     def _time(self) -> int | None:
         try:

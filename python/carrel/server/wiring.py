@@ -20,7 +20,7 @@ from carrel.server.index_state import STATE_FILE, export
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken, Store
+    from carrel.core.native import CancelToken, Store, WalkOptions
     from carrel.core.ports import Embedder, Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
@@ -100,7 +100,7 @@ class Wiring:
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
         """Open or create the index of `root`; in a temporary folder where its own can't be written. Raises `StoreError`."""
-        from carrel.core.native import CutOptions, Store, WalkOptions
+        from carrel.core.native import CutOptions, Store
         from carrel.providers.grammars import register_all
         from carrel.providers.local import bundled
 
@@ -115,13 +115,12 @@ class Wiring:
             temporary, note = _temporary_place(location, error)
             problems.append(note)
         directory = Path(temporary.name) if temporary else location.directory
-        folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
         store = Store.open(
             str(directory),
             str(root),
             embedder_id=embedder.id,
             dim=embedder.dim,
-            walk=WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, "/.carrel/")),
+            walk=walk_options(settings),
             cut=CutOptions(),
         )
         index = OpenIndex(store, embedder, directory, (*problems, *store.problems), temporary=temporary)
@@ -163,6 +162,14 @@ class Wiring:
         if not location.in_workspace:
             for gone in clean_up(location.directory.parent):
                 log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)
+
+
+def walk_options(settings: Settings) -> WalkOptions:
+    """Which files count by the settings."""
+    from carrel.core.native import WalkOptions
+
+    folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
+    return WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, "/.carrel/"))
 
 
 def _temporary_place(location: IndexLocation, error: OSError) -> tuple[TemporaryDirectory[str], str]:

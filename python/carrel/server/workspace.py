@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from carrel.core.errors import Cancelled, CarrelError, NotReady, StoreError
+from carrel.core.errors import Cancelled, CarrelError, NotReady, SettingsError, StoreError
 from carrel.server.buffers import Buffers
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.status import Progress, Role, State, Status
@@ -44,6 +44,8 @@ class Workspace:
         self.uri = uri
         self.settings = settings
         self.problems: tuple[str, ...] = ()
+        self.blocked: SettingsError | None = None  # while it stands, nothing is read
+        self.recheck: Callable[[Workspace], None] = lambda _: None  # looks whether it still does: nobody watches the user's file
         self.index: OpenIndex | None = None
         self.error: str | None = None
         self.watched = False  # somebody tells us of changes on disk
@@ -81,7 +83,11 @@ class Workspace:
         return self.index or index
 
     async def open(self) -> OpenIndex:
-        """Open the index, once; raises `CarrelError` when it can't be."""
+        """Open the index, once; raises `CarrelError` when it can't be or mustn't be."""
+        if self.blocked:
+            self.recheck(self)
+        if self.blocked:
+            raise self.blocked.with_traceback(None)
         if self.index:
             return self.index
         if self._closed:
@@ -245,7 +251,7 @@ class Workspace:
         job = self.queue.running
         if job and (job.work.full or len(job.work.paths) > _SMALL_JOB):
             return "indexing"
-        if self.error:
+        if self.blocked or self.error:
             return "error"
         return "ready" if self.index and self.index.begun else "empty"
 
@@ -260,7 +266,7 @@ class Workspace:
 
     async def status(self) -> Status:
         """The whole status; opens an index that exists on disk, makes none."""
-        if self.index is None and self._wiring.index_exists(self.root, self.settings):
+        if self.index is None and not self.blocked and self._wiring.index_exists(self.root, self.settings):
             with contextlib.suppress(CarrelError):
                 await self.open()
         index = self.index
@@ -272,8 +278,9 @@ class Workspace:
 
     def _status(self, skipped: tuple[tuple[str, str], ...], head: str | None) -> Status:
         root, problems, index = str(self.root), self.problems, self.index
+        error = str(self.blocked) if self.blocked else self.error
         if index is None:
-            return Status(root, self.state(), problems=problems, error=self.error, pending=self.pending)
+            return Status(root, self.state(), problems=problems, error=error, pending=self.pending)
         store = index.store
         snapshot = store.snapshot()
         role: Role = store.role
@@ -293,7 +300,7 @@ class Workspace:
             pending=self.pending,
             skipped=skipped,
             problems=(*problems, *index.problems),
-            error=self.error,
+            error=error,
         )
 
     # --- changes of settings, end

@@ -22,7 +22,7 @@ _STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "
 def run(arguments: Namespace, output: Output) -> int:
     """Ask one question and show the answer."""
     root = folder(arguments.path)
-    result = with_commands(root, lambda commands, workspace: _ask(arguments, commands, workspace))
+    result = with_commands(root, output, lambda commands, workspace: _ask(arguments, commands, workspace))
     if error := getattr(result, "error", None):
         raise CarrelError(error)
     if output.json:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from carrel.core.errors import SettingsError
+
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)
 _MB = 1_000_000
@@ -94,13 +96,13 @@ def extras(_folder: Path) -> Iterator[Finding]:
 
 def settings(folder: Path) -> Iterator[Finding]:
     """The user's settings file and what the workspace asks for."""
-    from carrel.server.settings import resolve
-    from carrel.server.settings_files import read_user, read_workspace, user_file
+    from carrel.server.settings_files import settings_of, user_file
 
-    user, unreadable = read_user()
-    workspace, unreadable_here = read_workspace(folder)
-    _, refused = resolve(user, workspace)
-    problems = [*unreadable, *unreadable_here, *refused]
+    try:
+        _, problems = settings_of(folder)
+    except SettingsError as error:
+        yield Finding("Settings", "error", str(error), f"Correct {error.path}, or remove it.")
+        return
     if not problems:
         yield Finding("Settings", "ok", str(user_file()) if user_file().exists() else f"defaults (no {user_file()})")
     for problem in problems:
@@ -110,10 +112,9 @@ def settings(folder: Path) -> Iterator[Finding]:
 def cache(folder: Path) -> Iterator[Finding]:
     """The folder that indexes live in: writable, local, with space."""
     from carrel.server.index_location import locate
-    from carrel.server.settings import resolve
-    from carrel.server.settings_files import read_user, read_workspace
+    from carrel.server.settings_files import settings_of
 
-    location = locate(folder, resolve(read_user()[0], read_workspace(folder)[0])[0])
+    location = locate(folder, settings_of(folder)[0])
     for problem in location.problems:
         yield Finding("Index folder", "warning", problem, "Set `cacheFolder` to a folder on a local disk.")
     place = location.directory

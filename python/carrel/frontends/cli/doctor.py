@@ -7,7 +7,7 @@ from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from carrel.core.errors import CarrelError
+from carrel.core.errors import CarrelError, SettingsError
 from carrel.frontends.cli import checks
 from carrel.frontends.cli.checks import Finding
 from carrel.frontends.cli.index_check import index
@@ -45,6 +45,8 @@ def examine(folder: Path) -> list[Finding]:
     for check in CHECKS:
         try:
             findings.extend(check(folder))
+        except SettingsError:
+            continue  # nobody knows where the index is; `checks.settings` says why
         except (ImportError, OSError, ValueError, CarrelError) as error:  # the check itself can't be made: that is a finding
             logging.getLogger(__name__).debug("check failed", exc_info=True)
             remedy = "If the remedies above don't help, report this with the output of `carrel doctor --json`."

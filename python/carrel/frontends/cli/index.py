@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 from carrel.core.errors import CarrelError
 from carrel.engine.indexer import IndexReport
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.local import folder, settings
 from carrel.frontends.messages import IndexResult
 from carrel.server.jobs import Work
-from carrel.server.settings import resolve
-from carrel.server.settings_files import read_user, read_workspace
 from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:
@@ -39,13 +37,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
-    user, _ = read_user()
-    workspace, _ = read_workspace(root)
-    settings, problems = resolve(user, workspace)
-    for problem in problems:
-        output.note(f"setting: {problem}")
     wiring = Wiring()
-    index = wiring.open_index(root, settings)
+    index = wiring.open_index(root, settings(root, output))
     for text in index.problems:
         output.note(text)
     try:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.errors import Cancelled, InvalidInput
 from carrel.frontends.commands import Commands
 from carrel.frontends.uris import longest_match, path_to_uri
 from carrel.server.session import Session
+from carrel.server.settings import Problem, Settings
+from carrel.server.settings_files import settings_of
 from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
 
 T = TypeVar("T")
 
@@ -25,14 +30,35 @@ def folder(path: Path) -> Path:
     return absolute
 
 
-def with_commands(path: Path, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:
-    """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`."""
+def settings(path: Path, output: Output) -> Settings:
+    """What counts for a folder; what can't be used of it is told. Raises `SettingsError`."""
+    found, problems = settings_of(path)
+    tell(problems, output)
+    return found
+
+
+def tell(problems: Iterable[Problem], output: Output) -> None:
+    """Say of each setting that can't be used why, in the words of every command."""
+    for problem in dict.fromkeys(map(str, problems)):
+        output.warn(f"setting: {problem}")
+
+
+def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:
+    """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`.
+
+    Raises `SettingsError` where the settings of the user or of the folder can't be read.
+    """
 
     async def work() -> T:
         session = Session(Wiring(), longest_match)
+        problems: list[Problem] = []
+        session.on_problems = problems.extend
         session.configure({})
         try:
             workspace = session.add_folder(str(path), path_to_uri(str(path)))
+            if workspace.blocked:
+                raise workspace.blocked
+            tell(problems, output)
             return await use(Commands(session, None), workspace)
         finally:
             await session.close()

@@ -38,6 +38,10 @@ class Output:
         if not self.json:
             print(text, file=sys.stderr)  # noqa: T201
 
+    def warn(self, text: str) -> None:
+        """Tell the person what is wrong though there is a result, also beside a JSON one."""
+        print(text, file=sys.stderr)  # noqa: T201
+
     def fail(self, message: str) -> None:
         """Say why there is no result."""
         if self.json:

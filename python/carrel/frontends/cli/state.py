@@ -15,13 +15,13 @@ def run(arguments: Namespace, output: Output) -> int:
     """Show or delete."""
     root = folder(arguments.path)
     if arguments.command == "clear":
-        cleared = with_commands(root, lambda commands, _: commands.clear({}))
+        cleared = with_commands(root, output, lambda commands, _: commands.clear({}))
         if output.json:
             output.value(cleared)
         else:
             output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
         return 0
-    status = with_commands(root, lambda commands, _: commands.status({}))
+    status = with_commands(root, output, lambda commands, _: commands.status({}))
     if output.json:
         output.value(status)
     else:
