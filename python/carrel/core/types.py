@@ -81,9 +81,14 @@ class Filters:
     max_age_days: float | None = None
 
 
+LONGEST_QUERY = 16_000
+"""Characters of a query that are searched for: more make no better question, and each costs time (0.3 s at this length)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. `limit` counts hits after merging."""
+    """What is searched for. `limit` counts hits after merging. Of a longer text than `LONGEST_QUERY` both ends count: a question
+    stands before or after what was pasted."""
 
     text: str
     limit: int = 10
@@ -91,6 +96,11 @@ class Query:
     active_path: str | None = None
     open_paths: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.text) > LONGEST_QUERY:
+            half = LONGEST_QUERY // 2
+            object.__setattr__(self, "text", f"{self.text[: half - 1]}\n{self.text[-half:]}")
 
 
 @dataclass(frozen=True, slots=True)

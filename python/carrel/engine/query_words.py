@@ -27,11 +27,12 @@ _SYMBOL_QUERY = re.compile(
 _NAMED = re.compile(
     r"""`([^`\s]+)`                                                  # in backticks
         |\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)                # qualified
-        |\b((?=\w*[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w+_\w)\w+)\b  # camelCase, PascalCase, snake_case
+        |\b((?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w+)\b        # camelCase, PascalCase, snake_case
     """,
     re.VERBOSE,
 )
-_TOKEN = re.compile(r"[^\s\w]*\w[\w.:/\\#-]*")
+_TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
+_LONGEST_SYMBOL = 200
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 
@@ -50,7 +51,7 @@ class Question:
 def read(text: str) -> Question:
     """Take a query apart."""
     text = text.strip()
-    is_symbol = _SYMBOL_QUERY.match(text) is not None
+    is_symbol = len(text) <= _LONGEST_SYMBOL and _SYMBOL_QUERY.match(text) is not None
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
     words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)
