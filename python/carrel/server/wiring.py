@@ -34,6 +34,7 @@ _LAST_INDEXED = "last_indexed"
 class OpenIndex:
     """An index and what feeds it. `complete` says that a run over the whole workspace ended once."""
 
+    root: Path
     store: Store
     embedder: Embedder
     directory: Path
@@ -90,8 +91,12 @@ class Wiring:
 
     def index_exists(self, root: Path, settings: Settings) -> bool:
         """True when an index was made before."""
-        directory = locate(root, settings).directory
+        directory = self.index_folder(root, settings)
         return directory.is_dir() and any(entry.name != ".gitignore" for entry in directory.iterdir())
+
+    def index_folder(self, root: Path, settings: Settings) -> Path:
+        """Where the index lives, or will."""
+        return locate(root, settings).directory
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
@@ -123,7 +128,7 @@ class Wiring:
             walk=walk_options(settings),
             cut=CutOptions(),
         )
-        index = OpenIndex(store, embedder, directory, (*problems, *store.problems), temporary=temporary)
+        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary)
         if location.in_workspace and temporary is None:
             index.in_project = root
         index.read_meta()
@@ -133,12 +138,18 @@ class Wiring:
     def run_index(
         self, index: OpenIndex, work: Work, token: CancelToken, progress: Callable[[int, int, str], None]
     ) -> IndexReport:
-        """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept."""
+        """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept.
+
+        Raises `StoreError` where the folder isn't there, or was taken away meanwhile: an unplugged disk must neither empty
+        its index nor count as indexed.
+        """
+        _check_root(index.root)
         from carrel.core.native import give_back_memory
         from carrel.engine.indexer import run_index
 
         scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
         report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+        _check_root(index.root)
         if work.full:
             give_back_memory()
             index.note_run()
@@ -162,6 +173,11 @@ class Wiring:
         if not location.in_workspace:
             for gone in clean_up(location.directory.parent):
                 log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)
+
+
+def _check_root(root: Path) -> None:
+    if not root.is_dir():
+        raise StoreError(f"{root} is gone; its index is kept. Bring the folder back, or delete the index: carrel clear {root}")
 
 
 def walk_options(settings: Settings) -> WalkOptions:

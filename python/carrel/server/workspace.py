@@ -207,9 +207,6 @@ class Workspace:
         progress: Callable[[int, int, str], None],
     ) -> IndexReport:
         """Runs on the index thread."""
-        if not self.root.is_dir():
-            # An unplugged disk must not empty its index.
-            raise StoreError(f"{self.root} is gone; its index is kept. Reconnect it or close the folder.")
         return self._wiring.run_index(index, job.work, token, progress)
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
@@ -318,10 +315,12 @@ class Workspace:
         await self.start()
 
     async def clear(self) -> int:
-        """Delete the index; gives the bytes that were freed."""
+        """Delete the index; gives the bytes that were freed. Raises `StoreError` where it can't be."""
         if self.index is None and not self._wiring.index_exists(self.root, self.settings):
             return 0
         index = await self.open()
+        if index.temporary and (kept := self._wiring.index_folder(self.root, self.settings)).is_dir():
+            raise StoreError(f"{kept} can't be written, so the index in it was not deleted: make the folder writable.")
         await self.queue.drop()
         freed = index.store.bytes_on_disk
         await self.ask(lambda _: index.clear())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +72,19 @@ def run(project: Path, capfd: pytest.CaptureFixture[str]) -> Run:
 def one_json(out: str) -> Any:
     assert out.count("\n") == 1, out
     return json.loads(out)
+
+
+@pytest.fixture
+def editor(project: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that writes the index, as an editor's server does."""
+    hold = (
+        "import sys; from pathlib import Path; from carrel.server.wiring import *; from carrel.server.settings import Settings\n"
+    )
+    hold += "i = Wiring().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", hold, str(project)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writer\n"
+        yield process
+        if process.stdin:
+            process.stdin.close()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -169,22 +168,6 @@ def test_the_demo_shows_each_step_and_paints_a_picture_without_the_network(run: 
     for part in ("serve --stdio", "2 files", "how is a password verified?", "src/auth.py", "<rag_context>", "tokens"):
         assert part in out
     assert "url(" not in (tmp_path / "demo.svg").read_text().replace("url(#", "")
-
-
-@pytest.fixture
-def editor(project: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that writes the index, as an editor's server does."""
-    hold = (
-        "import sys; from pathlib import Path; from carrel.server.wiring import *; from carrel.server.settings import Settings\n"
-    )
-    hold += "i = Wiring().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", hold, str(project)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"writer\n"
-        yield process
-        if process.stdin:
-            process.stdin.close()
 
 
 def test_beside_an_editors_server_commands_answer_from_its_index(run: Run, request: pytest.FixtureRequest) -> None:

@@ -85,7 +85,8 @@ def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
     chosen = settings(root, output)
     index = wiring.open_index(root, chosen)
     try:
-        wiring.run_index(index, Work(full=True), token, lambda *_: None)
+        if index.store.role == "writer":  # else another process keeps it current
+            wiring.run_index(index, Work(full=True), token, lambda *_: None)
     except CarrelError:
         index.store.close()
         raise

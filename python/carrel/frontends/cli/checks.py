@@ -22,6 +22,7 @@ _MB = 1_000_000
 _LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
 _WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
 _OPEN_FILES = 1_024
+_LITTLE_MEMORY, _NO_MEMORY = 1_000 * _MB, 200 * _MB  # loading the core and its tables alone takes 150 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,19 @@ def git(folder: Path) -> Iterator[Finding]:
     else:
         commit = state.head[:12] if state.head else "no commit yet"
         yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {len(state.dirty)} files changed since")
+
+
+def memory(_folder: Path) -> Iterator[Finding]:
+    """The memory that the system allows the process: where there is too little, it ends without a word."""
+    if os.name != "posix":
+        return
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and soft < _LITTLE_MEMORY:
+        level: Level = "error" if soft < _NO_MEMORY else "warning"
+        detail = f"{soft / _MB:,.0f} MB of addresses allowed; indexes are mapped, so that they need more of these than of memory"
+        yield Finding("Memory", level, detail, "ulimit -v unlimited")
 
 
 def limits(_folder: Path) -> Iterator[Finding]:

@@ -39,7 +39,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
     def work(token: CancelToken) -> None:
         with output.progress("Indexing") as progress:
-            wiring.run_index(index, Work(full=True), token, progress)
+            if index.store.role == "writer":  # else another process keeps it current
+                wiring.run_index(index, Work(full=True), token, progress)
         view = index.store.snapshot()
         tokenizer = wiring.tokenizer(chosen_settings, None)
         chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from carrel.core.errors import Cancelled, InvalidInput
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput
+from carrel.frontends.cli.plain import is_text
 from carrel.frontends.commands import Commands
 from carrel.frontends.uris import longest_match, path_to_uri
 from carrel.server.session import Session
@@ -23,11 +25,35 @@ T = TypeVar("T")
 
 
 def folder(path: Path) -> Path:
-    """An existing folder, absolute; raises `InvalidInput`."""
+    """An existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
     absolute = path.absolute()
     if not absolute.is_dir():
         raise InvalidInput("path", f"{absolute} is not a folder")
+    if not is_text(str(absolute)):
+        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor; rename it")
+    if reason := unreadable(absolute):
+        raise CarrelError(f"{absolute} can't be read: {reason}. Give yourself the right to read it.")
     return absolute
+
+
+def unreadable(folder: Path) -> str | None:
+    """Why the entries of a folder can't be listed and looked at; None if they can."""
+    try:
+        with os.scandir(folder):
+            (folder / ".git").lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def indexed_folder(path: Path) -> Path:
+    """A folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
+    absolute = path.absolute()
+    if is_text(str(absolute)) and not absolute.exists() and Wiring().index_exists(absolute, settings_of(absolute)[0]):
+        return absolute
+    return folder(path)
 
 
 def settings(path: Path, output: Output) -> Settings:
