@@ -56,7 +56,7 @@ class Session:
         self.recent: Recent[object] = Recent()
         self.on_open: Callable[[Workspace], None] = lambda _: None
         self.on_settings: Callable[[Settings], None] = lambda _: None
-        self.on_problems: Callable[[tuple[Problem, ...]], None] = lambda _: None
+        self.on_problems: Callable[[tuple[Problem, ...]], None] = _log_problems
         self._locate = locate
         self.watched = False  # the editor tells of changes on disk
         self.options: Options = {}
@@ -180,3 +180,8 @@ class Session:
         task = asyncio.get_running_loop().create_task(guarded())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _log_problems(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        log.warning("Setting: %s", problem)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import carrel
 from carrel.frontends.cli.plain import one_line
 
 from .conftest import Run, one_json
@@ -148,6 +149,14 @@ sys.exit(main())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
+
+
+def test_before_ctrl_c_is_caught_next_to_nothing_is_loaded() -> None:
+    package = str(Path(carrel.__file__).parent.parent)
+    code = "import sys, carrel.__main__; print(*sys.modules)"
+    command = [sys.executable, "-S", "-c", code]
+    loaded = subprocess.run(command, env={"PYTHONPATH": package}, check=True, capture_output=True, text=True).stdout.split()
+    assert not {"typing", "re", "argparse", "carrel.frontends"} & set(loaded)
 
 
 def test_the_index_of_a_folder_that_is_gone_can_be_seen_and_deleted(run: Run, project: Path, tmp_path: Path) -> None:
