@@ -12,9 +12,10 @@ Names load when they are first used: `import carrel` costs nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # that of `typing`, which takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from carrel.library import Index, SearchHit, bag_of_words
 
 __all__ = ["Index", "SearchHit", "bag_of_words"]

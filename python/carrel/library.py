@@ -7,13 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from carrel.core.errors import InvalidInput
+from carrel.core.errors import InvalidInput, NotWriter
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.core.ports import Embedder, Progress
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
 from carrel.engine.context import pack, render
 from carrel.engine.formats import ToolForm
-from carrel.engine.indexer import IndexReport, run_index
+from carrel.engine.indexer import WRITER_REMEDY, IndexReport, follow_index, run_index
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import tokenizer_for
@@ -44,7 +44,8 @@ class Index:
 
     With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
     without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap) instead of along
-    its syntax. Safe to share between threads; close it, or use it in a `with` block.
+    its syntax. The user's settings and the folder's `.carrel.toml` say what is left out; `SettingsError` where they can't be
+    read. Safe to share between threads; close it, or use it in a `with` block.
     """
 
     def __init__(
@@ -70,12 +71,13 @@ class Index:
     def index(
         self, *, force: bool = False, progress: Progress = lambda *_: None, cancel: CancelToken | None = None
     ) -> IndexReport:
-        """Bring the index up to date with the folder. Where an editor's server is its writer, load what that has."""
+        """Bring the index up to date with the folder. An editor's server that writes it is waited for; raises `NotWriter`."""
         if not self._on_disk:
             raise InvalidInput("path", "this index has no folder; give its texts to add_file")
         if self._store.role == "follower" and not self._store.try_lead():
-            self._store.follow()
-            return IndexReport(unchanged=self._store.snapshot().files)
+            if force:
+                raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {WRITER_REMEDY}")
+            return follow_index(self._store, cancel or CancelToken(), wait_s=10.0)
         return run_index(
             self._store, self._embedder, cancel or CancelToken(), scope="force" if force else "all", progress=progress
         )
@@ -133,9 +135,11 @@ class Index:
 
     def _disk(self, root: Path, cut: CutOptions, line_chunks: tuple[int, int] | None) -> Store:
         from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
-        from carrel.server.settings import Settings  # noqa: PLC0415
+        from carrel.server.settings_files import settings_of  # noqa: PLC0415
+        from carrel.server.wiring import walk_options  # noqa: PLC0415
 
-        location = locate(root, Settings())
+        settings, _ = settings_of(root)
+        location = locate(root, settings)
         if line_chunks:  # other chunks, another index
             lines, overlap = line_chunks
             location = replace(
@@ -147,7 +151,7 @@ class Index:
             str(root),
             embedder_id=self._embedder.id,
             dim=self._embedder.dim,
-            walk=WalkOptions(exclude=("/.carrel/",)),
+            walk=walk_options(settings),
             cut=cut,
         )
 

@@ -266,3 +266,18 @@ async def test_a_cancelled_search_is_answered_once(start: Start, project: Path) 
         assert caught.value.code == -32800
         await asyncio.sleep(0.05)
         assert paths(await client.request("carrel/search", {"query": "authenticate", "limit": 1})) == ["src/auth.py"]
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 20_000_000, "authenticate user " + "!" * 10_000_000 + " w1 w2" * 1_500_000 + " login"], ids=["word", "paste"]
+)
+async def test_a_question_of_20_megabytes_is_answered(start: Start, project: Path, text: str) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        for method in ("carrel/search", "carrel/files", "carrel/context"):
+            result = await client.request(
+                method, {"query": text, **({"trigger": "explicit"} if method == "carrel/context" else {})}, timeout=10
+            )
+            assert result.get("error") is None
+        augmented = await client.request("carrel/augment", {"text": text, "trigger": "explicit"}, timeout=10)
+        assert augmented["text"].endswith(text)

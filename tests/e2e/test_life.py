@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from carrel.frontends.lsp_client import LspClient, LspError
+from carrel.frontends.transport import frame
 from carrel.frontends.uris import path_to_uri
 
 from .conftest import Start, write_many
@@ -81,6 +83,35 @@ async def test_requests_before_initialize_and_after_shutdown_are_refused(project
     client.notify("exit", None)
     assert await asyncio.wait_for(client.process.wait(), 20) == 0
     await client.kill()
+
+
+BEFORE_EXIT: tuple[tuple[str, Any], ...] = (("initialize", {"capabilities": {}}), ("shutdown", None), ("carrel/status", {}))
+
+
+async def test_what_comes_while_the_server_is_loading_counts_as_later(project: Path, env: dict[str, str]) -> None:
+    client = await LspClient.spawn(env=env)
+    asked = [client.send(method, params)[1] for method, params in BEFORE_EXIT]
+    client.notify("exit", None)
+    answers = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
+    assert [getattr(answer, "code", 0) for answer in answers] == [0, 0, -32600]
+    assert await asyncio.wait_for(client.process.wait(), 20) == 0
+    await client.kill()
+
+
+@pytest.mark.parametrize(
+    ("sent", "cause"),
+    [
+        (b"", "before the first message"),
+        (b"Content-Length: many\r\n\r\n{}", "Content-Length that is no number"),
+        (b"Content-Length: 100\r\n\r\n{}", "after 2 of a message's 100 bytes"),
+        (frame(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}') + b"oops\r\n\r\n", "header line without a colon"),
+    ],
+)
+def test_input_that_is_no_message_ends_the_server_with_the_cause(env: dict[str, str], sent: bytes, cause: str) -> None:
+    command = [sys.executable, "-m", "carrel", "serve"]
+    done = subprocess.run(command, input=sent, env={**os.environ, **env}, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert cause in done.stderr.decode()
 
 
 async def test_exit_without_shutdown_is_code_one(project: Path, env: dict[str, str]) -> None:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from carrel.core.types import LONGEST_QUERY, Query
 from carrel.engine.query_words import path_words, read, stem
 
 
@@ -52,3 +55,16 @@ def test_words_meet_their_other_forms() -> None:
 def test_a_file_named_by_convention_takes_its_folders_name() -> None:
     assert "scheduler" in path_words("src/scheduler/mod.rs") or "schedul" in path_words("src/scheduler/mod.rs")
     assert path_words("src/http/client_pool.py") == {stem("client"), stem("pool")}
+
+
+@pytest.mark.parametrize("text", ["x" * 16_000, "!" * 16_000, "a" + "A" * 16_000 + "!", "`x" * 8_000, "a_" * 8_000, "a." * 8_000])
+def test_no_text_makes_reading_it_slow(text: str) -> None:
+    began = time.process_time()
+    read(text)
+    assert time.process_time() - began < 1.0
+
+
+def test_both_ends_of_a_long_query_count() -> None:
+    text = Query("why does parse_header fail? " + "log line\n" * 10_000 + "see decode_body").text
+    assert len(text) == LONGEST_QUERY
+    assert {"parse_header", "decode_body"} <= set(read(text).names)

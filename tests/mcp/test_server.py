@@ -178,3 +178,14 @@ async def test_two_servers_share_one_index(connect: Connect, project: Path) -> N
         assert (await call(second, "search_code", query="check a login"))["hits"][0]["path"] == "src/auth.py"
         roles = {(await call(client, "index_status"))["folders"][0]["role"] for client in (first, second)}
         assert roles == {"writer", "follower"}
+
+
+async def test_settings_that_cannot_be_read_stop_every_answer_until_they_are_mended(connect: Connect, project: Path) -> None:
+    (project / ".carrel.toml").write_text('exclude = ["auth.py"\n')
+    async with connect(project) as client:
+        for tool, arguments in (("search_code", {"query": "check a login"}), ("get_context", {"query": "check a login"})):
+            assert ".carrel.toml can't be read" in await refused(client, tool, **arguments)
+        (project / ".carrel.toml").write_text('exclude = ["auth.py"]\n')
+        hits = (await call(client, "search_code", query="check a login, price of an order"))["hits"]
+        assert hits
+        assert "src/auth.py" not in {hit["path"] for hit in hits}

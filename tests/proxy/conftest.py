@@ -169,11 +169,12 @@ class Proxy:
 
     process: subprocess.Popen[str]
     url: str
+    told: str  # before it listened
 
     def stop(self) -> str:
         self.process.terminate()
         _, noise = self.process.communicate(timeout=20)
-        return noise
+        return self.told + noise
 
 
 Start = Callable[..., Proxy]
@@ -201,9 +202,11 @@ def start(env: dict[str, str], project: Path, upstream: Upstream) -> Iterator[St
         command = [sys.executable, "-m", "carrel", *words]
         process = subprocess.Popen(command, env={**os.environ, **env, **more}, stdout=pipe, stderr=pipe, text=True)
         assert process.stderr
-        line = process.stderr.readline()
-        assert "Listening on " in line, line
-        running.append(Proxy(process, line.split("Listening on ")[1].split(",")[0]))
+        told = ""
+        while "Listening on " not in (line := process.stderr.readline()):
+            assert line, told
+            told += line
+        running.append(Proxy(process, line.split("Listening on ")[1].split(",")[0], told))
         return running[-1]
 
     yield started

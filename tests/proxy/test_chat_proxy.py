@@ -227,3 +227,15 @@ def test_it_listens_on_loopback_only(upstream: Upstream) -> None:
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "loopback" in done.stderr
+
+
+async def test_settings_that_cannot_be_read_break_no_chat_and_send_nothing(
+    start: Start, upstream: Upstream, project: Path
+) -> None:
+    (project / ".carrel.toml").write_text('exclude = ["auth.py"\n')
+    proxy = start()
+    async with client_of(proxy) as client:
+        answer = await client.chat.completions.create(model="m", messages=MESSAGES)
+        assert answer.choices[0].message.content == "yes"
+        assert upstream.question == QUESTION
+    assert ".carrel.toml can't be read" in proxy.stop()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from carrel.core.errors import SettingsError
 from carrel.core.types import Budget
 from carrel.server import settings_docs
 from carrel.server.settings import Layer, Settings, resolve
@@ -99,16 +100,27 @@ def test_a_workspace_cannot_raise_limits() -> None:
 def test_the_user_file_is_toml_or_json(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name
     path.write_text(text, "utf-8")
-    layer, problems = read_user(path)
-    assert resolve(layer)[0].rag_top_k == 9
-    assert problems == ()
+    assert resolve(read_user(path))[0].rag_top_k == 9
 
 
-@pytest.mark.parametrize("text", ["ragTopK = ", "[1, 2]", "\x00"])
-def test_a_broken_file_is_a_problem_not_a_failure(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".carrel.toml").write_text(text)
-    layer, problems = read_workspace(tmp_path)
-    assert (resolve(layer)[0], len(problems)) == (Settings(), 1) or layer.options
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (b"ragTopK = 3\nexclude = ['*.sql'\n", "at end of document"),
+        (b"exclude = 1 2", "at line 1, column 13"),
+        (b"\nx = '\xff'", "at line 2, column 6"),
+        (b"x = " + b"[" * 5_000, "nested too deep"),
+        (b"a = 1\n" * 200_000, "larger than 1,000,000 bytes"),
+    ],
+)
+def test_an_unreadable_file_stops_what_would_read_the_workspace(tmp_path: Path, text: bytes, cause: str) -> None:
+    path = tmp_path / ".carrel.toml"
+    path.write_bytes(text)
+    with pytest.raises(SettingsError) as error:
+        read_workspace(tmp_path)
+    assert str(path) in str(error.value)
+    assert cause in str(error.value)
+    assert "Correct or remove it" in str(error.value)
 
 
 def test_a_linked_workspace_file_is_not_read(tmp_path: Path) -> None:
@@ -116,7 +128,12 @@ def test_a_linked_workspace_file_is_not_read(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / ".carrel.toml").symlink_to(tmp_path / "mine.toml")
-    assert read_workspace(root)[0].options == {}
+    with pytest.raises(SettingsError, match="a link"):
+        read_workspace(root)
+
+
+def test_no_file_is_no_problem(tmp_path: Path) -> None:
+    assert read_workspace(tmp_path).options == read_user(tmp_path / "none.toml").options == {}
 
 
 def test_the_documentation_is_up_to_date() -> None:

@@ -3,6 +3,7 @@
 CarrelError
 ├── Cancelled         the caller's token was cancelled
 ├── InvalidInput      a parameter that can't be used; `field` names it
+├── SettingsError     a settings file that can't be read, so that nobody knows what it leaves out
 ├── NotReady          no index yet, or the deadline came first
 ├── StoreError        disk or database; the message names the file and the remedy
 │   ├── NewerFormat   written by a newer Carrel
@@ -11,6 +12,8 @@ CarrelError
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class CarrelError(Exception):
@@ -27,6 +30,16 @@ class InvalidInput(CarrelError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
         self.field = field
+
+
+class SettingsError(CarrelError):
+    """A settings file is there and can't be read: nothing is read or answered, since it may leave out what is secret."""
+
+    def __init__(self, path: Path, cause: str) -> None:
+        super().__init__(
+            f"{path} can't be read: {cause}. Correct or remove it; it may leave files out, so none is read until then."
+        )
+        self.path = path
 
 
 class NotReady(CarrelError):

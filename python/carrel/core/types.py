@@ -81,6 +81,10 @@ class Filters:
     max_age_days: float | None = None
 
 
+LONGEST_QUERY = 16_000
+"""Characters of a query that are searched for: more make no better question, and each costs time (0.3 s at this length)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Lines of a file, 1-based and inclusive."""
@@ -92,7 +96,8 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. `limit` counts hits after merging. Nothing of `left_out` may be in an answer."""
+    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer. Of a longer text than
+    `LONGEST_QUERY` both ends count: a question stands before or after what was pasted."""
 
     text: str
     limit: int = 10
@@ -107,6 +112,11 @@ class Query:
         return any(
             lines.path == path and start_line <= lines.end_line and lines.start_line <= end_line for lines in self.left_out
         )
+
+    def __post_init__(self) -> None:
+        if len(self.text) > LONGEST_QUERY:
+            half = LONGEST_QUERY // 2
+            object.__setattr__(self, "text", f"{self.text[: half - 1]}\n{self.text[-half:]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The three text forms of a pack (spec A5, B5, E5), and how code is kept inside its block.
 
-Workspace text is data: in each form, whatever in the code looks like the form's own markup gets a backslash, so that it
-can't close its block, open another or forge a header. The block says that it was changed.
+Workspace text is data: in each form, whatever in the code looks like the form's own markup gets a backslash before it, so
+that it can't close its block, open another or forge a header: a tag of `xml`, a line like `--- path (lines 1-2` of `tool`, a
+line `---` or `Source: path:1-2` of `source`. Everything else stays as it is; an `xml` block says that it was changed.
 """
 
 from __future__ import annotations
@@ -18,12 +19,25 @@ SEPARATOR = "\n\n---\n\n"
 HEADER = "Source: {source}"
 
 # Invisible characters don't keep a reader from seeing a tag; every kind of line end begins a line for somebody.
-_BLANK = r"[\s\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*"
-_LINE_START = r"(?:^|(?<=[\r\n\v\f\x1c-\x1e\u0085\u2028\u2029]))"
-_TAG = re.compile(rf"<(?={_BLANK}/?{_BLANK}(?:rag|code){_BLANK}_{_BLANK}context\b)", re.IGNORECASE)
-_SEPARATOR_LINE = re.compile(rf"{_LINE_START}(?=[ \t]*---[ \t]*(?:[\r\n\v\f\x1c-\x1e\u0085\u2028\u2029]|\Z))")
-_TOOL_HEADER = re.compile(rf"{_LINE_START}(?=[ \t]*---[ \t].{{0,2000}}?\([ \t]*lines[ \t]+\d+)", re.IGNORECASE)
-_LINE_ENDS = re.compile(r"[\r\n\u0085\u2028\u2029]+")
+_INVISIBLE = r"\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+_BLANK = rf"[\s{_INVISIBLE}]*"
+_ENDS = r"\r\n\v\f\x1c-\x1e\u0085\u2028\u2029"
+_LINE_START = rf"(?:^|(?<=[{_ENDS}]))"
+_LINE_END = rf"(?:[{_ENDS}]|\Z)"
+_GAP = rf"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000{_INVISIBLE}]*"  # blank, but on the same line
+
+
+def _word(word: str) -> str:
+    return rf"[{_INVISIBLE}]*".join(re.escape(letter) for letter in word)
+
+
+_TAG = re.compile(
+    rf"<(?={_BLANK}/?{_BLANK}(?:{_word('rag')}|{_word('code')}){_BLANK}_{_BLANK}{_word('context')}\b)", re.IGNORECASE
+)
+_SEPARATOR_LINE = re.compile(rf"{_LINE_START}(?={_GAP}{_word('---')}{_GAP}{_LINE_END})")
+_TOOL_HEADER = re.compile(rf"{_LINE_START}(?={_GAP}{_word('---')}[^{_ENDS}]*?\({_GAP}{_word('lines')}{_GAP}\d)", re.IGNORECASE)
+_SOURCE_HEADER = re.compile(rf"{_LINE_START}(?={_GAP}{_word('Source')}{_GAP}:[^{_ENDS}]*:\d+-\d+{_GAP}{_LINE_END})")
+_LINE_ENDS = re.compile(rf"[{_ENDS}]+")
 
 
 class Form(Protocol):
@@ -125,11 +139,25 @@ class SourceForm:
 
     def _harmless(self, code: str) -> str:
         code, _ = _defuse(_SEPARATOR_LINE, code)
-        if self.separator.strip():
-            return code if self.separator == SEPARATOR else code.replace(self.separator, "\\" + self.separator)
-        # Nothing but blank lines between items: only a header tells where one begins.
+        if self.separator.strip() and self.separator != SEPARATOR:
+            code = _without(self.separator, code)
+        if not self.include_metadata:
+            return code
+        if self.header_fmt == HEADER and self.make_source is source_of and self.separator.strip():
+            return _defuse(_SOURCE_HEADER, code)[0]
+        # Somebody's own header, or nothing but blank lines between items: a line that begins like a header is one.
         start = self.header_fmt.partition("{")[0].strip()
-        return _defuse(re.compile(rf"{_LINE_START}(?=[ \t]*{re.escape(start)})"), code)[0] if start else code
+        return _defuse(re.compile(rf"{_LINE_START}(?={_GAP}{re.escape(start)})"), code)[0] if start else code
+
+
+def _without(separator: str, code: str) -> str:
+    """The code with a backslash in each separator that it holds, or would make with the line ends around it."""
+    before, after = len(separator) - len(separator.lstrip("\n")), len(separator) - len(separator.rstrip("\n"))
+    padded = "\n" * before + code + "\n" * after
+    mark = len(separator) - len(separator.lstrip())
+    found = re.compile(rf"{re.escape(separator[:mark])}(?={re.escape(separator[mark:])})")
+    harmless, _ = _defuse(found, padded)
+    return harmless[before : len(harmless) - after]
 
 
 def form_of(name: Format) -> Form:

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from carrel.core.errors import ProviderError
+from carrel.core.errors import NotWriter, ProviderError
 from carrel.core.native import Batch, CancelToken, Plan
 from carrel.core.ports import Embedder, IndexStore, Progress
 
 log = logging.getLogger(__name__)
+
+WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
+"""What a person can do about an index that another process writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,27 @@ def run_index(
         store.compact(cancel)
     progress(total, total, "")
     return IndexReport(**counts, elapsed_ms=round(1000 * (time.perf_counter() - started), 3))
+
+
+def follow_index(store: IndexStore, cancel: CancelToken, *, wait_s: float) -> IndexReport:
+    """What `run_index` is where another process writes the index: see that it is current, after waiting for the writer.
+
+    Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time.
+    """
+    started = time.perf_counter()
+    while True:
+        store.follow()
+        plan = store.scan(cancel)
+        behind = store.behind(plan, cancel)
+        elapsed = time.perf_counter() - started
+        if not behind:
+            # What looked changed was as it is in the index, what looked new is no text.
+            unchanged, skipped = plan.unchanged + plan.changed, plan.skipped + plan.added
+            return IndexReport(unchanged=unchanged, skipped=skipped, elapsed_ms=round(1000 * elapsed, 3))
+        if elapsed > wait_s:
+            waiting = "1 changed file waits" if behind == 1 else f"{behind} changed files wait"
+            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it. {WRITER_REMEDY}")
+        time.sleep(min(0.2, wait_s))
 
 
 def _plan(store: IndexStore, scope: Literal["all", "force"] | Sequence[str], cancel: CancelToken) -> Plan:

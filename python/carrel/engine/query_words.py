@@ -27,16 +27,17 @@ _SYMBOL_QUERY = re.compile(
 _NAMED = re.compile(
     r"""`([^`\s]+)`                                                  # in backticks
         |\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)                # qualified
-        |\b((?=\w*[a-z]\w*[A-Z]|[A-Z]\w*[a-z]\w*[A-Z]|\w+_\w)\w+)\b  # camelCase, PascalCase, snake_case
+        |\b((?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w+)\b        # camelCase, PascalCase, snake_case
     """,
     re.VERBOSE,
 )
 _CONVENTIONAL = re.compile(
-    r"^(?:build|chore|ci|docs?|feat|feature|fix|patch|perf|refactor|revert|style|tests?)(?:\(([^()]*)\))?!?:\s+(?=\S)",
+    r"^(?:build|chore|ci|docs?|feat|feature|fix|patch|perf|refactor|revert|style|tests?)(?:\(([^()]{0,99})\))?!?:\s+(?=\S)",
     re.IGNORECASE,
 )
 """A change as many projects head it: `fix(parser): …` (conventionalcommits.org). The scope tells the place, the type nothing."""
-_TOKEN = re.compile(r"[^\s\w]*\w[\w.:/\\#-]*")
+_TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
+_LONGEST_SYMBOL = 200
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 
@@ -60,7 +61,7 @@ def read(text: str) -> Question:
     if heading := _CONVENTIONAL.match(text):
         scope = heading[1] or ""
         text = f"{scope} {text[heading.end() :]}".strip()
-    is_symbol = _SYMBOL_QUERY.match(text) is not None
+    is_symbol = len(text) <= _LONGEST_SYMBOL and _SYMBOL_QUERY.match(text) is not None
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
     words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)

@@ -133,7 +133,7 @@ class Commands:
     async def _run_index(self, workspace: Workspace, params: wire.IndexParams) -> Any:
         index = await workspace.open()
         if index.store.role == "follower":
-            return await answers.followed_index(workspace)
+            return await answers.followed_index(workspace, force=bool(params.force))
         job = workspace.request_index(force=params.force)
         bar = None
         if params.work_done_token is not None and self._bars:

@@ -78,6 +78,7 @@ class CarrelProtocol(LanguageServerProtocol):
         self.on_exit: Callable[[int], None] = lambda _: None
         self.on_progress_cancel: Callable[[str | int], None] = lambda _: None
         self._initialized = False
+        self._asked_to_stop = False  # `shutdown` came; pygls notes it only when it was answered
 
     # --- in
 
@@ -112,9 +113,10 @@ class CarrelProtocol(LanguageServerProtocol):
         if is_request and not self._initialized and method != types.INITIALIZE:
             self._fail(identity, NOT_INITIALIZED, "the server waits for `initialize`")
             return
-        if is_request and self._shutdown:
+        if is_request and self._asked_to_stop:
             self._fail(identity, INVALID_REQUEST, "the server was shut down")
             return
+        self._asked_to_stop |= is_request and method == types.SHUTDOWN
         if is_request and (method in self.requests or method == types.WORKSPACE_EXECUTE_COMMAND):
             # As it came: pygls would make nested named tuples of it.
             self.handle_message(JsonRPCRequestMessage(identity, method, "2.0", data.get("params")))  # type: ignore[arg-type]
@@ -222,7 +224,7 @@ class CarrelProtocol(LanguageServerProtocol):
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: Any) -> None:  # type: ignore[override]
         """End the process: 0 after `shutdown`, else 1."""
-        self.on_exit(0 if self._shutdown else 1)
+        self.on_exit(0 if self._asked_to_stop else 1)
 
 
 class CarrelServer(LanguageServer):

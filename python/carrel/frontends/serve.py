@@ -17,11 +17,13 @@ from carrel.frontends.transport import BadFrame, claim_stdio, frame, read_frame
 def serve() -> int:
     """Speak LSP on stdio until the editor ends it; gives the exit code."""
     stdin, stdout = claim_stdio()
+    cause = "the input ended before the first message"
     try:
         first = read_frame(stdin)
-    except (BadFrame, OSError):
-        first = None
+    except (BadFrame, OSError) as error:
+        first, cause = None, str(error)
     if first is None:
+        sys.stderr.write(f"carrel serve: {cause}. An editor starts this, and speaks LSP with it on standard input and output.\n")
         return 1
     answered = _answer_initialize(first, stdout)
     from carrel.frontends.lsp import run  # noqa: PLC0415 - the point of this module

@@ -5,10 +5,12 @@ There is no editor to ask here, so the settings file is looked at again whenever
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from pathlib import Path
 from typing import Any
 
+from carrel.core.errors import SettingsError
 from carrel.server.settings_files import read_user, user_file
 
 log = logging.getLogger(__name__)
@@ -44,11 +46,11 @@ class Toggle:
     def _read(self) -> None:
         self._changed = False
         self._stamp = self._time()
-        layer, _ = read_user(self._path)
-        wanted = layer.options.get("ragEnabled")
-        self._on = wanted is None or wanted is True
-        if not self._on and wanted is not False:  # who writes "false" or 0 doesn't want context
-            log.warning("%s: ragEnabled is neither true nor false, so no context is put in: correct it there", layer.source)
+        with contextlib.suppress(SettingsError):  # the session refuses to answer then, and says why
+            wanted = read_user(self._path).options.get("ragEnabled")
+            self._on = wanted is None or wanted is True
+            if not self._on and wanted is not False:  # who writes "false" or 0 doesn't want context
+                log.warning("%s: ragEnabled is neither true nor false, so no context is put in: correct it there", self._path)
 
     def _time(self) -> int | None:
         try:

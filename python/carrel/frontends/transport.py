@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import sys
 import threading
 from collections.abc import Callable
 from typing import BinaryIO
+
+log = logging.getLogger(__name__)
 
 MAX_FRAME = 256 * 1024 * 1024
 
@@ -42,7 +45,9 @@ def read_frame(stream: BinaryIO) -> bytes | None:
             if length is None:
                 continue  # stray blank lines between frames do no harm
             body = stream.read(length)
-            return body if len(body) == length else None
+            if len(body) < length:
+                raise BadFrame(f"the input ended after {len(body)} of a message's {length} bytes")
+            return body
         name, colon, value = line.partition(b":")
         if not colon:
             raise BadFrame("a header line without a colon")
@@ -53,6 +58,8 @@ def read_frame(stream: BinaryIO) -> bytes | None:
                 raise BadFrame("a Content-Length that is no number") from None
             if not 0 <= length <= MAX_FRAME:
                 raise BadFrame("a Content-Length out of bounds")
+    if length is not None:
+        raise BadFrame("the input ended inside a message's header")
     return None
 
 
@@ -68,8 +75,8 @@ def start_reader(stream: BinaryIO, take: Callable[[bytes | None], None]) -> None
         try:
             while (body := read_frame(stream)) is not None:
                 take(body)
-        except (BadFrame, OSError, ValueError):
-            pass  # the same as the end: nothing more can be understood
+        except (BadFrame, OSError, ValueError) as error:
+            log.error("Nothing more can be understood, so the server ends: %s", error)  # noqa: TRY400 - the words say it all
         take(None)
 
     threading.Thread(target=run, name="carrel-read", daemon=True).start()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.core.errors import Cancelled, CarrelError
+from carrel.core.errors import Cancelled, CarrelError, NotWriter
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Lines, Query, Trigger
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
+_WRITER_WAIT_S = 10.0
+_MOST_SKIPPED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +141,18 @@ async def compare(workspace: Workspace, query: Query, budget: Budget, model: str
     return await workspace.ask(work)
 
 
-async def followed_index(workspace: Workspace) -> IndexReport:
-    """What `index` says where another process writes the index: load what it committed; everything else is its business."""
+async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
+    """What `index` finds where another process writes the index, which is waited for; raises `NotWriter`."""
+    from carrel.engine.indexer import WRITER_REMEDY, follow_index
+
     index = await workspace.open()
+    if force:
+        raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {WRITER_REMEDY}")
 
-    def work(_: CancelToken) -> IndexReport:
-        from carrel.engine.indexer import IndexReport
-
-        index.follow()
-        return IndexReport(unchanged=index.store.snapshot().files)
+    def work(token: CancelToken) -> IndexReport:
+        report = follow_index(index.store, token, wait_s=_WRITER_WAIT_S)
+        index.read_meta()
+        return report
 
     return await workspace.ask(work)
 
@@ -159,7 +164,8 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
     def work(token: CancelToken) -> list[Explanation]:
         from carrel.engine.explain import explain_line as explain
 
-        gate = index.store.gate(path)
+        # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
+        gate = index.store.gate(path) or dict(index.store.skipped(_MOST_SKIPPED)).get(path)
         return explain(index.store.snapshot(), index.embedder, query, path, line, token, gate=gate)
 
     return await workspace.ask(work)

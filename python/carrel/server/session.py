@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from carrel.core.errors import CarrelError, InvalidInput, NotReady
+from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
 from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace
@@ -56,11 +56,11 @@ class Session:
         self.recent: Recent[object] = Recent()
         self.on_open: Callable[[Workspace], None] = lambda _: None
         self.on_settings: Callable[[Settings], None] = lambda _: None
-        self.on_problems: Callable[[tuple[Problem, ...]], None] = lambda _: None
+        self.on_problems: Callable[[tuple[Problem, ...]], None] = _log_problems
         self._locate = locate
         self.watched = False  # the editor tells of changes on disk
         self.options: Options = {}
-        self._user: Layer | None = None
+        self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- folders
@@ -90,9 +90,10 @@ class Session:
         path = str(root)
         if path in self.folders:
             return self.folders[path]
-        settings, problems = self._resolve(root)
+        settings, problems, blocked = self._resolve(root)
         workspace = Workspace(root, uri, settings=settings, wiring=self.wiring, jobs=self.jobs)
         workspace.problems = tuple(str(problem) for problem in problems)
+        workspace.blocked, workspace.recheck = blocked, self.reread
         workspace.watched = self.watched
         self.folders[path] = workspace
         self.on_open(workspace)
@@ -114,8 +115,7 @@ class Session:
     def configure(self, options: Options) -> None:
         """Take the editor's settings; they replace what it sent before."""
         self.options = options
-        self._user = None
-        self.settings, problems = self._resolve(None)
+        self.settings, problems, _ = self._resolve(None)
         self.on_settings(self.settings)
         if problems:
             self.on_problems(problems)
@@ -124,9 +124,10 @@ class Session:
 
     def reread(self, workspace: Workspace) -> None:
         """Settings may have changed for one folder: its `.carrel.toml` did, or the editor's did."""
-        settings, problems = self._resolve(workspace.root)
+        settings, problems, blocked = self._resolve(workspace.root)
         workspace.problems = tuple(str(problem) for problem in problems)
-        if settings != workspace.settings:
+        was_blocked, workspace.blocked = workspace.blocked, blocked
+        if settings != workspace.settings or (was_blocked and not blocked):
             # At once: the next question may already count on it. What follows from it takes its time.
             old, workspace.settings = workspace.settings, settings
             self._spawn(workspace.reconfigure(old))
@@ -137,18 +138,28 @@ class Session:
         """True for the file whose change calls for `reread`."""
         return relative == WORKSPACE_FILE
 
-    def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...]]:
+    def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...], SettingsError | None]:
+        """Settings, what can't be used of them, and why nothing may be read: a file is unreadable and was never readable."""
         problems: list[Problem] = []
-        if self._user is None:
-            self._user, found = read_user()
-            problems += found
-        layers = [self._user, Layer("editor", self.options)]
+        blocked: SettingsError | None = None
+
+        def layer(key: Path | None, read: Callable[[], Layer]) -> Layer:
+            nonlocal blocked
+            try:
+                self._good[key] = read()
+            except SettingsError as error:
+                if key in self._good:
+                    problems.append(Problem("", "", f"{error} The settings from before count."))
+                else:
+                    problems.append(Problem("", "", str(error)))
+                    blocked = error
+            return self._good.get(key) or Layer("", {})
+
+        layers = [layer(None, read_user), Layer("editor", self.options)]
         if root:
-            layer, found = read_workspace(root)
-            layers.append(layer)
-            problems += found
+            layers.append(layer(root, lambda: read_workspace(root)))
         settings, found = resolve(*layers)
-        return settings, (*problems, *found)
+        return settings, (*problems, *found), blocked
 
     # --- end
 
@@ -169,3 +180,8 @@ class Session:
         task = asyncio.get_running_loop().create_task(guarded())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _log_problems(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        log.warning("Setting: %s", problem)

@@ -68,14 +68,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A setting that can't be used as it was given. `source` says where it stands."""
+    """A setting that can't be used as it was given. `source` says where it stands; without a key it is the whole file."""
 
     source: str
     key: str
     message: str
 
     def __str__(self) -> str:
-        return f"{self.source}: {self.key}: {self.message}"
+        return ": ".join(part for part in (self.source, self.key, self.message) if part)
 
 
 @dataclass(frozen=True, slots=True)

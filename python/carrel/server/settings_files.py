@@ -1,16 +1,19 @@
 """The user's settings file and a workspace's `.carrel.toml`: read, never written.
 
 The command line and MCP have no editor to ask, so they read the user's file; an editor's settings override it for the
-editor's own server.
+editor's own server. A file that is there but can't be read stops everything that would read the workspace: what it
+leaves out may be secret, and nobody knows what that is.
 """
 
 from __future__ import annotations
 
 import json
+import stat
 import tomllib
 from pathlib import Path
 
-from carrel.server.settings import Layer, Problem
+from carrel.core.errors import SettingsError
+from carrel.server.settings import Layer, Problem, Settings, resolve
 
 WORKSPACE_FILE = ".carrel.toml"
 _LIMIT = 1_000_000
@@ -25,29 +28,49 @@ def user_file() -> Path:
     return found[0] if found else folder / "settings.toml"
 
 
-def read_user(path: Path | None = None) -> tuple[Layer, tuple[Problem, ...]]:
-    """The user's own settings; no file is no problem."""
-    path = path or user_file()
-    return _read(path, str(path), workspace=False)
+def read_user(path: Path | None = None) -> Layer:
+    """The user's own settings; no file is no problem. Raises `SettingsError`."""
+    return _read(path or user_file(), workspace=False)
 
 
-def read_workspace(root: Path) -> tuple[Layer, tuple[Problem, ...]]:
-    """What the workspace itself asks for; it may only narrow."""
-    return _read(root / WORKSPACE_FILE, WORKSPACE_FILE, workspace=True)
+def read_workspace(root: Path) -> Layer:
+    """What the workspace itself asks for; it may only narrow. Raises `SettingsError`."""
+    return _read(root / WORKSPACE_FILE, workspace=True)
 
 
-def _read(path: Path, source: str, *, workspace: bool) -> tuple[Layer, tuple[Problem, ...]]:
-    empty = Layer(source, {}, workspace=workspace)
+def settings_of(root: Path) -> tuple[Settings, tuple[Problem, ...]]:
+    """What counts for a folder where no editor has a say, and what can't be used of it. Raises `SettingsError`."""
+    return resolve(read_user(), read_workspace(root))
+
+
+def _read(path: Path, *, workspace: bool) -> Layer:
+    source = WORKSPACE_FILE if workspace else str(path)
     try:
         # A workspace's file must be a file of the workspace, not a link to something else of the user's.
-        if (workspace and path.is_symlink()) or not path.is_file():
-            return empty, ()
-        if path.stat().st_size > _LIMIT:
-            return empty, (Problem(source, "", f"larger than {_LIMIT} bytes; not read"),)
-        text = path.read_text("utf-8-sig")
-        options = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as error:
-        return empty, (Problem(source, "", f"can't be read: {error}"),)
+        found = path.lstat() if workspace else path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise SettingsError(path, "it is a link" if stat.S_ISLNK(found.st_mode) else "it is no file")
+        if found.st_size > _LIMIT:
+            raise SettingsError(path, f"it is larger than {_LIMIT:,} bytes")
+        options = _parse(path, path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return Layer(source, {}, workspace=workspace)
+    except OSError as error:
+        raise SettingsError(path, error.strerror or str(error)) from None
     if not isinstance(options, dict):
-        return empty, (Problem(source, "", "must hold an object"),)
-    return Layer(source, options, workspace=workspace, report_unknown=True), ()
+        raise SettingsError(path, "it must hold an object")
+    return Layer(source, options, workspace=workspace, report_unknown=True)
+
+
+def _parse(path: Path, data: bytes) -> object:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise SettingsError(path, f"a byte that is not UTF-8 (at line {line}, column {column})") from None
+    try:
+        # Both parsers name the line and the column.
+        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(path, "nested too deep" if isinstance(error, RecursionError) else str(error)) from None

@@ -20,7 +20,7 @@ from carrel.server.index_state import STATE_FILE, export
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken, Store
+    from carrel.core.native import CancelToken, Store, WalkOptions
     from carrel.core.ports import Embedder, Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
@@ -36,6 +36,7 @@ _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 class OpenIndex:
     """An index and what feeds it. `complete` says that a run over the whole workspace ended once."""
 
+    root: Path
     store: Store
     embedder: Embedder
     directory: Path
@@ -92,8 +93,12 @@ class Wiring:
 
     def index_exists(self, root: Path, settings: Settings) -> bool:
         """True when an index was made before."""
-        directory = locate(root, settings).directory
+        directory = self.index_folder(root, settings)
         return directory.is_dir() and any(entry.name != ".gitignore" for entry in directory.iterdir())
+
+    def index_folder(self, root: Path, settings: Settings) -> Path:
+        """Where the index lives, or will."""
+        return locate(root, settings).directory
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
@@ -102,7 +107,7 @@ class Wiring:
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
         """Open or create the index of `root`; in a temporary folder where its own can't be written. Raises `StoreError`."""
-        from carrel.core.native import CutOptions, Store, WalkOptions
+        from carrel.core.native import CutOptions, Store
         from carrel.providers.grammars import register_all
         from carrel.providers.local import bundled
 
@@ -117,16 +122,15 @@ class Wiring:
             temporary, note = _temporary_place(location, error)
             problems.append(note)
         directory = Path(temporary.name) if temporary else location.directory
-        folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
         store = Store.open(
             str(directory),
             str(root),
             embedder_id=embedder.id,
             dim=embedder.dim,
-            walk=WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, *_NO_SOURCES)),
+            walk=walk_options(settings),
             cut=CutOptions(),
         )
-        index = OpenIndex(store, embedder, directory, (*problems, *store.problems), temporary=temporary)
+        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary)
         if location.in_workspace and temporary is None:
             index.in_project = root
         index.read_meta()
@@ -136,12 +140,18 @@ class Wiring:
     def run_index(
         self, index: OpenIndex, work: Work, token: CancelToken, progress: Callable[[int, int, str], None]
     ) -> IndexReport:
-        """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept."""
+        """Do one index job. Runs on an index thread; raises `Cancelled` with what was finished kept.
+
+        Raises `StoreError` where the folder isn't there, or was taken away meanwhile: an unplugged disk must neither empty
+        its index nor count as indexed.
+        """
+        _check_root(index.root)
         from carrel.core.native import give_back_memory
         from carrel.engine.indexer import run_index
 
         scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
         report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+        _check_root(index.root)
         if work.full:
             give_back_memory()
             index.note_run()
@@ -165,6 +175,19 @@ class Wiring:
         if not location.in_workspace:
             for gone in clean_up(location.directory.parent):
                 log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)
+
+
+def _check_root(root: Path) -> None:
+    if not root.is_dir():
+        raise StoreError(f"{root} is gone; its index is kept. Bring the folder back, or delete the index: carrel clear {root}")
+
+
+def walk_options(settings: Settings) -> WalkOptions:
+    """Which files count by the settings."""
+    from carrel.core.native import WalkOptions
+
+    folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
+    return WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, *_NO_SOURCES))
 
 
 def _temporary_place(location: IndexLocation, error: OSError) -> tuple[TemporaryDirectory[str], str]:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from carrel.core.errors import Cancelled, CarrelError, NotReady, StoreError
+from carrel.core.errors import Cancelled, CarrelError, NotReady, SettingsError, StoreError
 from carrel.server.buffers import Buffers
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.status import Progress, Role, State, Status
@@ -45,6 +45,8 @@ class Workspace:
         self.uri = uri
         self.settings = settings
         self.problems: tuple[str, ...] = ()
+        self.blocked: SettingsError | None = None  # while it stands, nothing is read
+        self.recheck: Callable[[Workspace], None] = lambda _: None  # looks whether it still does: nobody watches the user's file
         self.index: OpenIndex | None = None
         self.error: str | None = None
         self.watched = False  # somebody tells us of changes on disk
@@ -82,7 +84,11 @@ class Workspace:
         return self.index or index
 
     async def open(self) -> OpenIndex:
-        """Open the index, once; raises `CarrelError` when it can't be."""
+        """Open the index, once; raises `CarrelError` when it can't be or mustn't be."""
+        if self.blocked:
+            self.recheck(self)
+        if self.blocked:
+            raise self.blocked.with_traceback(None)
         if self.index:
             return self.index
         if self._closed:
@@ -208,9 +214,6 @@ class Workspace:
         progress: Callable[[int, int, str], None],
     ) -> IndexReport:
         """Runs on the index thread."""
-        if not self.root.is_dir():
-            # An unplugged disk must not empty its index.
-            raise StoreError(f"{self.root} is gone; its index is kept. Reconnect it or close the folder.")
         return self._wiring.run_index(index, job.work, token, progress)
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
@@ -252,7 +255,7 @@ class Workspace:
         job = self.queue.running
         if job and (job.work.full or len(job.work.paths) > _SMALL_JOB):
             return "indexing"
-        if self.error:
+        if self.blocked or self.error:
             return "error"
         return "ready" if self.index and self.index.begun else "empty"
 
@@ -272,7 +275,7 @@ class Workspace:
 
     async def status(self) -> Status:
         """The whole status; opens an index that exists on disk, makes none."""
-        if self.index is None and self.has_index:
+        if self.index is None and not self.blocked and self.has_index:
             with contextlib.suppress(CarrelError):
                 await self.open()
         index = self.index
@@ -284,8 +287,9 @@ class Workspace:
 
     def _status(self, skipped: tuple[tuple[str, str], ...], head: str | None) -> Status:
         root, problems, index = str(self.root), self.problems, self.index
+        error = str(self.blocked) if self.blocked else self.error
         if index is None:
-            return Status(root, self.state(), problems=problems, error=self.error, pending=self.pending)
+            return Status(root, self.state(), problems=problems, error=error, pending=self.pending)
         store = index.store
         snapshot = store.snapshot()
         role: Role = store.role
@@ -305,7 +309,7 @@ class Workspace:
             pending=self.pending,
             skipped=skipped,
             problems=(*problems, *index.problems),
-            error=self.error,
+            error=error,
         )
 
     # --- changes of settings, end
@@ -323,10 +327,12 @@ class Workspace:
         await self.start()
 
     async def clear(self) -> int:
-        """Delete the index; gives the bytes that were freed."""
+        """Delete the index; gives the bytes that were freed. Raises `StoreError` where it can't be."""
         if not self.has_index:
             return 0
         index = await self.open()
+        if index.temporary and (kept := self._wiring.index_folder(self.root, self.settings)).is_dir():
+            raise StoreError(f"{kept} can't be written, so the index in it was not deleted: make the folder writable.")
         await self.queue.drop()
         freed = index.store.bytes_on_disk
         await self.ask(lambda _: index.clear())

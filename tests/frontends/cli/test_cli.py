@@ -8,74 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from carrel.core.native import count_tokens
-from carrel.frontends.cli import main
 
-Run = Callable[..., tuple[int, str, str]]
-
-AUTH = '''"""Who may come in."""
-
-import hashlib
-
-
-def verify_password(user, password):
-    """Compare the salted hash of a password with the stored one."""
-    digest = hashlib.sha256((user.salt + password).encode()).hexdigest()
-    return digest == user.password_hash
-
-
-class LoginThrottle:
-    """Slow down whoever guesses."""
-
-    def record_failure(self, address):
-        self.failures[address] = self.failures.get(address, 0) + 1
-'''
-POOL = """export class ConnectionPool {
-  /** Give a database connection that nobody uses. */
-  acquire(): Connection {
-    const free = this.connections.find((connection) => !connection.busy);
-    return free ?? this.open();
-  }
-}
-"""
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    root = tmp_path / "project"
-    (root / "src").mkdir(parents=True)
-    (root / "src" / "auth.py").write_text(AUTH)
-    (root / "src" / "pool.ts").write_text(POOL)
-    (root / ".env").write_text("PASSWORD=secret\n")
-    monkeypatch.chdir(root)
-    return root
-
-
-@pytest.fixture
-def run(project: Path, capfd: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        capfd.readouterr()
-        try:
-            code = main(arguments)
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return call
-
-
-def one_json(out: str) -> Any:
-    assert out.count("\n") == 1, out
-    return json.loads(out)
+from .conftest import AUTH, Run, one_json
 
 
 def test_index_counts_files_and_a_second_run_finds_nothing_to_do(run: Run) -> None:
@@ -153,6 +92,18 @@ def test_batch_answers_each_line_in_the_scorers_form(run: Run, project: Path, tm
         assert all(set(result) == {"path", "start_line", "end_line"} for answer in answers for result in answer["results"])
 
 
+def test_a_batch_answers_what_it_can_and_names_the_bad_lines(run: Run, project: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.jsonl"
+    good = json.dumps({"id": 7, "repo_dir": str(project), "query": "password"})
+    nowhere = json.dumps({"id": 8, "repo_dir": str(tmp_path / "none"), "query": "password"})
+    queries.write_bytes(b'{"id": 1\n' + good.encode() + b"\n\n\xff\n" + nowhere.encode() + b"\n" + good.encode())
+    code, out, err = run("batch", str(queries))
+    assert code == 1
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [7, 7]
+    assert [n for n in range(1, 7) if f"queries.jsonl, line {n}: " in err] == [1, 4, 5]
+    assert "3 lines could not be answered" in err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -219,22 +170,6 @@ def test_the_demo_shows_each_step_and_paints_a_picture_without_the_network(run: 
     assert "url(" not in (tmp_path / "demo.svg").read_text().replace("url(#", "")
 
 
-@pytest.fixture
-def editor(project: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that writes the index, as an editor's server does."""
-    hold = (
-        "import sys; from pathlib import Path; from carrel.server.wiring import *; from carrel.server.settings import Settings\n"
-    )
-    hold += "i = Wiring().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", hold, str(project)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"writer\n"
-        yield process
-        if process.stdin:
-            process.stdin.close()
-
-
 def test_beside_an_editors_server_commands_answer_from_its_index(run: Run, request: pytest.FixtureRequest) -> None:
     run("index")
     request.getfixturevalue("editor")
@@ -275,8 +210,15 @@ def test_ctrl_c_ends_an_index_run_soon_and_keeps_what_was_finished(run: Run, pro
     assert report["added"] == 3002 - kept
 
 
-def test_eval_measures_on_the_folders_own_history(run: Run, project: Path) -> None:
-    assert run("eval")[0] == 1  # no repository
+def test_eval_measures_on_the_folders_own_history(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = run("eval")
+    assert (code, "has no git history" in err) == (1, True)
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", str(tmp_path))
+        code, _, err = run("eval")
+        assert (code, "install git" in err) == (1, True)
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)
     for path, subject in (

@@ -6,23 +6,40 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 cancelled. With `--json` exactl
 
 from __future__ import annotations
 
-import os
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.arguments import parser
-from carrel.frontends.cli.output import Output
+from carrel.frontends.cli.output import Enough, Output, Unwritable
+from carrel.frontends.cli.plain import is_text
 
 FAILED, WRONG_USAGE, CANCELLED = 1, 2, 130
+
+_ANY_BYTES = ("file", "server", "start", "svg")
+"""Arguments that are handed to the system as they are."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
-    arguments = parser().parse_args(argv)
-    output = Output(json=getattr(arguments, "json", False))
+    output = Output()
     try:
+        arguments = parser().parse_args(argv)
+        output = Output(json=getattr(arguments, "json", False))
+        return _run(arguments, output)
+    except KeyboardInterrupt:
+        return CANCELLED
+    except Enough:
+        return 0
+    except Unwritable as error:
+        output.warn(f"carrel: standard output can't be written: {error}. Send it somewhere that takes the answer.")
+        return FAILED
+
+
+def _run(arguments: Namespace, output: Output) -> int:
+    try:
+        _check_text(arguments)
         return _dispatch(arguments, output)
     except (Cancelled, KeyboardInterrupt):
         output.fail("Cancelled. What was finished is kept.")
@@ -36,10 +53,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         output.fail(f"Carrel isn't installed completely ({error}). `carrel doctor` says what is missing.")
         return FAILED
-    except BrokenPipeError:
-        # The reader has seen enough (`carrel search … | head`); Python must not complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+
+
+def _check_text(arguments: Namespace) -> None:
+    """What is asked and the folders that are named must be text; bytes that are none can't be searched for or sent."""
+    for name, given in vars(arguments).items():
+        if name in _ANY_BYTES:
+            continue
+        for value in given if isinstance(given, list | tuple) else [given]:
+            if isinstance(value, str | Path) and not is_text(str(value)):
+                raise InvalidInput(name, f"{value} is not UTF-8; give text, and rename a file or folder that is none")
 
 
 def _dispatch(arguments: Namespace, output: Output) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.cli.local import folder, with_commands
+from carrel.frontends.cli.plain import LINE_END
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -22,7 +23,7 @@ _STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "
 def run(arguments: Namespace, output: Output) -> int:
     """Ask one question and show the answer."""
     root = folder(arguments.path)
-    result = with_commands(root, lambda commands, workspace: _ask(arguments, commands, workspace))
+    result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
     if error := getattr(result, "error", None):
         raise CarrelError(error)
     if output.json:
@@ -32,10 +33,14 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-async def _ask(arguments: Namespace, commands: Commands, workspace: Workspace) -> Any:
-    await commands.index({})
+async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
     index = await workspace.open()
-    wait = _WAIT_MS if index.store.role == "writer" else _FOLLOWER_WAIT_MS
+    for problem in index.problems:
+        output.warn(problem)
+    wait = _FOLLOWER_WAIT_MS
+    if index.store.role == "writer":
+        await commands.index({})
+        wait = _WAIT_MS
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":
@@ -70,7 +75,7 @@ def _show_hits(result: Any, output: Output) -> None:
     for hit in result.hits:
         symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
         output.text(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.score:.2f}{symbol}")
-        lines = hit.text.splitlines()
+        lines = LINE_END.split(hit.text.rstrip("\r\n"))
         for line in lines[:_SHOWN_LINES]:
             output.text(f"    {line}")
         if len(lines) > _SHOWN_LINES:
@@ -80,13 +85,19 @@ def _show_hits(result: Any, output: Output) -> None:
 
 def _show_pack(result: Any, output: Output) -> None:
     if result.text:
-        output.text(result.text)
+        output.whole(result.text)
+    elif result.dropped:
+        output.note("Nothing fits the budget: give more with --tokens or --chars.")
+    else:
+        output.note("No relevant code found.")
     output.note(f"{len(result.hits)} places, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
     for drop in result.dropped:
         output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
 
 
 def _show_files(result: Any, output: Output) -> None:
+    if not result.files:
+        output.note("No relevant file found.")
     for file in result.files:
         output.text(f"{file.score:8.2f}  {file.path}")
 
@@ -94,18 +105,7 @@ def _show_files(result: Any, output: Output) -> None:
 def _show_story(result: Any, output: Output) -> None:
     for chunk in result["candidates"]:
         output.text(f"{chunk['path']}:{chunk['startLine']}-{chunk['endLine']} {chunk['symbol']}: {chunk['verdict']}")
-        for name in (
-            "rank",
-            "relevance",
-            "dense",
-            "denseRank",
-            "lexical",
-            "lexicalRank",
-            "defines",
-            "score",
-            "matched",
-            "boosts",
-        ):
+        for name in _STORY:
             if (value := chunk.get(name)) not in (None, (), []):
                 output.text(f"    {name}: {value}")
 

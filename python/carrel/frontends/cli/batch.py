@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from carrel.core.errors import InvalidInput
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.local import folder, settings
 from carrel.server.jobs import Work
-from carrel.server.settings import Settings
 from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer
     from carrel.frontends.cli.output import Output
 
 
@@ -28,51 +29,79 @@ class Line(msgspec.Struct):
     id: str | int
     repo_dir: str
     query: str
-    k: int = 10
+    k: Annotated[int, msgspec.Meta(ge=1)] = 10
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder that was asked about: its index is current."""
+
+    index: OpenIndex
+    tokenizer: Tokenizer
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    """Answer every line in order."""
+    """Answer every line in order; one that can't be is told by its number, and the others are answered all the same."""
     try:
         data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
-        lines = msgspec.json.Decoder(Line).decode_lines(data)
     except OSError as error:
         raise InvalidInput("file", f"{arguments.file} can't be read: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise InvalidInput("file", f"is not JSON lines of {{id, repo_dir, query, k}}: {error}") from None
-    wiring = Wiring()
-    indexes: dict[str, OpenIndex] = {}
+    folders: dict[str, _Folder] = {}
+    failed = 0
 
     def work(token: CancelToken) -> None:
-        for line in lines:
-            if line.repo_dir not in indexes:
-                index = wiring.open_index(folder(Path(line.repo_dir)), Settings())
-                wiring.run_index(index, Work(full=True), token, lambda *_: None)
-                indexes[line.repo_dir] = index
-            output.value({"id": line.id, "results": _answer(indexes[line.repo_dir], line, arguments, token)})
+        nonlocal failed
+        decoder = msgspec.json.Decoder(Line)
+        for number, text in enumerate(data.split(b"\n"), 1):
+            if not text.strip():
+                continue
+            try:
+                line = decoder.decode(text)
+                if line.repo_dir not in folders:
+                    folders[line.repo_dir] = _open(folder(Path(line.repo_dir)), output, token)
+                answer = {"id": line.id, "results": _answer(folders[line.repo_dir], line, arguments, token)}
+            except Cancelled:
+                raise
+            except (msgspec.DecodeError, UnicodeDecodeError, CarrelError) as error:
+                failed += 1
+                known = isinstance(error, CarrelError)
+                reason = str(error) if known else f"is not a JSON line of {{id, repo_dir, query, k}}: {error}"
+                output.warn(f"carrel: {arguments.file}, line {number}: {reason}")
+                continue
+            output.value(answer)
 
     try:
         cancellable(work)
     finally:
-        for index in indexes.values():
-            index.store.close()
+        for opened in folders.values():
+            opened.index.store.close()
+    if failed:
+        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered; correct them and ask again.")
     return 0
 
 
-def _answer(index: OpenIndex, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
+def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
+    wiring = Wiring()
+    chosen = settings(root, output)
+    index = wiring.open_index(root, chosen)
+    try:
+        if index.store.role == "writer":  # else another process keeps it current
+            wiring.run_index(index, Work(full=True), token, lambda *_: None)
+    except CarrelError:
+        index.store.close()
+        raise
+    return _Folder(index, wiring.tokenizer(chosen, None))
+
+
+def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
     from carrel.engine.context import pack
     from carrel.engine.retriever import retrieve
 
-    view = index.store.snapshot()
-    hits = retrieve(view, index.embedder, Query(line.query, limit=line.k), token).hits
+    view = asked.index.store.snapshot()
+    hits = retrieve(view, asked.index.embedder, Query(line.query, limit=line.k), token).hits
     if arguments.context:
-        packed = pack(
-            hits,
-            Budget(arguments.tokens, "tokens"),
-            Wiring().tokenizer(Settings(), None),
-            query=line.query,
-            read_lines=view.lines,
-        )
+        budget = Budget(arguments.tokens, "tokens")
+        packed = pack(hits, budget, asked.tokenizer, query=line.query, read_lines=view.lines)
         return [_place(item.hit.chunk, item.shown) for item in packed.items]
     return [_place(hit.chunk, hit.focus) for hit in hits]
 

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from carrel.core.errors import SettingsError
+
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)
 _MB = 1_000_000
 _LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
 _WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
 _OPEN_FILES = 1_024
+_LITTLE_MEMORY, _NO_MEMORY = 1_000 * _MB, 200 * _MB  # loading the core and its tables alone takes 150 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +103,13 @@ def extras(_folder: Path) -> Iterator[Finding]:
 
 def settings(folder: Path) -> Iterator[Finding]:
     """The user's settings file and what the workspace asks for."""
-    from carrel.server.settings import resolve
-    from carrel.server.settings_files import read_user, read_workspace, user_file
+    from carrel.server.settings_files import settings_of, user_file
 
-    user, unreadable = read_user()
-    workspace, unreadable_here = read_workspace(folder)
-    _, refused = resolve(user, workspace)
-    problems = [*unreadable, *unreadable_here, *refused]
+    try:
+        _, problems = settings_of(folder)
+    except SettingsError as error:
+        yield Finding("Settings", "error", str(error), f"Correct {error.path}, or remove it.")
+        return
     if not problems:
         yield Finding("Settings", "ok", str(user_file()) if user_file().exists() else f"defaults (no {user_file()})")
     for problem in problems:
@@ -116,10 +119,9 @@ def settings(folder: Path) -> Iterator[Finding]:
 def cache(folder: Path) -> Iterator[Finding]:
     """The folder that indexes live in: writable, local, with space."""
     from carrel.server.index_location import locate
-    from carrel.server.settings import resolve
-    from carrel.server.settings_files import read_user, read_workspace
+    from carrel.server.settings_files import settings_of
 
-    location = locate(folder, resolve(read_user()[0], read_workspace(folder)[0])[0])
+    location = locate(folder, settings_of(folder)[0])
     for problem in location.problems:
         yield Finding("Index folder", "warning", problem, "Set `cacheFolder` to a folder on a local disk.")
     place = location.directory
@@ -162,6 +164,19 @@ def git(folder: Path) -> Iterator[Finding]:
     else:
         commit = state.head[:12] if state.head else "no commit yet"
         yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {len(state.dirty)} files changed since")
+
+
+def memory(_folder: Path) -> Iterator[Finding]:
+    """The memory that the system allows the process: where there is too little, it ends without a word."""
+    if os.name != "posix":
+        return
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and soft < _LITTLE_MEMORY:
+        level: Level = "error" if soft < _NO_MEMORY else "warning"
+        detail = f"{soft / _MB:,.0f} MB of addresses allowed; indexes are mapped, so that they need more of these than of memory"
+        yield Finding("Memory", level, detail, "ulimit -v unlimited")
 
 
 def limits(_folder: Path) -> Iterator[Finding]:

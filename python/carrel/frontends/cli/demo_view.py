@@ -18,6 +18,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from carrel.frontends.cli.plain import LINE_END, one_line
+
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100
 _SHOWN_LINES = 9
 _BLOCK = re.compile(r'<code_context file="(?P<file>[^"]*)"')
@@ -33,7 +35,7 @@ class View:
 
     def note(self, text: str) -> None:
         """Say something beside the steps."""
-        self._console.print(Text(text, style="yellow"))
+        self._console.print(Text(one_line(text), style="yellow"))
 
     def started(self, command: Sequence[str], server: dict[str, Any], ms: float) -> None:
         """The server answered `initialize`."""
@@ -46,9 +48,9 @@ class View:
     @contextmanager
     def bar(self, name: str) -> Iterator[Callable[[float, str], None]]:
         """Show the server's progress while it indexes."""
-        columns = (TextColumn(f"   indexing {name}"), BarColumn(), TextColumn("{task.fields[files]}"))
+        columns = (TextColumn("   indexing {task.description}", markup=False), BarColumn(), TextColumn("{task.fields[files]}"))
         with Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal) as bar:
-            task = bar.add_task(name, total=100, files="")
+            task = bar.add_task(one_line(name), total=100, files="")
             yield lambda share, text: bar.update(task, completed=share, files=text)
 
     def indexed(self, root: Path, report: dict[str, Any], status: dict[str, Any]) -> None:
@@ -56,14 +58,14 @@ class View:
         languages = sorted(status["languages"].items(), key=lambda item: -item[1])[:3]
         seconds = report["elapsedMs"] / 1000
         size = f"{status['chunks']:,} chunks, {status['bytes'] / 1e6:.1f} MB on disk"
-        facts = f"{root.name}: {status['files']:,} files in {seconds:.2f} s, {size}"
+        facts = f"{one_line(root.name)}: {status['files']:,} files in {seconds:.2f} s, {size}"
         self._step(
             2, "It indexes the workspace", Text.assemble(facts, (f"  ({', '.join(f'{n} {c:,}' for n, c in languages)})", "dim"))
         )
 
     def asked(self, question: str) -> None:
         """The person sends a chat message."""
-        self._step(3, "A person asks in the chat", Text(question, style="italic cyan"))
+        self._step(3, "A person asks in the chat", Text(one_line(question), style="italic cyan"))
 
     def answered(self, augmented: dict[str, Any], stages: dict[str, float], first_ms: float, again_ms: float) -> None:
         """What goes to the model, where it is from and what it cost."""
@@ -100,15 +102,18 @@ class View:
         table.add_column("because of", overflow="ellipsis", no_wrap=True, style="dim", max_width=24)
         for hit in hits:
             place = f"{hit['path']}:{hit['startLine']}-{hit['endLine']}"
-            table.add_row("", f"{hit['score']:.2f}", place, hit.get("symbol", ""), " ".join(hit["signals"]["matched"]))
+            cells = (place, hit.get("symbol", ""), " ".join(hit["signals"]["matched"]))
+            # As `Text`: rich would take `[red]` in a name for its own markup.
+            table.add_row("", f"{hit['score']:.2f}", *(Text(one_line(cell)) for cell in cells))
         return table
 
     def _message(self, text: str, original: str) -> Panel:
         """The message as the model gets it: the first block whole or nearly, the other blocks' heads, the person's words."""
         context = text.removesuffix(original).rstrip()
+        context, original = ("\n".join(one_line(line) for line in LINE_END.split(part)) for part in (context, original))
         parts: list[Any] = []
         for number, block in enumerate(re.split(r"(?=<code_context )", context)):
-            lines = block.rstrip().splitlines()
+            lines = block.rstrip().split("\n")
             head, body = lines[:1], lines[1:]
             file = _BLOCK.match(block)
             parts.append(Text("\n".join(head), style="magenta"))

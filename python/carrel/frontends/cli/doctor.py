@@ -7,11 +7,13 @@ from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-from carrel.core.errors import CarrelError
+from carrel.core.errors import CarrelError, SettingsError
 from carrel.frontends.cli import checks
 from carrel.frontends.cli.checks import Finding
 from carrel.frontends.cli.index_check import index
+from carrel.frontends.cli.local import unreadable
 from carrel.frontends.cli.output import Output
+from carrel.frontends.cli.plain import one_line
 
 CHECKS: tuple[checks.Check, ...] = (
     checks.python,
@@ -41,10 +43,20 @@ def examine(folder: Path) -> list[Finding]:
     """Run every check on `folder`."""
     if not folder.is_dir():
         return [Finding("Folder", "error", f"{folder} is not a folder", "Give the folder of a project.")]
-    findings: list[Finding] = []
+    if reason := unreadable(folder):
+        return [
+            Finding(
+                "Folder", "error", f"{folder} can't be read: {reason}", f"Give yourself the right to read it: chmod u+rx {folder}"
+            )
+        ]
+    findings = list(checks.memory(folder))
+    if any(finding.level == "error" for finding in findings):
+        return findings  # to look further would end the process
     for check in CHECKS:
         try:
             findings.extend(check(folder))
+        except SettingsError:
+            continue  # nobody knows where the index is; `checks.settings` says why
         except (ImportError, OSError, ValueError, CarrelError) as error:  # the check itself can't be made: that is a finding
             logging.getLogger(__name__).debug("check failed", exc_info=True)
             remedy = "If the remedies above don't help, report this with the output of `carrel doctor --json`."
@@ -58,7 +70,7 @@ def _show(findings: list[Finding], output: Output) -> None:
     console = output.console()
     for finding in findings:
         sign, colour = _SIGNS[finding.level]
-        line = Text.assemble((f"{sign} ", colour), (f"{finding.check}: ", "bold"), finding.detail)
+        line = Text.assemble((f"{sign} ", colour), (f"{finding.check}: ", "bold"), one_line(finding.detail))
         console.print(line)
         if finding.remedy:
-            console.print(Text(f"  → {finding.remedy}", style=colour))
+            console.print(Text(f"  → {one_line(finding.remedy)}", style=colour))

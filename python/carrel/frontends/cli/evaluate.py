@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.local import folder, settings
 from carrel.server.jobs import Work
-from carrel.server.settings import Settings
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
@@ -25,21 +24,25 @@ _COMMITS_A_CASE = 10
 def run(arguments: Namespace, output: Output) -> int:
     """Index, ask, sum up."""
     from carrel.engine.evaluate import Figures, cases, measure, summarize
-    from carrel.engine.git import history
+    from carrel.engine.git import git_program, history
 
     root = folder(arguments.path)
+    chosen_settings = settings(root, output)
+    if git_program(root) is None:
+        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it: install git")
     commits = history(root, arguments.commits * _COMMITS_A_CASE)
     if commits is None:
         raise CarrelError(f"{root} has no git history to measure on: give a folder inside a repository")
     wiring = Wiring()
-    index = wiring.open_index(root, Settings())
+    index = wiring.open_index(root, chosen_settings)
     figures: list[Figures] = []
 
     def work(token: CancelToken) -> None:
         with output.progress("Indexing") as progress:
-            wiring.run_index(index, Work(full=True), token, progress)
+            if index.store.role == "writer":  # else another process keeps it current
+                wiring.run_index(index, Work(full=True), token, progress)
         view = index.store.snapshot()
-        tokenizer = wiring.tokenizer(Settings(), None)
+        tokenizer = wiring.tokenizer(chosen_settings, None)
         chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
         with output.progress("Asking") as progress:
             for number, case in enumerate(chosen):

@@ -9,14 +9,12 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError
-from carrel.engine.indexer import IndexReport
+from carrel.core.errors import CarrelError, NotWriter
+from carrel.engine.indexer import WRITER_REMEDY, IndexReport, follow_index
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.local import folder, settings
 from carrel.frontends.messages import IndexResult
 from carrel.server.jobs import Work
-from carrel.server.settings import resolve
-from carrel.server.settings_files import read_user, read_workspace
 from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
 
 _BACKGROUND_WAIT_S = 30.0
+_WRITER_WAIT_S = 10.0
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -39,26 +38,13 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
-    user, _ = read_user()
-    workspace, _ = read_workspace(root)
-    settings, problems = resolve(user, workspace)
-    for problem in problems:
-        output.note(f"setting: {problem}")
     wiring = Wiring()
-    index = wiring.open_index(root, settings)
+    index = wiring.open_index(root, settings(root, output))
     for text in index.problems:
         output.note(text)
     try:
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
-            if index.begun:
-                output.note("Another Carrel process keeps this index up to date; nothing to do here.")
-            else:
-                output.note(
-                    "Another Carrel process holds this index and is still to fill it: index the folder there, or close it."
-                )
-            if output.json:
-                output.value(IndexResult(**asdict(IndexReport(unchanged=index.store.snapshot().files))))
-            return 0
+            return _follow(index, arguments, output)
         with output.progress(f"Indexing {root.name}") as progress:
 
             def work(token: CancelToken) -> IndexReport:
@@ -78,6 +64,20 @@ def _index(arguments: Namespace, output: Output) -> int:
         return 1 if report.failed else 0
     finally:
         index.store.close()
+
+
+def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
+    """Beside another writer: see that the index is current."""
+    if arguments.force:
+        raise NotWriter(f"Another Carrel process writes this index, so --force can't build it anew. {WRITER_REMEDY}")
+    report = cancellable(lambda token: follow_index(index.store, token, wait_s=_WRITER_WAIT_S))
+    output.note("Another Carrel process keeps this index up to date.")
+    if output.json:
+        output.value(IndexResult(**asdict(report)))
+    else:
+        files = index.store.snapshot().files
+        output.text(f"{files:,} files, all current; {report.skipped:,} paths left out; {report.elapsed_ms / 1000:.2f} s")
+    return 0
 
 
 def _lead(index: OpenIndex) -> bool:

@@ -3,36 +3,88 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import os
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from carrel.core.errors import Cancelled, InvalidInput
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput
+from carrel.frontends.cli.plain import is_text
 from carrel.frontends.commands import Commands
 from carrel.frontends.uris import longest_match, path_to_uri
 from carrel.server.session import Session
+from carrel.server.settings import Problem, Settings
+from carrel.server.settings_files import settings_of
 from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
 
 T = TypeVar("T")
 
 
 def folder(path: Path) -> Path:
-    """An existing folder, absolute; raises `InvalidInput`."""
+    """An existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
     absolute = path.absolute()
     if not absolute.is_dir():
         raise InvalidInput("path", f"{absolute} is not a folder")
+    if not is_text(str(absolute)):
+        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor; rename it")
+    if reason := unreadable(absolute):
+        raise CarrelError(f"{absolute} can't be read: {reason}. Give yourself the right to read it.")
     return absolute
 
 
-def with_commands(path: Path, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:
-    """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`."""
+def unreadable(folder: Path) -> str | None:
+    """Why the entries of a folder can't be listed and looked at; None if they can."""
+    try:
+        with os.scandir(folder):
+            (folder / ".git").lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def indexed_folder(path: Path) -> Path:
+    """A folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
+    absolute = path.absolute()
+    if is_text(str(absolute)) and not absolute.exists() and Wiring().index_exists(absolute, settings_of(absolute)[0]):
+        return absolute
+    return folder(path)
+
+
+def settings(path: Path, output: Output) -> Settings:
+    """What counts for a folder; what can't be used of it is told. Raises `SettingsError`."""
+    found, problems = settings_of(path)
+    tell(problems, output)
+    return found
+
+
+def tell(problems: Iterable[Problem], output: Output) -> None:
+    """Say of each setting that can't be used why, in the words of every command."""
+    for problem in dict.fromkeys(map(str, problems)):
+        output.warn(f"setting: {problem}")
+
+
+def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:
+    """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`.
+
+    Raises `SettingsError` where the settings of the user or of the folder can't be read.
+    """
 
     async def work() -> T:
         session = Session(Wiring(), longest_match)
+        problems: list[Problem] = []
+        session.on_problems = problems.extend
         session.configure({})
         try:
             workspace = session.add_folder(str(path), path_to_uri(str(path)))
+            if workspace.blocked:
+                raise workspace.blocked
+            tell(problems, output)
             return await use(Commands(session, None), workspace)
         finally:
             await session.close()

@@ -39,7 +39,7 @@ def run(arguments: Namespace, output: Output) -> int:
     elif not change.needed:
         output.text(f"{change.path}: nothing to change")
     elif arguments.dry_run:
-        output.text(_difference(change))
+        output.whole(_difference(change))
     else:
         output.text(f"{change.path}: {'entered' if entry else 'taken out'}" + (f" (before: {backup})" if backup else ""))
     return 0

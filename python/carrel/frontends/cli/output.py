@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
+
+from carrel.frontends.cli.plain import LINE_END, one_line
 
 if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
     from rich.console import Console
 
     from carrel.core.ports import Progress
+
+
+class Enough(Exception):
+    """The reader of standard output has seen enough (`carrel search … | head`)."""
+
+
+class Unwritable(Exception):
+    """Standard output doesn't take the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,40 +36,72 @@ class Output:
         """Print the one JSON value; `value` is a wire struct or plain data."""
         import msgspec
 
-        sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
-        sys.stdout.buffer.flush()
+        _write(msgspec.json.encode(value))
 
     def text(self, text: str) -> None:
-        """Print text as it is (code may hold what a terminal library takes for markup)."""
-        sys.stdout.buffer.write(text.encode(errors="surrogateescape") + b"\n")
-        sys.stdout.buffer.flush()
+        """Print one line. Whatever names and code hold, it stays one line and moves no cursor."""
+        _write(one_line(text).encode())
+
+    def whole(self, text: str) -> None:
+        """Print a text of many lines: byte for byte into a file or a pipe, harmless on a terminal."""
+        shown = "\n".join(one_line(line) for line in LINE_END.split(text)) if _is_terminal(sys.stdout) else text
+        _write(shown.encode(errors="surrogateescape"))
 
     def note(self, text: str) -> None:
         """Tell the person something beside the result."""
         if not self.json:
-            print(text, file=sys.stderr)  # noqa: T201
+            _tell(text)
+
+    def warn(self, text: str) -> None:
+        """Tell the person what is wrong though there is a result, also beside a JSON one."""
+        _tell(text)
 
     def fail(self, message: str) -> None:
         """Say why there is no result."""
+        _tell(f"carrel: {message}")
         if self.json:
-            self.value({"error": message})
-        print(f"carrel: {message}", file=sys.stderr)  # noqa: T201
+            self.value({"error": one_line(message)})
 
     def console(self) -> Console:
         """Give a console for results; colours only on a terminal, full width when piped."""
         from rich.console import Console
 
-        return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+        return Console(highlight=False, soft_wrap=not _is_terminal(sys.stdout))
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress]:
         """Show files done of files in all on standard error: a bar on a terminal, a line every few seconds elsewhere."""
         if self.json:
             yield lambda _done, _total, _path: None
-        elif sys.stderr.isatty():
-            yield from _bar(title)
+        elif _is_terminal(sys.stderr):
+            yield from _bar(one_line(title))
         else:
             yield _lines(title)
+
+
+def _write(data: bytes) -> None:
+    if sys.stdout is None:
+        raise Unwritable("it is closed")
+    try:
+        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # Python must not complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise Enough from None
+        raise Unwritable(error.strerror or str(error)) from None
+
+
+def _tell(text: str) -> None:
+    """Nobody may be there to be told; that is no reason to fail."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(one_line(text), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def _bar(title: str) -> Iterator[Progress]:
@@ -66,7 +109,13 @@ def _bar(title: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("files"),
+        TimeElapsedColumn(),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
@@ -83,6 +132,6 @@ def _lines(title: str, every_s: float = 5.0) -> Progress:
         nonlocal last
         if time.monotonic() - last >= every_s:
             last = time.monotonic()
-            print(f"{title}: {done:,} of {total:,} files", file=sys.stderr)  # noqa: T201
+            _tell(f"{title}: {done:,} of {total:,} files")
 
     return report

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.local import folder, with_commands
+from carrel.frontends.cli.local import indexed_folder, with_commands
+from carrel.server.settings_files import settings_of
+from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -13,19 +16,23 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace, output: Output) -> int:
     """Show or delete."""
-    root = folder(arguments.path)
+    root = indexed_folder(arguments.path)
     if arguments.command == "clear":
-        cleared = with_commands(root, lambda commands, _: commands.clear({}))
+        cleared = with_commands(root, output, lambda commands, _: commands.clear({}))
+        if not root.exists():
+            shutil.rmtree(Wiring().index_folder(root, settings_of(root)[0]))  # nobody will use it again
         if output.json:
             output.value(cleared)
         else:
             output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
         return 0
-    status = with_commands(root, lambda commands, _: commands.status({}))
+    status = with_commands(root, output, lambda commands, _: commands.status({}))
     if output.json:
         output.value(status)
     else:
         _show(status, output)
+    if not root.exists():
+        output.note(f"{root} is gone; its index goes 30 days after its last use, or with: carrel clear {root}")
     return 0
 
 
@@ -44,5 +51,7 @@ def _show(status: Any, output: Output) -> None:
         output.text(
             "left out: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda i: -i[1]))
         )
+    if isinstance(status.error, str):
+        output.text(f"error: {status.error}")
     for problem in status.problems:
         output.text(f"problem: {problem}")

@@ -22,7 +22,7 @@ from carrel.frontends.mcp.server import McpServer
 from carrel.frontends.mcp.waiting import Waiting
 from carrel.frontends.uris import longest_match
 from carrel.server.session import Session
-from carrel.server.settings import Options, Problem
+from carrel.server.settings import Options
 from carrel.server.wiring import Wiring
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,6 @@ async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Optio
 @asynccontextmanager
 async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
     session = Session(Wiring(), longest_match)
-    session.on_problems = _tell
     session.configure(options)
     logs.set_level(session.settings.log_level)
     waiting = Waiting(session)
@@ -74,8 +73,3 @@ def _exit_on_signals() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if number := getattr(signal, name, None):
             signal.signal(number, leave)
-
-
-def _tell(problems: tuple[Problem, ...]) -> None:
-    for problem in problems:
-        log.warning("Setting: %s", problem)

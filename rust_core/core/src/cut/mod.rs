@@ -3,6 +3,7 @@
 //! Code with a grammar is cut along its syntax tree ([`syntax`]), Markdown by headings, prose by paragraphs, notebooks by
 //! cells, everything else in windows of lines. All ways give pieces, which go through the same size rules ([`piece`]).
 
+mod depth;
 mod imports;
 mod languages;
 mod markdown;
@@ -80,6 +81,9 @@ pub fn cut(path: &str, language: Language, text: &str, options: &CutOptions, can
             return Ok(piece::number(path, text, pieces, options.min_chars));
         }
         return Ok(by_lines(path, text, options, Some("not a notebook that can be read".to_owned())));
+    }
+    if depth::is_too_deep(language, text) {
+        return Ok(by_lines(path, text, options, Some("it is nested too deep to parse".to_owned())));
     }
     match parse(language, text, TIME_LIMIT, cancel)? {
         Parsed::Tree(tree) => {

@@ -77,8 +77,10 @@ impl Segment {
     /// changed or shortened while it is mapped: the store writes each one once, under a name that is never used again.
     pub fn map(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        if file.metadata().map_err(|e| Error::io(path, e))?.len() == 0 {
-            return Err(Error::Damaged { path: path.to_owned(), reason: "empty".to_owned() });
+        let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
+        if !metadata.is_file() || metadata.len() == 0 {
+            let reason = if metadata.is_file() { "empty" } else { "no file" };
+            return Err(Error::Damaged { path: path.to_owned(), reason: reason.to_owned() });
         }
         // SAFETY: segment files are immutable once renamed into place, and only deleted, never truncated, afterwards.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;

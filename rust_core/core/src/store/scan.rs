@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::load::Ledger;
 use super::plan::{Mode, Plan, Queue, Work};
-use super::{SegmentSet, Store, locked};
+use super::{SegmentSet, Store, language_of, locked};
 use crate::cancel::CancelToken;
 use crate::db::Stamp;
 use crate::error::Result;
+use crate::read::read_source;
 use crate::types::{SkipReason, Skipped};
 use crate::walk::{FoundFile, walk};
 
@@ -74,12 +75,41 @@ impl Store {
         Ok(sorter.finish())
     }
 
+    /// How many files of a plan truly differ from the index; those that may only look so are read. It tells a process that
+    /// doesn't write whether the one that does is done.
+    pub fn behind(&self, plan: &Plan, cancel: &CancelToken) -> Result<usize> {
+        self.check_open()?;
+        let (set, _) = self.known();
+        let (work, removed) = {
+            let queue = locked(&plan.queue);
+            (queue.work.clone(), queue.removed.len())
+        };
+        let mut behind = removed;
+        for file in &work {
+            cancel.check()?;
+            let config = &self.site.config;
+            let source = read_source(&config.root.join(&file.path), config.walk.max_file_bytes);
+            let is_current = match (set.find(&file.path), source) {
+                (Some(place), Ok(source)) => {
+                    file.mode == Mode::Check && set.parts[place.part].segment.file(place.file).hash == source.hash
+                }
+                (None, Ok(source)) => language_of(&file.path, &source.text).is_none(),
+                (place, Err(_)) => place.is_none(),
+            };
+            behind += usize::from(!is_current);
+        }
+        Ok(behind)
+    }
+
     fn compare(&self, cancel: &CancelToken, mode: Mode) -> Result<Plan> {
         self.check_open()?;
         if self.site.config.in_memory {
             return Ok(Plan::default());
         }
         let walk = walk(&self.site.config.root, &self.site.config.walk, cancel)?;
+        if let Some(gate) = &self.site.gate {
+            gate.learn_secrets(walk.secrets);
+        }
         let (set, ledger) = self.known();
         let mut stamps: HashMap<&str, Stamp> = set.stamps();
         let mut sorter = Sorter::new(&ledger, mode);

@@ -1,12 +1,13 @@
 //! The decision of the walk, for one path.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::rules::{FolderRules, IGNORE_FILES, WorkspaceRules};
-use super::{FoundFile, WalkOptions};
+use super::{FileId, FoundFile, WalkOptions, walk};
+use crate::cancel::CancelToken;
 use crate::read::modified_ns;
 use crate::types::SkipReason;
 
@@ -17,13 +18,44 @@ type Stamp = [Option<(u64, i64)>; IGNORE_FILES.len() + 1];
 /// of the folders on the way are kept, and loaded again when an ignore file was edited.
 pub struct Gate {
     workspace: WorkspaceRules,
+    options: WalkOptions,
+    /// The files that are secret by their names; `None` until a walk looked for them.
+    secrets: Mutex<Option<HashSet<FileId>>>,
     folders: Mutex<HashMap<PathBuf, (Stamp, Arc<FolderRules>)>>,
 }
 
 impl Gate {
     /// A gate before the workspace `root`.
     pub fn new(root: &Path, options: &WalkOptions) -> Self {
-        Self { workspace: WorkspaceRules::new(root, options), folders: Mutex::default() }
+        Self {
+            workspace: WorkspaceRules::new(root, options),
+            options: options.clone(),
+            secrets: Mutex::default(),
+            folders: Mutex::default(),
+        }
+    }
+
+    /// Take over which files are secret from a walk.
+    pub fn learn_secrets(&self, secrets: HashSet<FileId>) {
+        *self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(secrets);
+    }
+
+    /// Whether a file with several names is a secret under one of them. Where no walk has looked, one does: such files are rare.
+    fn is_secret_link(&self, id: FileId) -> bool {
+        let mut secrets = self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = secrets.get_or_insert_with(|| {
+            let walk = walk(&self.workspace.root, &self.options, &CancelToken::new());
+            walk.map(|walk| walk.secrets).unwrap_or_default()
+        });
+        known.contains(&id)
+    }
+
+    /// Remember a secret that came after the last walk.
+    fn note_secret(&self, metadata: &fs::Metadata) {
+        let mut secrets = self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = secrets.as_mut() {
+            known.extend(FileId::of(metadata));
+        }
     }
 
     /// Whether the file at `relative_path` (`/`-separated) counts, and its size and time if it does.
@@ -50,7 +82,7 @@ impl Gate {
             if is_folder && self.workspace.is_excluded_folder(name) {
                 return Err(SkipReason::ExcludedFolder);
             }
-            if !is_folder && super::secrets::is_secret(name) {
+            if !is_folder && super::secrets::is_secret(&path) {
                 return Err(SkipReason::Secret);
             }
             if rules.ignores(&path, is_folder, &self.workspace) {
@@ -100,8 +132,15 @@ impl Pass<'_> {
         if metadata.is_dir() {
             return Err(SkipReason::Unreadable);
         }
-        workspace.entry(&rules, &path, file_name, metadata.file_type())?;
+        let decision = workspace.entry(&rules, &path, file_name, metadata.file_type());
+        if decision == Err(SkipReason::Secret) {
+            self.gate.note_secret(&metadata);
+        }
+        decision?;
         workspace.size(metadata.len())?;
+        if FileId::of_linked(&metadata).is_some_and(|id| self.gate.is_secret_link(id)) {
+            return Err(SkipReason::Secret);
+        }
         Ok(FoundFile { path: names.join("/"), size: metadata.len(), mtime_ns: modified_ns(&metadata) })
     }
 

@@ -2,9 +2,11 @@
 //! the [`Gate`] that every single path passes, so both always agree.
 
 mod gate;
+mod links;
 mod rules;
 mod secrets;
 
+use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -16,6 +18,7 @@ use crate::read::modified_ns;
 use crate::types::{SkipReason, Skipped};
 
 pub use gate::{Gate, Pass};
+pub use links::FileId;
 use rules::{FolderRules, WorkspaceRules};
 
 /// Folders that hold no code of the user's own, left out unless the setting says otherwise (spec B4).
@@ -114,6 +117,8 @@ pub struct Walk {
     pub files: Vec<FoundFile>,
     /// What was left out. A folder is one entry that ends in `/`.
     pub skipped: Vec<Skipped>,
+    /// The files that are secret by their names, whatever other names they have.
+    pub secrets: HashSet<FileId>,
 }
 
 /// Find the files of the workspace `root`. Fails only if `root` itself can't be read, or on cancel.
@@ -124,21 +129,37 @@ pub fn walk(root: &Path, options: &WalkOptions, cancel: &CancelToken) -> Result<
     }
     fs::read_dir(root).map_err(|e| Error::io(root, e))?;
     let workspace = WorkspaceRules::new(root, options);
-    let found = Mutex::new(Walk::default());
+    let found = Mutex::new(Found::default());
     let job = Job { workspace: &workspace, cancel, found: &found };
     rayon::scope(|scope| job.folder(scope, &workspace.root, "", &Arc::new(FolderRules::of_root(&workspace))));
     cancel.check()?;
-    let mut walk = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Found { mut walk, linked } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (id, file) in linked {
+        // A second name of a secret is as secret as the first.
+        if walk.secrets.contains(&id) {
+            walk.skipped.push(Skipped { path: file.path, reason: SkipReason::Secret });
+        } else {
+            walk.files.push(file);
+        }
+    }
     walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     walk.skipped.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(walk)
+}
+
+/// A walk that isn't finished.
+#[derive(Default)]
+struct Found {
+    walk: Walk,
+    /// Files with several names: whether they count is known at the end.
+    linked: Vec<(FileId, FoundFile)>,
 }
 
 #[derive(Clone, Copy)]
 struct Job<'a> {
     workspace: &'a WorkspaceRules,
     cancel: &'a CancelToken,
-    found: &'a Mutex<Walk>,
+    found: &'a Mutex<Found>,
 }
 
 impl<'a> Job<'a> {
@@ -146,10 +167,11 @@ impl<'a> Job<'a> {
     where
         'a: 'scope,
     {
-        let mut here = Walk::default();
+        let mut found = Found::default();
+        let here = &mut found.walk;
         let Ok(entries) = fs::read_dir(folder) else {
             here.skipped.push(Skipped { path: format!("{relative}/"), reason: SkipReason::Unreadable });
-            self.add(here);
+            self.add(found);
             return;
         };
         for entry in entries.flatten() {
@@ -167,6 +189,9 @@ impl<'a> Job<'a> {
             let Ok(kind) = entry.file_type() else { continue };
             match self.workspace.entry(rules, &entry.path(), name, kind) {
                 Err(reason) => {
+                    if reason == SkipReason::Secret {
+                        here.secrets.extend(entry.metadata().ok().as_ref().and_then(FileId::of));
+                    }
                     let path = if kind.is_dir() { path + "/" } else { path };
                     here.skipped.push(Skipped { path, reason });
                 }
@@ -176,20 +201,28 @@ impl<'a> Job<'a> {
                 }
                 Ok(()) => match entry.metadata() {
                     Err(_) => here.skipped.push(Skipped { path, reason: SkipReason::Gone }),
-                    Ok(metadata) => match self.workspace.size(metadata.len()) {
-                        Err(reason) => here.skipped.push(Skipped { path, reason }),
-                        Ok(()) => here.files.push(FoundFile { path, size: metadata.len(), mtime_ns: modified_ns(&metadata) }),
-                    },
+                    Ok(metadata) => {
+                        let file = FoundFile { path, size: metadata.len(), mtime_ns: modified_ns(&metadata) };
+                        if let Err(reason) = self.workspace.size(metadata.len()) {
+                            here.skipped.push(Skipped { path: file.path, reason });
+                        } else if let Some(id) = FileId::of_linked(&metadata) {
+                            found.linked.push((id, file));
+                        } else {
+                            here.files.push(file);
+                        }
+                    }
                 },
             }
         }
-        self.add(here);
+        self.add(found);
     }
 
-    fn add(&self, mut here: Walk) {
+    fn add(&self, mut here: Found) {
         let mut found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        found.files.append(&mut here.files);
-        found.skipped.append(&mut here.skipped);
+        found.walk.files.append(&mut here.walk.files);
+        found.walk.skipped.append(&mut here.walk.skipped);
+        found.walk.secrets.extend(here.walk.secrets);
+        found.linked.append(&mut here.linked);
     }
 }
 
@@ -213,7 +246,7 @@ impl WorkspaceRules {
             return Err(SkipReason::Unreadable);
         }
         // Secrets come first: that they are ignored as well is no reason to say less.
-        if secrets::is_secret(name) {
+        if secrets::is_secret(path) {
             return Err(SkipReason::Secret);
         }
         if rules.ignores(path, false, self) {

@@ -1,5 +1,9 @@
 //! Files that hold keys or passwords by convention: never read, whatever the ignore files say (spec A11).
+//!
+//! Told by the name alone, and by the folder where a tool's own folder makes a common name (`config.json`) a secret. The names
+//! are those of data: code that deals with secrets (`secrets.py`, `token.rs`) is code.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -35,26 +39,39 @@ const SECRET: &[&str] = &[
     ".my.cnf",
     ".dockercfg",
     ".git-credentials",
+    ".s3cfg",
+    ".boto",
+    "rclone.conf",
     "credentials",
-    "credentials.json",
+    "*credentials.json",
     "credentials.y*ml",
-    "credentials.toml",
-    "credentials.ini",
-    "credentials.csv",
+    "credentials[-._]*.{json,y*ml,toml,ini,csv,txt}",
+    "credentials.{toml,ini,csv,txt,tfrc,xml,properties}",
+    ".terraformrc",
+    "terraform.rc",
     "secrets",
-    "secrets.json",
-    "secrets.y*ml",
-    "secrets.toml",
-    "secret.json",
-    "secret.y*ml",
+    "secret{,s}.{json,y*ml,toml,ini,txt,xml,properties}",
+    "secret{,s}.*.{json,y*ml,toml,ini,txt}",
+    "*[-._]secret{,s}.{json,y*ml,toml,ini,txt}",
     "*.secret",
+    "password{,s}.{txt,csv,json,y*ml}",
+    "passwd{,s}.{txt,csv}",
+    "token.txt",
+    "*[-_]token.txt",
+    "{access,auth,oauth,refresh,api}[-_]token{,s}.json",
+    "accesstokens.json",
+    "msal_token_cache*.json",
+    "api{,-,_}key{,s}.{txt,json,y*ml}",
+    "*.env.{json,y*ml}",
+    "local.settings.json",
     "*.tfstate",
     "*.tfstate.*",
     "*.tfvars",
-    "service-account*.json",
-    "service_account*.json",
+    "*service{,-,_}account*.json",
+    "*firebase-adminsdk*.json",
+    "{,*[-_.]}sa[-_]key*.json",
     "google-services.json",
-    "client_secret*.json",
+    "client[-_]secret*.json",
     "kubeconfig",
     "master.key",
     ".vault-token",
@@ -63,22 +80,54 @@ const SECRET: &[&str] = &[
     "htpasswd",
 ];
 
+/// Folder and name, in lower case: what a tool keeps in its own folder.
+const SECRET_IN: &[&str] = &[
+    ".docker/config.json",
+    ".azure/*.json",
+    ".kube/config",
+    ".kube/*.{json,y*ml}",
+    ".ssh/*",
+    ".gnupg/*",
+    "gcloud/*.{json,db}",
+    ".m2/settings*.xml",
+    "gh/hosts.y*ml",
+    "glab-cli/config.y*ml",
+];
+
+/// Endings that copies of a secret get. Without them the name is looked at again.
+const COPIES: &[&str] = &[".txt", ".bak", ".old", ".orig", ".save", ".backup", ".copy", "~"];
+
 /// Templates of the above, written to be shared.
-const SHARED: &[&str] = &["*.example", "*.sample", "*.template", "*.dist", "*.example.*", "*.sample.*", "*.template.*"];
+const SHARED: &[&str] =
+    &["*.example", "*.sample", "*.template", "*.dist", "*.example.*", "*.sample.*", "*.template.*", "*.schema.json"];
 
 static SECRET_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SECRET));
+static SECRET_IN_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SECRET_IN));
 static SHARED_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SHARED));
 
-/// Whether a file of this name is left alone.
-pub(super) fn is_secret(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRET_SET.is_match(&name) && !SHARED_SET.is_match(&name)
+/// Whether the file at this path is left alone. Its name decides, and that of the folder it is in.
+pub(super) fn is_secret(path: &Path) -> bool {
+    let lower = |part: Option<&std::ffi::OsStr>| part.map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let (folder, name) = (lower(path.parent().and_then(Path::file_name)), lower(path.file_name()));
+    if SHARED_SET.is_match(&name) {
+        return false;
+    }
+    let mut name = name.as_str();
+    loop {
+        if SECRET_SET.is_match(name) || SECRET_IN_SET.is_match(format!("{folder}/{name}")) {
+            return true;
+        }
+        match COPIES.iter().find_map(|ending| name.strip_suffix(ending)) {
+            Some(original) => name = original,
+            None => return false,
+        }
+    }
 }
 
 fn set(globs: &[&str]) -> GlobSet {
     let mut builder = GlobSetBuilder::new();
     for glob in globs {
-        if let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).build() {
+        if let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).empty_alternates(true).build() {
             builder.add(glob);
         }
     }
@@ -89,22 +138,87 @@ fn set(globs: &[&str]) -> GlobSet {
 mod tests {
     use super::*;
 
+    #[track_caller]
+    fn check(expected: bool, paths: &[&str]) {
+        for path in paths {
+            assert_eq!(is_secret(Path::new(path)), expected, "{path}");
+        }
+    }
+
     #[test]
     fn keys_are_secret_and_their_templates_are_not() {
-        for name in [".env", ".ENV.local", "prod.env", "id_rsa", "server.PEM", "credentials.json", "secrets.yaml", ".npmrc"] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in [
-            ".env.example",
-            "settings.sample.env",
-            "environment.py",
-            "secrets.py",
-            "keyboard.ts",
-            "credentials_provider.rs",
-            "tokens.json",
-        ] {
-            assert!(!is_secret(name), "{name}");
-        }
-        assert_eq!(SECRET_SET.len(), SECRET.len(), "every glob parses");
+        check(true, &[".env", ".ENV.local", "prod.env", "id_rsa", "server.PEM", "credentials.json", "secrets.yaml", ".npmrc"]);
+        check(
+            false,
+            &[".env.example", "settings.sample.env", "secrets.example.yaml", "credentials.json.dist", ".env.schema.json"],
+        );
+        let globs = SECRET.len() + SECRET_IN.len() + SHARED.len();
+        assert_eq!(SECRET_SET.len() + SECRET_IN_SET.len() + SHARED_SET.len(), globs, "every glob parses");
+    }
+
+    #[test]
+    fn what_tools_write_is_secret_under_their_names() {
+        check(
+            true,
+            &[
+                "application_default_credentials.json",
+                "home/.docker/config.json",
+                ".azure/accessTokens.json",
+                "credentials.tfrc.json",
+                ".config/gh/hosts.yml",
+                "local.settings.json",
+                "secrets.yml",
+                "deploy/db-secrets.yaml",
+                "prod.secret.yml",
+                "shop-firebase-adminsdk-x1y2.json",
+                "ci-sa-key.json",
+                "sa-key-prod.json",
+                "serviceAccountKey.json",
+                "my-service-account-prod.json",
+                "server.pem.txt",
+                ".env.bak",
+                "id_ed25519.old~",
+                "passwords.txt",
+                "token.txt",
+                "github_token.txt",
+                "prod.env.json",
+                "api_keys.json",
+                ".kube/config",
+                ".ssh/config",
+                ".m2/settings.xml",
+            ],
+        );
+    }
+
+    #[test]
+    fn code_and_data_that_only_sound_secret_are_read() {
+        check(
+            false,
+            &[
+                "secrets.py",
+                "token.rs",
+                "passwords.go",
+                "credentials.ts",
+                "secret_service.java",
+                "api_key.rb",
+                "environment.py",
+                "keyboard.ts",
+                "credentials_provider.rs",
+                "service_account.py",
+                "firebase-adminsdk.d.ts",
+                "tokens.json",
+                "design-tokens.json",
+                "tokens.txt",
+                "config.json",
+                "docker/config.json",
+                "hosts.yml",
+                "settings.json",
+                "visa-keys.json",
+                "notes.txt",
+                "password_reset.html",
+                "docs/secrets.md",
+                "kube/config.yaml",
+            ],
+        );
     }
 }

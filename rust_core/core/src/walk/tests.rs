@@ -245,3 +245,29 @@ proptest! {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn another_name_of_a_secret_is_secret_too() {
+    let folder = workspace(&[("config/.env", "KEY=1\n"), ("a.txt", "plain\n"), ("sub/.gitignore", "x\n")]);
+    let root = folder.path();
+    fs::hard_link(root.join("config/.env"), root.join("sub/notes.txt")).unwrap();
+    fs::hard_link(root.join("a.txt"), root.join("sub/b.txt")).unwrap();
+    let walk = found(root);
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.txt", "sub/b.txt"]);
+    assert!(walk.skipped.contains(&Skipped { path: "sub/notes.txt".to_owned(), reason: SkipReason::Secret }));
+    agree(root, &walk);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_gate_hears_of_secrets_that_come_after_the_walk() {
+    let folder = workspace(&[("a.txt", "plain\n")]);
+    let root = folder.path();
+    let gate = Gate::new(root, &WalkOptions::default());
+    gate.learn_secrets(found(root).secrets);
+    write(root, &[(".env", "KEY=1\n")]);
+    fs::hard_link(root.join(".env"), root.join("notes.txt")).unwrap();
+    assert_eq!(gate.check(".env"), Err(SkipReason::Secret));
+    assert_eq!(gate.check("notes.txt"), Err(SkipReason::Secret));
+}

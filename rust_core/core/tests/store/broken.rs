@@ -27,8 +27,12 @@ fn database(workspace: &Workspace) -> rusqlite::Connection {
 #[test]
 fn damaged_and_missing_segments_are_indexed_again() {
     type Breakage = fn(&std::path::Path);
-    let breakages: [(&str, Breakage); 4] = [
+    let breakages: [(&str, Breakage); 5] = [
         ("deleted", |path| fs::remove_file(path).unwrap()),
+        ("made a folder", |path| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+        }),
         ("emptied", |path| fs::write(path, "").unwrap()),
         ("cut short", |path| {
             let bytes = fs::read(path).unwrap();

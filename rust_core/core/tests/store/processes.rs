@@ -159,3 +159,18 @@ fn readers_and_a_writer_do_not_disturb_each_other() {
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
+
+#[test]
+fn a_follower_knows_whether_the_writer_is_done() {
+    let workspace = Workspace::new(&[("a.py", &python(&["one"])), ("b.py", &python(&["two"])), ("c.py", "\0\u{1}\u{2}")]);
+    let (writer, follower) = (workspace.open(), workspace.open());
+    let behind = || follower.behind(&follower.scan(&token()).unwrap(), &token()).unwrap();
+    assert_eq!(behind(), 2);
+    index(&writer);
+    follower.follow().unwrap();
+    assert_eq!(behind(), 0, "what was written a moment ago is read again before it counts as changed");
+    workspace.write("a.py", &python(&["other"]));
+    std::fs::remove_file(workspace.root.join("b.py")).unwrap();
+    workspace.write("d.py", &python(&["new"]));
+    assert_eq!(behind(), 3);
+}

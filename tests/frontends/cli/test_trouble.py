@@ -1,0 +1,276 @@
+"""What goes wrong around a command: bytes that are no text, outputs that take none, names that a terminal would obey."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import carrel
+from carrel.frontends.cli.plain import one_line
+
+from .conftest import Run, one_json
+
+CARREL = (sys.executable, "-m", "carrel")
+EVIL = "\x1b[31mred\nFORGED:1-1  1.00\u202e.py"
+SHOWN = "\\x1b[31mred\\x0aFORGED:1-1  1.00\\u202e.py"
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="bytes, devices and signals as POSIX has them")
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (b"search", b"a\xff"),
+        (b"files", b"\xff", b"--json"),
+        (b"context", b"\xff"),
+        (b"compare", b"\xff"),
+        (b"explain", b"\xff", b"src/auth.py:3"),
+        (b"explain", b"x", b"\xff:3"),
+        (b"search", b"x", b"--glob", b"\xff"),
+        (b"search", b"x", b"--path", b"\xff"),
+        (b"index", b"\xff"),
+        (b"status", b"\xff"),
+        (b"clear", b"\xff"),
+        (b"doctor", b"\xff"),
+        (b"eval", b"\xff"),
+    ],
+)
+def test_bytes_that_are_no_text_are_wrong_usage(project: Path, arguments: tuple[bytes, ...]) -> None:
+    (project / os.fsdecode(b"\xff")).mkdir()
+    done = subprocess.run([*CARREL, *arguments], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@posix_only
+def test_a_folder_below_one_whose_name_is_no_text_is_refused_too(project: Path) -> None:
+    inside = project / os.fsdecode(b"\xff") / "inside"
+    inside.mkdir(parents=True)
+    done = subprocess.run([*CARREL, "search", "x"], cwd=inside, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+
+
+@posix_only
+def test_names_and_code_forge_no_line_and_move_no_cursor(run: Run, project: Path) -> None:
+    (project / EVIL).write_text("def wombat_counter(herd):\n    # \x1b[2J clears the screen\n    return len(herd)\n")
+    for command in (("search", "wombat_counter"), ("files", "wombat_counter"), ("explain", "wombat_counter", f"{EVIL}:1")):
+        code, out, err = run(*command)
+        assert code == 0
+        assert SHOWN in out
+        assert not {"\x1b", "\u202e"} & set(out + err)
+        assert not any(line.startswith("FORGED") for line in out.splitlines())
+    code, out, err = run("context", "wombat_counter", "--tokens", "8")
+    assert "\x1b" not in err
+    assert SHOWN in err
+
+
+def on_terminal(*arguments: str) -> bytes:
+    """What a command writes to standard output where that is a terminal."""
+    ours, its = pty.openpty()
+    with subprocess.Popen([*CARREL, *arguments], stdout=its, stderr=subprocess.DEVNULL) as process:
+        os.close(its)
+        written = b""
+        while True:
+            try:
+                data = os.read(ours, 65_536)
+            except OSError:  # Linux: the other end was closed
+                break
+            if not data:
+                break
+            written += data
+    os.close(ours)
+    assert process.returncode == 0
+    return written
+
+
+@posix_only
+def test_context_is_byte_true_in_a_pipe_and_harmless_on_a_terminal(run: Run, project: Path) -> None:
+    (project / "wombat.py").write_bytes(b"def wombat_counter(herd):\r    # \x1b[2J clears\r    return len(herd)\r")
+    _, out, _ = run("context", "wombat_counter", "--top-k", "1")
+    assert "def wombat_counter(herd):\r    # \x1b[2J clears\r    return len(herd)\n" in out
+    shown = on_terminal("context", "wombat_counter", "--top-k", "1")
+    assert b"\x1b" not in shown
+    assert b"def wombat_counter(herd):\r\n    # \\x1b[2J clears\r\n    return len(herd)\r\n" in shown
+
+
+def test_tabs_and_other_letters_stay_as_they_are() -> None:
+    assert one_line("\tif größe > 中:  # ✓ 👍🏽") == "\tif größe > 中:  # ✓ 👍🏽"
+
+
+@posix_only
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("command", ["search password", "context password", "status --json", "search x --path nowhere --json"])
+def test_an_output_that_takes_nothing_is_told(run: Run, redirection: str, command: str) -> None:
+    run("index")
+    line = f'"{sys.executable}" -m carrel {command} {redirection}'
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "standard output can't be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@posix_only
+def test_a_reader_that_leaves_early_and_a_closed_error_stream_are_no_failure(run: Run) -> None:
+    run("index")
+    line = f'"{sys.executable}" -m carrel search password 2>&- | true; "{sys.executable}" -m carrel status 2>&-'
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("ready: 2 files")
+
+
+@pytest.mark.parametrize("module", ["carrel.frontends.cli", "carrel.frontends.cli.arguments", "carrel.frontends.cli.ask"])
+def test_ctrl_c_while_carrel_is_being_loaded_shows_no_traceback(project: Path, module: str) -> None:
+    code = f"""
+import sys
+import time
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+sys.argv = ["carrel", "search", "password"]
+from carrel.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+def test_before_ctrl_c_is_caught_next_to_nothing_is_loaded() -> None:
+    package = str(Path(carrel.__file__).parent.parent)
+    code = "import sys, carrel.__main__; print(*sys.modules)"
+    command = [sys.executable, "-S", "-c", code]
+    loaded = subprocess.run(command, env={"PYTHONPATH": package}, check=True, capture_output=True, text=True).stdout.split()
+    assert not {"typing", "re", "argparse", "carrel.frontends"} & set(loaded)
+
+
+def test_the_index_of_a_folder_that_is_gone_can_be_seen_and_deleted(run: Run, project: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    shutil.copytree(project, gone)
+    run("index", str(gone))
+    shutil.rmtree(gone)
+    assert run("index", str(gone))[0] == 2
+    code, out, _ = run("status", str(gone), "--json")
+    assert (code, one_json(out)["files"]) == (0, 2)
+    code, out, _ = run("clear", str(gone))
+    assert (code, "is deleted" in out) == (0, True)
+    assert run("status", str(gone))[0] == 2
+    assert not list((tmp_path / "cache").glob("carrel/indexes/gone-*"))
+
+
+def test_a_cache_that_cannot_be_written_is_told_and_not_called_cleared(project: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache" / "carrel" / "indexes"
+    subprocess.run([*CARREL, "index"], check=True, capture_output=True)
+    [index] = cache.glob("project-*")
+    # A file where the folder's label should be written refuses everybody, root included.
+    (index / "workspace.json").unlink()
+    (index / "workspace.json").mkdir()
+    done = subprocess.run([*CARREL, "clear"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "was not deleted" in done.stderr
+    for command in (("search", "password"), ("context", "password"), ("search", "password", "--json")):
+        done = subprocess.run([*CARREL, *command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0
+        assert "kept only until this process ends" in done.stderr
+
+
+def test_a_question_without_an_answer_says_so(run: Run) -> None:
+    code, out, err = run("files", "password", "--glob", "*.none")
+    assert (code, out) == (0, "")
+    assert "No relevant file found." in err
+    _, out, err = run("context", "password", "--tokens", "1")
+    assert out == ""
+    assert "Nothing fits the budget" in err
+    _, out, err = run("context", "password", "--glob", "*.none")
+    assert out == ""
+    assert "No relevant code found." in err
+
+
+def test_beside_another_writer_force_is_refused_and_figures_are_measured(
+    run: Run, project: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("index")
+    request.getfixturevalue("editor")
+    code, out, err = run("index", "--force")
+    assert (code, out) == (1, "")
+    assert "Another Carrel process writes this index" in err
+    report = one_json(run("index", "--json")[1])
+    assert (report["unchanged"], report["skipped"], report["elapsedMs"] > 0) == (2, 1, True)
+    # The other process doesn't look at the disk here: what changed waits for it.
+    monkeypatch.setattr("carrel.frontends.cli.index._WRITER_WAIT_S", 0.3)
+    (project / "src" / "new.py").write_text("def brand_new_function():\n    return 'nobody has indexed this yet'\n")
+    code, out, err = run("index")
+    assert (code, out) == (1, "")
+    assert "1 changed file waits" in err
+    assert run("search", "password")[0] == 0
+
+
+@posix_only
+def test_a_folder_taken_away_meanwhile_is_no_success(project: Path) -> None:
+    for number in range(2_000):
+        (project / f"module_{number}.py").write_text(f"def function_{number}(value):\n    return value + {number}\n\n\n" * 30)
+    process = subprocess.Popen([*CARREL, "index"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    index = Path(os.environ["XDG_CACHE_HOME"]) / "carrel" / "indexes"
+    deadline = time.monotonic() + 60
+    while not list(index.glob("*/index.db")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    project.rename(project.with_name("elsewhere"))
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, b"")
+    assert b"is gone" in err
+    assert b"carrel clear" in err
+
+
+@posix_only
+@pytest.mark.parametrize(("kilobytes", "code", "sign"), [(90_000, 1, "✗ Memory"), (400_000, 0, "! Memory")])
+def test_doctor_knows_too_little_memory(project: Path, kilobytes: int, code: int, sign: str) -> None:
+    line = f'ulimit -v {kilobytes}; "{sys.executable}" -m carrel doctor'
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stdout.startswith(sign)
+    assert "ulimit -v unlimited" in done.stdout
+
+
+def test_a_folder_without_the_right_to_read_is_told(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("carrel.frontends.cli.local.os.scandir", refuse)  # root may read everything
+    code, _, err = run("search", "password")
+    assert (code, f"{project} can't be read: Permission denied" in err) == (1, True)
+    code, out, _ = run("doctor", "--json")
+    [finding] = one_json(out)["findings"]
+    assert (code, finding["check"], "chmod u+rx" in finding["remedy"]) == (1, "Folder", True)
+
+
+def test_explain_says_why_a_file_was_left_out_on_reading(run: Run, project: Path) -> None:
+    (project / "blob.py").write_bytes(b"x = 1\n\x00\x01\x02")
+    code, out, _ = run("explain", "x", "blob.py:1")
+    assert code == 0
+    assert "the file is not in the index: binary" in out
+
+
+def test_the_demo_shows_names_that_are_no_markup(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "{shop} [red]\x1b[31m"
+    folder.mkdir()
+    (folder / "[bold]\x1b[2J.py").write_text("def wombat_counter(herd):\n    # counts \x1b[5m the herd\n    return len(herd)\n")
+    code, out, _ = run("demo", str(folder), "wombat_counter")
+    assert code == 0
+    assert "\x1b" not in out
+    assert "{shop} [red]\\x1b[31m: 1 files" in out
+    assert "[bold]\\x1b[2J.py" in out
