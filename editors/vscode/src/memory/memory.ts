@@ -139,8 +139,13 @@ export class Memory implements vscode.Disposable {
   }
 
   private async toggle(items: readonly [Node, vscode.TreeItemCheckboxState][]): Promise<void> {
-    for (const [node, state] of items) {
-      if (node.toggle) await change(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
+    try {
+      for (const [node, state] of items) {
+        if (node.toggle) await change(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
+      }
+    } catch (error) {
+      void vscode.window.showErrorMessage(`Carrel: the setting can't be changed: ${messageOf(error)}`);
+      this.tree.redraw(); // the box shows the setting as it is
     }
   }
 

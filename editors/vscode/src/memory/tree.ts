@@ -5,16 +5,27 @@ import type { Node } from './nodes';
 
 export class NodeTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<undefined>();
+  private drawn: string | undefined;
   readonly onDidChangeTreeData = this.emitter.event;
 
   constructor(private readonly roots: () => readonly Node[]) {}
 
+  /** Draw again what has changed: a row that is drawn anew under the pointer loses a click. */
   renew(): void {
+    // Nothing is worked out for a view that nobody has opened.
+    if (this.drawn === undefined || JSON.stringify(this.roots()) !== this.drawn) this.redraw();
+  }
+
+  /** Draw everything again. */
+  redraw(): void {
     this.emitter.fire(undefined);
   }
 
   getChildren(node?: Node): Node[] {
-    return [...(node ? (node.children ?? []) : this.roots())];
+    if (node) return [...(node.children ?? [])];
+    const roots = this.roots();
+    this.drawn = JSON.stringify(roots);
+    return [...roots];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {

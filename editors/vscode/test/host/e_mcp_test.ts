@@ -80,7 +80,14 @@ describe('the MCP server of the extension', () => {
   });
 
   it('starts, tells its tools and answers', async () => {
-    await vscode.commands.executeCommand('carrel.memory.index'); // earlier tests stopped it half-way
+    // The extension's server writes the index that this one reads: it must know the setting, and have finished.
+    const { server, memory } = await carrel();
+    await until('a whole index without orders.py', async () => {
+      await vscode.commands.executeCommand('carrel.memory.index');
+      const { hits } = await server.request('carrel/search', { query: 'total_price of an order' });
+      const [status] = memory.state.all;
+      return status?.state === 'ready' && !status.pending && !hits.some(({ path }) => path === 'src/orders.py');
+    });
     const [definition] = await offered();
     assert(definition);
     const clientInfo = { name: 'test', version: '1' };
