@@ -14,7 +14,14 @@ pub const LOCK_FILE: &str = "writer.lock";
 /// Held as long as it lives.
 #[derive(Debug)]
 pub struct WriterLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WriterLock {
+    /// Closing the file alone would leave the lock to a child that was forked just now, until it runs its own program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl WriterLock {
@@ -23,7 +30,7 @@ impl WriterLock {
         let path = directory.join(LOCK_FILE);
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(|e| Error::io(&path, e))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(Error::io(path, error)),
         }
@@ -41,6 +48,15 @@ mod tests {
         assert!(first.is_some());
         assert!(WriterLock::try_take(folder.path()).unwrap().is_none());
         drop(first);
+        assert!(WriterLock::try_take(folder.path()).unwrap().is_some());
+    }
+
+    #[test]
+    fn it_is_free_although_somebody_else_has_the_open_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = WriterLock::try_take(folder.path()).unwrap().unwrap();
+        let _inherited = lock.file.try_clone().unwrap();
+        drop(lock);
         assert!(WriterLock::try_take(folder.path()).unwrap().is_some());
     }
 }
