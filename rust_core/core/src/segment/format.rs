@@ -8,7 +8,7 @@
 //! 8    4  format version
 //! 12   4  vector dimensions
 //! 16   8  length of the whole file
-//! 24   8  xxh3_64 of every byte from 32 on
+//! 24   8  xxh3_64 of every byte from 32 on, its seed the dimensions
 //! 32   4  files          36  4  chunks        40  8  terms
 //! 48  24  sum of field lengths in terms: name, path, body (3 x u64)
 //! 72   .  section table: offset u64, length u64 for each of `Section`
@@ -39,7 +39,7 @@ use crate::error::{Error, Result};
 /// First bytes of every segment.
 pub const MAGIC: [u8; 8] = *b"CarrelSg";
 /// Version of this layout. Another one is refused and built again.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the checksummed part.
 pub const CHECKED_FROM: usize = 32;
 /// Chunks that share one offset.
@@ -134,8 +134,13 @@ pub fn assemble(mut header: Header, sections: &[&[u8]; SECTIONS]) -> Vec<u8> {
 
 /// Put the checksum of the present content into `file`.
 pub fn seal(file: &mut [u8]) {
-    let sum = xxhash_rust::xxh3::xxh3_64(&file[CHECKED_FROM..]);
+    let sum = checksum(file);
     file[24..32].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Of the content, with the dimensions as its seed: nothing else would notice them changed in a segment without chunks.
+fn checksum(file: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(&file[CHECKED_FROM..], read_u32(file, 12).into())
 }
 
 /// Check `file` from its magic to its checksum and to the size of every section, and give its numbers.
@@ -153,7 +158,7 @@ pub fn open(file: &[u8], path: &Path) -> Result<Header> {
     if read_u64(file, 16) != file.len() as u64 {
         return Err(damaged("wrong length"));
     }
-    if read_u64(file, 24) != xxhash_rust::xxh3::xxh3_64(&file[CHECKED_FROM..]) {
+    if read_u64(file, 24) != checksum(file) {
         return Err(damaged("checksum differs"));
     }
     let mut header = Header {

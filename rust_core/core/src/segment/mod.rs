@@ -21,9 +21,6 @@ pub use view::{Scored, View, ranking_order};
 
 use crate::language::Language;
 
-/// Version of the segment layout: the store rebuilds segments of another one.
-pub const SEGMENT_VERSION: u32 = format::VERSION;
-
 /// What is recorded of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileEntry<'a> {

@@ -225,6 +225,13 @@ proptest! {
     }
 
     #[test]
+    fn other_dimensions_are_noticed_without_chunks(dim in 1_u32..1 << 31, bit in 0..32) {
+        let mut bytes = SegmentBuilder::new(dim as usize).finish();
+        bytes[12 + bit as usize / 8] ^= 1_u8 << (bit % 8);
+        assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
+    }
+
+    #[test]
     fn forged_files_never_crash(files in files_strategy(), edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
         let mut bytes = build(&files);
         for (at, value) in edits {
