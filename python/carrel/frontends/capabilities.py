@@ -11,6 +11,10 @@ PROTOCOL = 1
 """Raised when `carrel/*` changes in a way that older editors can't read."""
 
 
+FROM_SOURCE = "0+source"
+"""The version where Carrel isn't installed as a package: in a checkout, and inside an editor's extension."""
+
+
 def command_name(method: str) -> str:
     """`carrel/search` as a command: `carrel.search`."""
     return method.replace("/", ".")
@@ -22,9 +26,9 @@ COMMANDS = {command_name(method): method for method in REQUESTS}
 def carrel_version() -> str:
     """The installed version."""
     try:
-        return version("carrel")
+        return version("carrel-context")
     except PackageNotFoundError:
-        return "0+source"
+        return FROM_SOURCE
 
 
 def initialize_result() -> dict[str, Any]:

@@ -21,9 +21,9 @@ def names_of(requirements: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds what `pip install carrel` installs, and nothing else."""
+    """A folder that holds what `pip install carrel-context` installs, and nothing else."""
     folder = tmp_path_factory.mktemp("base")
-    wanted = ["carrel"]
+    wanted = ["carrel-context"]
     seen: set[str] = set()
     while wanted:
         name = wanted.pop()
@@ -63,7 +63,7 @@ def run(base_only: Path, home: Path, *words: str) -> subprocess.CompletedProcess
 def test_a_missing_extra_is_named_with_its_command(base_only: Path, tmp_path: Path, words: list[str], extra: str) -> None:
     done = run(base_only, tmp_path, *words)
     assert done.returncode == 1
-    assert f"pip install 'carrel[{extra}]'" in done.stderr
+    assert f"pip install 'carrel-context[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -71,7 +71,7 @@ def test_doctor_names_what_isnt_installed(base_only: Path, tmp_path: Path) -> No
     done = run(base_only, tmp_path, "doctor", str(tmp_path))
     assert done.returncode == 0, done.stdout
     for extra in ("languages", "mcp", "proxy"):
-        assert f"pip install 'carrel[{extra}]'" in done.stdout
+        assert f"pip install 'carrel-context[{extra}]'" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ local function check_server(config)
   local command = config.cmd[1]
   if not command or vim.fn.executable(command) ~= 1 then
     bad(('%s is not installed or not on PATH'):format(command or 'cmd'), {
-      'pip install carrel',
+      'pip install carrel-context',
       "or set `cmd` in require('carrel').setup{} to where it is",
     })
     return
@@ -60,7 +60,7 @@ local function check_server(config)
   end
   local code, version = output(with(line, '--version'))
   if code ~= 0 then
-    bad(('`%s --version` failed: %s'):format(table.concat(line, ' '), version), { 'pip install --force-reinstall carrel' })
+    bad(('`%s --version` failed: %s'):format(table.concat(line, ' '), version), { 'pip install --force-reinstall carrel-context' })
     return
   end
   ok(('%s at %s'):format(version, vim.fn.exepath(command)))
@@ -69,7 +69,7 @@ local function check_server(config)
   if result and result.findings then
     report_findings(result.findings)
   else
-    bad('`carrel doctor` gave no answer: ' .. text:sub(1, 400), { 'pip install --force-reinstall carrel' })
+    bad('`carrel doctor` gave no answer: ' .. text:sub(1, 400), { 'pip install --force-reinstall carrel-context' })
   end
 end
 

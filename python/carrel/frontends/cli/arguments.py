@@ -149,9 +149,9 @@ class _Version(Action):
     """Print the version: reading the package's metadata costs too much to do on every start."""
 
     def __call__(self, parser: ArgumentParser, *_: Any, **__: Any) -> None:
-        from importlib.metadata import version
+        from carrel.frontends.capabilities import carrel_version
 
-        print(f"carrel {version('carrel')}")  # noqa: T201
+        print(f"carrel {carrel_version()}")  # noqa: T201
         parser.exit()
 
 

@@ -35,7 +35,7 @@ def run(arguments: Namespace, output: Output) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("httpx", "uvicorn"):
             raise
-        raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel[proxy]'") from None
+        raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
     options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from carrel.core.errors import SettingsError
+from carrel.frontends.capabilities import FROM_SOURCE, carrel_version
 
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)
@@ -50,7 +51,10 @@ def python(_folder: Path) -> Iterator[Finding]:
     ]
     if missing:
         yield Finding(
-            "Packages", "error", f"missing: {', '.join(missing)}", f"{sys.executable} -m pip install --force-reinstall carrel"
+            "Packages",
+            "error",
+            f"missing: {', '.join(missing)}",
+            f"{sys.executable} -m pip install --force-reinstall carrel-context",
         )
 
 
@@ -62,8 +66,8 @@ def native(_folder: Path) -> Iterator[Finding]:
         remedy = "Reinstall Carrel with a wheel for this Python and system; from source: `make test` in its folder."
         yield Finding("Native core", "error", str(error), remedy)
         return
-    installed = importlib.metadata.version("carrel")
-    if installed != core.__version__:
+    installed = carrel_version()
+    if installed not in (core.__version__, FROM_SOURCE):
         remedy = "Two installations are mixed; from source: `make test` builds the core again."
         yield Finding("Native core", "error", f"version {core.__version__}, but the package is {installed}", remedy)
     kernel = core.simd_kernel()
@@ -85,17 +89,20 @@ def extras(_folder: Path) -> Iterator[Finding]:
     """Optional parts."""
     if importlib.util.find_spec("tree_sitter_language_pack") is None:
         yield Finding(
-            "More languages", "note", "not installed", "For grammars of rare languages: pip install 'carrel[languages]'."
+            "More languages", "note", "not installed", "For grammars of rare languages: pip install 'carrel-context[languages]'."
         )
     else:
         yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
     if importlib.util.find_spec("mcp_types") is None:
-        yield Finding("MCP", "note", "not installed", "For `carrel mcp`: pip install 'carrel[mcp]'.")
+        yield Finding("MCP", "note", "not installed", "For `carrel mcp`: pip install 'carrel-context[mcp]'.")
     else:
         yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
     if missing := [name for name in ("httpx", "uvicorn") if importlib.util.find_spec(name) is None]:
         yield Finding(
-            "Chat proxy", "note", f"{' and '.join(missing)} not installed", "For `carrel proxy`: pip install 'carrel[proxy]'."
+            "Chat proxy",
+            "note",
+            f"{' and '.join(missing)} not installed",
+            "For `carrel proxy`: pip install 'carrel-context[proxy]'.",
         )
     else:
         yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from carrel.server.settings import Options
 
 MISSING = (
-    "The MCP server needs the official SDK (mcp 2 or later), which isn't installed: pip install 'carrel[mcp]' "
+    "The MCP server needs the official SDK (mcp 2 or later), which isn't installed: pip install 'carrel-context[mcp]' "
     "into the environment that `carrel` runs in."
 )
 TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret

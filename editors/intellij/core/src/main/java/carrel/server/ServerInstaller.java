@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 
 /** Installs the server with pip into an environment of its own, so that nobody's Python is touched. */
 public final class ServerInstaller {
-    private static final String PACKAGE = "carrel";
+    private static final String PACKAGE = "carrel-context";
     private static final String BY_HAND =
             "You can install Carrel in a way of your own and choose its program in Settings | Tools | Carrel.";
     private static final int REMEMBERED_LINES = 5;

@@ -57,7 +57,7 @@ class RealMachineTest {
         var program = installer().install(Optional.of(wheels()), lines::add, () -> false);
 
         assertTrue(program.startsWith(folder.resolve("server")), program.toString());
-        assertTrue(lines.stream().anyMatch(line -> line.startsWith("Successfully installed carrel-0.0.7")), lines.toString());
+        assertTrue(lines.stream().anyMatch(line -> line.startsWith("Successfully installed carrel-context-0.0.7")), lines.toString());
         var found = assertInstanceOf(Found.class, new ServerFinder(cleanMachine()).find(program.toString()));
         assertTrue(found.launch().description().contains("carrel 0.0.7"), found.toString());
     }
@@ -95,14 +95,14 @@ class RealMachineTest {
     /** A folder with a wheel that is named carrel and depends on nothing. */
     private Path wheels() throws IOException {
         var wheels = Files.createDirectory(folder.resolve("wheels"));
-        var about = "carrel-0.0.7.dist-info/";
+        var about = "carrel_context-0.0.7.dist-info/";
         var files = Map.of(
                 "carrel_of_a_test.py", "def main():\n    print('carrel 0.0.7')\n",
-                about + "METADATA", "Metadata-Version: 2.1\nName: carrel\nVersion: 0.0.7\n",
+                about + "METADATA", "Metadata-Version: 2.1\nName: carrel-context\nVersion: 0.0.7\n",
                 about + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
                 about + "entry_points.txt", "[console_scripts]\ncarrel = carrel_of_a_test:main\n",
                 about + "RECORD", "");
-        try (var wheel = new ZipOutputStream(Files.newOutputStream(wheels.resolve("carrel-0.0.7-py3-none-any.whl")))) {
+        try (var wheel = new ZipOutputStream(Files.newOutputStream(wheels.resolve("carrel_context-0.0.7-py3-none-any.whl")))) {
             for (var file : files.entrySet()) {
                 wheel.putNextEntry(new ZipEntry(file.getKey()));
                 wheel.write(file.getValue().getBytes(StandardCharsets.UTF_8));
