@@ -90,6 +90,9 @@ public final class Messages {
             Double minScore,
             Double maxAgeDays) {}
 
+    /** Lines of a file, 1-based and inclusive. */
+    public record LinesParam(String uri, int startLine, int endLine) {}
+
     public record ContextParams(
             String workspaceFolder,
             String query,
@@ -101,6 +104,7 @@ public final class Messages {
             List<String> openUris,
             List<String> pinned,
             List<String> exclude,
+            List<LinesParam> excludeLines,
             FiltersParam filters,
             @JsonAdapter(WireNames.class) Trigger trigger,
             Integer waitMs,
@@ -110,8 +114,8 @@ public final class Messages {
         /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
-            return new ContextParams(workspaceFolder, query, null, null, null, null, active, openUris, null, null, null, trigger,
-                    waitMs, null, null);
+            return new ContextParams(workspaceFolder, query, null, null, null, null, active, openUris, null, null, null, null,
+                    trigger, waitMs, null, null);
         }
     }
 
