@@ -1,10 +1,12 @@
 // A VS Code of one's own: server side with the packaged extension, browser side under playwright. Nothing of the person who runs it is touched.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
+const START_PATIENCE_MS = 90_000;
 
 export class Editor {
   /** `install` is where install.sh put the editor, `vsix` the packages to install, `settings` the person's own settings. A `driven` editor
@@ -57,7 +59,10 @@ export class Editor {
       ],
       { env, stdio: ['ignore', log, log], detached: true },
     );
-    await editor.#healthy();
+    await editor.#healthy().catch(async error => {
+      await editor.stop();
+      throw error;
+    });
     const { chromium } = createRequire(join(install, 'package.json'))('playwright-core');
     editor.browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -82,6 +87,7 @@ export class Editor {
   async open(path, payload = [], viewport = { width: 1400, height: 900 }) {
     const context = await this.browser.newContext({ viewport, permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await context.newPage();
+    page.setDefaultNavigationTimeout(START_PATIENCE_MS);
     this.page = page;
     const query = payload.length ? `&payload=${encodeURIComponent(JSON.stringify(payload))}` : '';
     return {
@@ -106,7 +112,9 @@ export class Editor {
   }
 
   async #healthy() {
-    for (let tries = 0; tries < 150; tries += 1) {
+    // Seconds, but not on a machine whose cores have much else to do.
+    for (const end = Date.now() + START_PATIENCE_MS; Date.now() < end;) {
+      if (this.process.exitCode !== null) break;
       try {
         if ((await fetch(`http://${this.host}/healthz`)).ok) return;
       } catch {
@@ -114,7 +122,7 @@ export class Editor {
       }
       await new Promise(resolve => setTimeout(resolve, 200));
     }
-    throw new Error("the editor didn't start");
+    throw new Error(`the editor didn't start:\n${readFileSync(join(this.folder, 'editor.log'), 'utf8').slice(-2_000)}`);
   }
 }
 

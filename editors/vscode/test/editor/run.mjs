@@ -52,6 +52,7 @@ const SUITES = {
 
 /** Gives whether every test passed. */
 async function run(suite, { bulk, prepare, trust, settings }) {
+  console.log(`-- ${suite}`);
   const editor = await Editor.start({ install, vsix: [vsix], driven: true, trust, settings });
   let code;
   try {
@@ -75,7 +76,7 @@ async function run(suite, { bulk, prepare, trust, settings }) {
     code = await finished;
     clearTimeout(timer);
   } catch (error) {
-    console.error(error);
+    console.log(`${suite}: the tests didn't end`, error);
     if (process.env.SCREENSHOT) await editor.page?.screenshot({ path: process.env.SCREENSHOT });
   } finally {
     if (code !== 0 && process.env.VERBOSE) console.error(readFileSync(join(editor.folder, 'editor.log'), 'utf8'));
