@@ -67,7 +67,7 @@ def retrieve(
     question = asked.question
     order = rank(ranked, asked, scene, without=without)
     watch.lap("rank")
-    hits, dropped = take(view, order, asked, scene, query, embedder.floor, cancel)
+    hits, dropped = _take(view, order, asked, scene, query, embedder.floor, cancel)
     watch.lap("read")
     plan: dict[str, object] = {
         "words": list(question.words),
@@ -139,7 +139,7 @@ def describe(view: SnapshotView, question: query_words.Question, vector: bytes, 
     ]
 
 
-def take(
+def _take(
     view: SnapshotView, order: Sequence[Ranked], asked: Asked, scene: Scene, query: Query, floor: float, cancel: CancelToken
 ) -> tuple[list[Hit], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""

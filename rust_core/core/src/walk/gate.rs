@@ -127,7 +127,7 @@ impl Pass<'_> {
         let names = components(relative_path)?;
         let (file_name, folders) = names.split_last().ok_or(SkipReason::Outside)?;
         let rules = self.folder(folders)?;
-        let path = folders.iter().fold(workspace.root.clone(), |path, name| path.join(name)).join(file_name);
+        let path = workspace.root.join(names.iter().collect::<PathBuf>());
         let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
         if metadata.is_dir() {
             return Err(SkipReason::Unreadable);
@@ -150,16 +150,16 @@ impl Pass<'_> {
         if let Some(known) = self.folders.get(&folder) {
             return known.clone();
         }
-        let found = self.look_at(names);
+        let found = self.look_at(names, &folder);
         self.folders.insert(folder, found.clone());
         found
     }
 
-    fn look_at(&mut self, names: &[&str]) -> Result<Arc<FolderRules>, SkipReason> {
+    fn look_at(&mut self, names: &[&str], folder: &Path) -> Result<Arc<FolderRules>, SkipReason> {
         let gate = self.gate;
         let Some((name, above)) = names.split_last() else { return Ok(gate.rules(&gate.workspace.root, None)) };
         let above_rules = self.folder(above)?;
-        let folder = names.iter().fold(gate.workspace.root.clone(), |path, name| path.join(name));
+        let folder = gate.workspace.root.join(folder);
         let kind = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?.file_type();
         gate.workspace.entry(&above_rules, &folder, name, kind)?;
         if !kind.is_dir() {
