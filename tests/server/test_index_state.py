@@ -32,6 +32,19 @@ def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
     assert not list((tmp_path / ".carrel").glob("*.tmp"))
 
 
+def test_files_saved_before_a_clear_do_not_begin_the_index_again(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
+    wiring = Wiring()
+    index = wiring.open_index(tmp_path, Settings(cache_folder=str(tmp_path / "cache")))
+    saved = Work(paths={"a.py"})
+    assert wiring.run_index(index, saved, CancelToken(), lambda *_: None).added == 0
+    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    index.clear()
+    wiring.run_index(index, saved, CancelToken(), lambda *_: None)
+    assert (index.begun, index.store.snapshot().files) == (False, 0)
+    index.store.close()
+
+
 def test_an_index_in_the_cache_writes_nothing_into_the_project(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()

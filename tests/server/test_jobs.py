@@ -118,6 +118,16 @@ async def test_dropped_paths_are_not_taken_up_again() -> None:
     assert (len(runner.ran), q.busy) == (1, False)
 
 
+async def test_what_is_requested_while_one_is_alone_runs_afterwards() -> None:
+    runner = Runner(open_gate=True)
+    q = queue(runner)
+    async with q.alone():
+        job = q.request(full=True)
+        await asyncio.sleep(0.03)
+        assert (runner.ran, q.busy) == ([], True)
+    assert await q.wait(job) == 1
+
+
 async def test_a_failing_job_reaches_its_waiter_and_the_queue_goes_on() -> None:
     failures = [StoreError("disk full")]
 

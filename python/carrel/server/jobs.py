@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -115,6 +115,7 @@ class IndexQueue(Generic[TokenT, R]):
         self._pending: Job[TokenT, R] | None = None
         self.running: Job[TokenT, R] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
         self._closed = False
 
     @property
@@ -174,6 +175,13 @@ class IndexQueue(Generic[TokenT, R]):
             running.token.cancel()
             await asyncio.wait({running.done})
 
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Drop everything; what is requested before the end of the block runs after it."""
+        await self.drop()
+        async with self._turn:
+            yield
+
     async def close(self) -> None:
         """Drop everything and take no more requests."""
         self._closed = True
@@ -193,7 +201,8 @@ class IndexQueue(Generic[TokenT, R]):
                 continue
             self.running = job
             try:
-                result = await self._run(job)
+                async with self._turn:
+                    result = await self._run(job)
             except Exception as error:
                 self._settle(job, error)
             else:

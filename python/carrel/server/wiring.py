@@ -147,8 +147,10 @@ class Wiring:
         """
         _check_root(index.root)
         from carrel.core.native import give_back_memory
-        from carrel.engine.indexer import run_index
+        from carrel.engine.indexer import IndexReport, run_index
 
+        if not (work.full or index.begun):
+            return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
         scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
         report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
         _check_root(index.root)

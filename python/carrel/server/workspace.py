@@ -320,8 +320,8 @@ class Workspace:
         self.queue.delay = settings.save_delay_ms / 1000
         self.buffers.delay = settings.buffer_delay_ms / 1000
         if self.index and self._wiring.needs_reopening(old, settings):
-            await self.queue.drop()
-            await self._reopen()
+            async with self.queue.alone():
+                await self._reopen()
             if self.index and self.index.store.role == "writer" and self.index.begun:
                 self.queue.request(full=True)
         await self.start()
@@ -333,9 +333,9 @@ class Workspace:
         index = await self.open()
         if index.temporary and (kept := self._wiring.index_folder(self.root, self.settings)).is_dir():
             raise StoreError(f"{kept} can't be written, so the index in it was not deleted: make the folder writable.")
-        await self.queue.drop()
-        freed = index.store.bytes_on_disk
-        await self.ask(lambda _: index.clear())
+        async with self.queue.alone():
+            freed = index.store.bytes_on_disk
+            await self.ask(lambda _: index.clear())
         self.error = None
         self.buffers.attach(index)
         self.on_change(self)

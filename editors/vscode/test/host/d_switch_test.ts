@@ -19,7 +19,8 @@ describe('switching the memory on', () => {
 
   it('a setting that is taken back is the default again', async () => {
     const { server } = await carrel();
-    for (const key of ['ragEnabled', 'ragAutoIndex'])
+    // The one that can be seen from here last: the server takes them in turn.
+    for (const key of ['ragAutoIndex', 'ragEnabled'])
       await vscode.workspace.getConfiguration('carrel').update(key, undefined, vscode.ConfigurationTarget.Workspace);
     await until('the server knows', async () => {
       const turn = await server.request('carrel/augment', { text: 'how is a login checked?', trigger: 'chat' });
