@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Dropped, Query
-from carrel.engine.ranking import Ranked, relevance
+from carrel.engine.ranking import Ranked, boosts, relevance, score
 from carrel.engine.retriever import Retrieval, describe, retrieve
 
 
@@ -55,9 +55,7 @@ def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
     """Every candidate of a retrieval, in the final order."""
     hits = {(h.chunk.path, h.chunk.id) for h in result.hits}
     return [
-        _of(
-            r, result.boosts(r), i, floor, _verdict(r.info, (r.info.path, r.info.id) in hits, i, len(result.hits), result.dropped)
-        )
+        _of(r, i, floor, _verdict(r.info, (r.info.path, r.info.id) in hits, i, len(result.hits), result.dropped))
         for i, r in enumerate(result.ranked, 1)
     ]
 
@@ -66,22 +64,17 @@ def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Re
     for place, ranked in enumerate(result.ranked, 1):
         if ranked.info.doc == info.doc:
             given = any(h.chunk.path == info.path and h.chunk.id == info.id for h in result.hits)
-            return _of(
-                ranked,
-                result.boosts(ranked),
-                place,
-                embedder.floor,
-                _verdict(info, given, place, len(result.hits), result.dropped),
-            )
+            return _of(ranked, place, embedder.floor, _verdict(info, given, place, len(result.hits), result.dropped))
     # Not a candidate: what would each search have said?
     question = result.asked.question
     [alone] = describe(view, question, embedder.embed_query(question.text), [info.doc])
+    score([alone], result.asked, result.scene)
     pool = len(result.ranked)
     if not alone.lexical and (alone.dense or 0.0) < embedder.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"
-    return _of(alone, result.boosts(alone), None, embedder.floor, verdict)
+    return _of(alone, None, embedder.floor, verdict)
 
 
 def _verdict(info: ChunkInfo, given: bool, place: int, limit: int, dropped: tuple[Dropped, ...]) -> str:
@@ -93,7 +86,7 @@ def _verdict(info: ChunkInfo, given: bool, place: int, limit: int, dropped: tupl
     return f"a candidate, but number {place}: the best {limit} were asked for"
 
 
-def _of(ranked: Ranked, told: tuple[tuple[str, float], ...], place: int | None, floor: float, verdict: str) -> Explanation:
+def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explanation:
     info = ranked.info
     return Explanation(
         path=info.path,
@@ -110,7 +103,7 @@ def _of(ranked: Ranked, told: tuple[tuple[str, float], ...], place: int | None, 
         fused=round(ranked.fused, 6),
         score=round(ranked.score, 6),
         matched=ranked.matched,
-        boosts=told,
+        boosts=boosts(ranked),
         verdict=verdict,
     )
 

@@ -1,9 +1,10 @@
 """From what each search found to one order.
 
 Every candidate has all signals (`Ranked`), whichever search found it. Rules turn them into a score: those in `ADDING` each
-add their weight times a value from about 0 to 1, those in `SCALING` multiply, those in `TOGETHER` look at all candidates. Each
-rule is one small function, and `rank` can be told to leave any of them out: docs/quality.md has what each is worth. The
-weights were fitted on 26 of the benchmark's repositories and checked on the others; no rule knows a repository.
+add their weight times a value from about 0 to 1, those in `SCALING` multiply, and those in `TOGETHER` look from one candidate
+to the others. Each rule is one small function over all candidates, and `rank` can be told to leave any of them out:
+docs/quality.md has what each is worth. The weights were fitted on 26 of the benchmark's repositories and checked on the
+others; no rule knows a repository.
 
 `relevance` is apart from the order: an absolute estimate from 0 to 1 that can be compared across queries.
 """
@@ -45,6 +46,8 @@ class Ranked:
     file_words: int = 0
     fused: float = 0.0
     score: float = 0.0
+    gains: tuple[float, ...] = ()  # what each rule of `ADDING` added
+    factors: tuple[float, ...] = ()  # what each rule of `SCALING` multiplied by
     lifts: tuple[tuple[str, float], ...] = ()  # what rules over all candidates added
 
     @property
@@ -125,60 +128,66 @@ def _akin(a: str, b: str) -> bool:
     return min(len(a), len(b)) >= AKIN_LETTERS and (a.startswith(b) or b.startswith(a))
 
 
-# --- rules that add
+# --- rules that add: what each candidate gains
 
 
-def words(ranked: Ranked, _asked: Asked) -> float:
+def words(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
     """BM25F: what the chunk's words hold of the question."""
-    return LEXICAL * (ranked.lexical or 0.0)
+    return [LEXICAL * (ranked.lexical or 0.0) for ranked in candidates]
 
 
-def meaning(ranked: Ranked, asked: Asked) -> float:
+def meaning(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
     """Cosine of the vectors; a bare symbol is looked up by its name rather."""
-    return (DENSE_FOR_SYMBOL if asked.question.is_symbol else DENSE) * max(ranked.dense or 0.0, 0.0)
+    weight = DENSE_FOR_SYMBOL if asked.question.is_symbol else DENSE
+    return [weight * max(ranked.dense or 0.0, 0.0) for ranked in candidates]
 
 
-def agreement(ranked: Ranked, _asked: Asked) -> float:
+def agreement(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
     """Reciprocal rank fusion of both searches, 1 for the first of both."""
-    return FUSED * ranked.fused * (RRF_K + 1) / 2
+    return [FUSED * ranked.fused * (RRF_K + 1) / 2 for ranked in candidates]
 
 
-def coverage(ranked: Ranked, _asked: Asked) -> float:
+def coverage(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
     """Few words often are worth less than all words once."""
-    return COVERED * ranked.covered * ranked.covered
+    return [COVERED * ranked.covered * ranked.covered for ranked in candidates]
 
 
-def whole_file(ranked: Ranked, _asked: Asked) -> float:
+def whole_file(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
     """The file as a whole speaks of it, even where this chunk alone says little."""
-    return FILE_SHARE * ranked.file_share
+    return [FILE_SHARE * ranked.file_share for ranked in candidates]
 
 
-def path_match(ranked: Ranked, asked: Asked) -> float:
+def path_match(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
     """The question's words in the file's name. Folders count by BM25F alone: as a rule of their own they gained nothing."""
-    fit = asked.fit(ranked.path)
-    return PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered
+    fits = [asked.fit(ranked.path) for ranked in candidates]
+    return [PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered for fit in fits]
 
 
-def in_scope(ranked: Ranked, asked: Asked) -> float:
+def in_scope(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
     """A folder or file is called like the part of the project that a change is headed with: `fix(parser): …`."""
     scope = asked.question.scope
-    return IN_SCOPE if scope and scope in place_words(ranked.path) else 0.0
+    return [IN_SCOPE if scope and scope in place_words(ranked.path) else 0.0 for ranked in candidates]
 
 
-def substance(ranked: Ranked, _asked: Asked) -> float:
+def substance(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
     """Long files are where the work is done, and a few lines say little."""
-    lines = ranked.info.end_line - ranked.info.start_line + 1
-    return FILE_LENGTH * min(math.log1p(ranked.file_words) / 10, 1.0) + LINES * min(math.log1p(lines) / 4, 1.0)
+    lines = [ranked.info.end_line - ranked.info.start_line + 1 for ranked in candidates]
+    return [
+        FILE_LENGTH * min(math.log1p(ranked.file_words) / 10, 1.0) + LINES * min(math.log1p(long) / 4, 1.0)
+        for ranked, long in zip(candidates, lines, strict=True)
+    ]
 
 
-def name_match(ranked: Ranked, asked: Asked) -> float:
+def name_match(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
     """The chunk defines a symbol that the question names; more so when the file is called like it."""
-    if not ranked.defines:
-        return 0.0
-    in_its_file = IN_ITS_FILE if asked.named and asked.named <= path_words(ranked.path) else 1.0
-    made = CONSTRUCTOR if _is_constructor(ranked.info) else 1.0
     weight = DEFINES_SYMBOL if asked.question.is_symbol else DEFINES_NAMED / max(1, len(asked.question.names))
-    return weight * ranked.defines * in_its_file * made
+
+    def gain(ranked: Ranked) -> float:
+        in_its_file = IN_ITS_FILE if asked.named and asked.named <= path_words(ranked.path) else 1.0
+        made = CONSTRUCTOR if _is_constructor(ranked.info) else 1.0
+        return weight * ranked.defines * in_its_file * made
+
+    return [gain(ranked) if ranked.defines else 0.0 for ranked in candidates]
 
 
 def _is_constructor(info: ChunkInfo) -> bool:
@@ -189,7 +198,7 @@ def _is_constructor(info: ChunkInfo) -> bool:
 
 _NAMES = re.compile(r"[.:#\\]+")
 
-ADDING: tuple[Callable[[Ranked, Asked], float], ...] = (
+ADDING: tuple[Callable[[Sequence[Ranked], Asked], list[float]], ...] = (
     words,
     meaning,
     agreement,
@@ -201,26 +210,23 @@ ADDING: tuple[Callable[[Ranked, Asked], float], ...] = (
     name_match,
 )
 
-# --- rules that scale
+# --- rules that scale: what each candidate's score is multiplied by
 
 
-def aside(ranked: Ranked, asked: Asked, _scene: Scene) -> float:
+def aside(candidates: Sequence[Ranked], asked: Asked, _scene: Scene) -> list[float]:
     """Tests, examples, prose, data and the like step back, unless the question asks for them."""
-    factor = 1.0
-    for kind in path_rules.kinds(ranked.path):
-        if not asked.question.plain & path_rules.ASKED_BY[kind]:
-            factor *= PENALTIES[kind]
-    return factor
+    penalties = {kind: factor for kind, factor in PENALTIES.items() if not asked.question.plain & path_rules.ASKED_BY[kind]}
+    kinds = [path_rules.kinds(ranked.path) for ranked in candidates]
+    return [math.prod(penalties.get(kind, 1.0) for kind in of_path) if of_path else 1.0 for of_path in kinds]
 
 
-def in_view(ranked: Ranked, _asked: Asked, scene: Scene) -> float:
+def in_view(candidates: Sequence[Ranked], _asked: Asked, scene: Scene) -> list[float]:
     """Files that the person has open are likelier to be meant."""
-    if ranked.path == scene.active_path:
-        return 1.15
-    return 1.05 if ranked.path in scene.open_paths else 1.0
+    factors = dict.fromkeys(scene.open_paths, 1.05) | ({scene.active_path: 1.15} if scene.active_path else {})
+    return [factors.get(ranked.path, 1.0) for ranked in candidates]
 
 
-SCALING: tuple[Callable[[Ranked, Asked, Scene], float], ...] = (aside, in_view)
+SCALING: tuple[Callable[[Sequence[Ranked], Asked, Scene], list[float]], ...] = (aside, in_view)
 
 # --- rules over all candidates
 
@@ -301,28 +307,31 @@ PENALTIES = {
 
 def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: frozenset[str] = frozenset()) -> list[Ranked]:
     """Order candidates, best first. Sets `fused` and `score` on each. `without` names rules to leave out."""
-    adding = [rule for rule in ADDING if rule.__name__ not in without]
-    scaling = [rule for rule in SCALING if rule.__name__ not in without]
-    for ranked in candidates:
-        ranked.fused = sum(1 / (RRF_K + place) for place in (ranked.dense_rank, ranked.lexical_rank) if place is not None)
-        score = 0.0
-        for rule in adding:
-            score += rule(ranked, asked)
-        for scale in scaling:
-            score *= scale(ranked, asked, scene)
-        ranked.score = score
+    score(candidates, asked, scene, without=without)
     for together in TOGETHER:
         if together.__name__ not in without:
             together(candidates, scene)
     return _sorted(candidates)
 
 
-def boosts(ranked: Ranked, asked: Asked, scene: Scene) -> tuple[tuple[str, float], ...]:
-    """(rule, what it added or multiplied by) for a candidate that was ranked; worked out only for those that are shown."""
-    added = [(rule.__name__, rule(ranked, asked)) for rule in ADDING]
-    scaled = [(rule.__name__, rule(ranked, asked, scene)) for rule in SCALING]
-    told = [(name, gain) for name, gain in added if gain] + [(name, factor) for name, factor in scaled if factor != 1.0]
-    return tuple((name, round(value, 4)) for name, value in (*told, *ranked.lifts))
+def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: frozenset[str] = frozenset()) -> None:
+    """Score each candidate by itself."""
+    for ranked in candidates:
+        ranked.fused = sum(1 / (RRF_K + place) for place in (ranked.dense_rank, ranked.lexical_rank) if place is not None)
+    nothing, as_it_is = [0.0] * len(candidates), [1.0] * len(candidates)
+    gains = [nothing if rule.__name__ in without else rule(candidates, asked) for rule in ADDING]
+    factors = [as_it_is if rule.__name__ in without else rule(candidates, asked, scene) for rule in SCALING]
+    for ranked, ranked.gains, ranked.factors in zip(
+        candidates, zip(*gains, strict=True), zip(*factors, strict=True), strict=True
+    ):
+        ranked.score = sum(ranked.gains) * math.prod(ranked.factors)
+
+
+def boosts(ranked: Ranked) -> tuple[tuple[str, float], ...]:
+    """(rule, what it added or multiplied by) for a candidate that was ranked."""
+    added = [(rule.__name__, gain) for rule, gain in zip(ADDING, ranked.gains, strict=True) if gain]
+    scaled = [(rule.__name__, factor) for rule, factor in zip(SCALING, ranked.factors, strict=True) if factor != 1.0]
+    return tuple((name, round(value, 4)) for name, value in (*added, *scaled, *ranked.lifts))
 
 
 def _sorted(candidates: Iterable[Ranked]) -> list[Ranked]:

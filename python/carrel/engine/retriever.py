@@ -33,10 +33,6 @@ class Retrieval:
     stages: dict[str, float]  # milliseconds
     plan: dict[str, object]
 
-    def boosts(self, ranked: Ranked) -> tuple[tuple[str, float], ...]:
-        """What each rule did to this candidate."""
-        return boosts(ranked, self.asked, self.scene)
-
 
 class Stopwatch:
     """Milliseconds by stage."""
@@ -67,7 +63,7 @@ def retrieve(
     question = asked.question
     order = rank(ranked, asked, scene, without=without)
     watch.lap("rank")
-    hits, dropped = _take(view, order, asked, scene, query, embedder.floor, cancel)
+    hits, dropped = _take(view, order, asked, query, embedder.floor, cancel)
     watch.lap("read")
     plan: dict[str, object] = {
         "words": list(question.words),
@@ -140,7 +136,7 @@ def describe(view: SnapshotView, question: query_words.Question, vector: bytes, 
 
 
 def _take(
-    view: SnapshotView, order: Sequence[Ranked], asked: Asked, scene: Scene, query: Query, floor: float, cancel: CancelToken
+    view: SnapshotView, order: Sequence[Ranked], asked: Asked, query: Query, floor: float, cancel: CancelToken
 ) -> tuple[list[Hit], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""
     hits: list[Hit] = []
@@ -166,7 +162,7 @@ def _take(
                 )
                 continue
             lines = focus(chunk, asked.rarity, sought=ranked.defines > 0)
-            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(boosts(ranked, asked, scene)), lines))
+            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(boosts(ranked)), lines))
     return hits, dropped
 
 
