@@ -9,7 +9,7 @@ use carrel_core::language::Language;
 use carrel_core::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
 use carrel_core::simd::Kernel;
 use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::{VectorRow, dense_top_k, quantise};
+use carrel_core::vectors::{Vectors, dense_top_k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 
@@ -46,14 +46,11 @@ fn segment(rows: usize) -> Segment {
         definitions: Vec::new(),
     };
     for _ in 0..rows / CHUNKS_PER_FILE {
-        let vectors: Vec<_> = (0..CHUNKS_PER_FILE)
-            .map(|_| {
-                let mut values = vec![0; DIM];
-                let scale = quantise(&noise.unit(), &mut values);
-                (values, scale)
-            })
-            .collect();
-        let vectors: Vec<_> = vectors.iter().map(|(values, scale)| VectorRow { values, scale: *scale }).collect();
+        let mut vectors = Vectors::default();
+        for _ in 0..CHUNKS_PER_FILE {
+            vectors.push(&noise.unit());
+        }
+        let vectors: Vec<_> = (0..CHUNKS_PER_FILE).map(|row| vectors.row(row, DIM)).collect();
         let file = FileEntry { path: "f", language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
         builder.add_file(&file, &vec![chunk.clone(); CHUNKS_PER_FILE], "", &vectors);
     }
@@ -78,17 +75,16 @@ fn scans(c: &mut Criterion) {
         });
         let words: Vec<u64> = (0..rows * DIM / 8).map(|i| i as u64).collect();
         group.bench_function("read", |b| b.iter(|| read(black_box(&words))));
-        let bytes: Vec<i8> = words.iter().flat_map(|w| w.to_le_bytes()).map(|b| b as i8).collect();
+        let halves: Vec<u8> = words[..rows * DIM / 16].iter().flat_map(|w| w.to_le_bytes()).collect();
         drop(words);
-        let mut quantised = vec![0; DIM];
-        quantise(&query, &mut quantised);
+        let quantised: Vec<i8> = query.iter().map(|v| (v * 127.0) as i8).collect();
         let mut out = vec![0; rows];
         for kernel in Kernel::all() {
             group.bench_function(BenchmarkId::new("one core", kernel.name), |b| {
-                b.iter(|| kernel.dots(black_box(&quantised), &bytes, &mut out));
+                b.iter(|| kernel.dots(black_box(&quantised), &halves, &mut out));
             });
         }
-        drop(bytes);
+        drop(halves);
         let floats: Vec<f32> = (0..rows * DIM).map(|i| i as f32).collect();
         group.sample_size(10).bench_function("one core/naive f32", |b| {
             b.iter(|| {

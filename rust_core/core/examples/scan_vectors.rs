@@ -8,7 +8,7 @@ use carrel_core::cancel::CancelToken;
 use carrel_core::language::Language;
 use carrel_core::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
 use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::{VectorRow, dense_top_k, quantise};
+use carrel_core::vectors::{Vectors, dense_top_k};
 
 const FOUND: usize = 10;
 const CHUNKS_PER_FILE: usize = 100;
@@ -31,15 +31,9 @@ fn segment(vectors: &[f32], dim: usize) -> Result<Segment, Box<dyn std::error::E
     };
     let mut builder = SegmentBuilder::new(dim);
     for rows in vectors.chunks(dim * CHUNKS_PER_FILE) {
-        let quantised: Vec<_> = rows
-            .chunks_exact(dim)
-            .map(|row| {
-                let mut values = vec![0; dim];
-                let scale = quantise(row, &mut values);
-                (values, scale)
-            })
-            .collect();
-        let rows: Vec<_> = quantised.iter().map(|(values, scale)| VectorRow { values, scale: *scale }).collect();
+        let mut quantised = Vectors::default();
+        rows.chunks_exact(dim).for_each(|row| quantised.push(row));
+        let rows: Vec<_> = (0..quantised.len()).map(|row| quantised.row(row, dim)).collect();
         let file = FileEntry { path: "f", language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
         builder.add_file(&file, &vec![chunk.clone(); rows.len()], "", &rows);
     }

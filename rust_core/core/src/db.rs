@@ -15,7 +15,7 @@ use crate::types::{SkipReason, Skipped};
 
 /// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
 /// and every index is built again.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// Meta key: the first segment id whose vectors are of the model in use.
 pub const OWN_VECTORS_FROM: &str = "own_vectors_from";
 /// Name of the database file.

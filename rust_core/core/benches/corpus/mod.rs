@@ -6,7 +6,7 @@ use std::path::Path;
 use carrel_core::language::Language;
 use carrel_core::segment::{FileDraft, FileEntry};
 use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::VectorRow;
+use carrel_core::vectors::Vectors;
 
 /// Lines in a chunk.
 const CHUNK_LINES: usize = 20;
@@ -90,8 +90,9 @@ pub fn cut(path: &str, text: &str) -> Vec<Chunk> {
 /// A draft with zero vectors.
 pub fn draft(path: &str, text: &str, dim: usize) -> FileDraft {
     let chunks = cut(path, text);
-    let zeros = vec![0; dim];
-    let rows = vec![VectorRow { values: &zeros, scale: 0.0 }; chunks.len()];
+    let mut zeros = Vectors::default();
+    zeros.push_zeros(1, dim);
+    let rows = vec![zeros.row(0, dim); chunks.len()];
     let file = FileEntry { path, language: Language::PYTHON, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
     FileDraft::new(&file, chunks, text, &rows)
 }

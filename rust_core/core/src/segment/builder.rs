@@ -9,7 +9,7 @@ use crate::lexical::dictionary::DictionaryWriter;
 use crate::lexical::fields::{Frequencies, code_length};
 use crate::lexical::terms::{ChunkTerms, Field, Occurrence, definition_hash, length_codes};
 use crate::types::Chunk;
-use crate::vectors::VectorRow;
+use crate::vectors::{VectorRow, Vectors};
 
 /// A file made ready for a segment. Making it is the expensive part (every word is hashed) and needs no builder, so a batch of
 /// files is drafted on all cores and pushed in order.
@@ -20,8 +20,7 @@ pub struct FileDraft {
     occurrences: Vec<Occurrence>,
     length_sums: [u64; 3],
     lengths: Vec<[u8; 3]>,
-    vectors: Vec<i8>,
-    scales: Vec<f32>,
+    vectors: Vectors,
 }
 
 impl FileDraft {
@@ -51,9 +50,7 @@ impl FileDraft {
             defined.dedup();
             let once = Frequencies::new(0, 0, 1);
             draft.occurrences.extend(defined.into_iter().map(|hash| Occurrence { hash, chunk: i as u32, frequencies: once }));
-            let vector = vectors.get(i).copied().unwrap_or_default();
-            draft.vectors.extend_from_slice(vector.values);
-            draft.scales.push(vector.scale);
+            draft.vectors.push_row(vectors.get(i).copied().unwrap_or_default());
         }
         draft.chunks = chunks;
         draft
@@ -101,8 +98,7 @@ pub(super) struct Sections {
     chunk_data: Vec<u8>,
     ids: Vec<u8>,
     pub lengths: Vec<u8>,
-    pub scales: Vec<u8>,
-    pub vectors: Vec<u8>,
+    pub vectors: Vectors,
     state: RecordState,
     in_file: bool,
 }
@@ -152,11 +148,12 @@ impl Sections {
                 &self.chunk_data,
                 &self.ids,
                 &self.lengths,
-                &self.scales,
+                &self.vectors.scales,
                 &words.index,
                 &words.data,
                 &words.postings,
-                &self.vectors,
+                &self.vectors.high,
+                &self.vectors.low,
             ],
         )
     }
@@ -182,7 +179,7 @@ impl SegmentBuilder {
 
     /// Add a file. Files keep the order in which they are pushed.
     pub fn push(&mut self, draft: FileDraft) {
-        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, scales } = draft;
+        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors } = draft;
         let Self { sections, occurrences: all } = self;
         let first = sections.chunks;
         sections.begin_file(&record);
@@ -190,14 +187,10 @@ impl SegmentBuilder {
             sections.push_chunk(chunk);
             sections.lengths.extend_from_slice(&codes);
         }
-        let fits = vectors.len() == chunks.len() * sections.dim;
-        for scale in scales {
-            sections.scales.extend_from_slice(&if fits { scale } else { 0.0 }.to_le_bytes());
-        }
-        if fits {
-            sections.vectors.extend(vectors.iter().map(|&v| v as u8));
+        if vectors.fits(chunks.len(), sections.dim) {
+            sections.vectors.extend(vectors.planes());
         } else {
-            sections.vectors.resize(sections.chunks as usize * sections.dim, 0);
+            sections.vectors.push_zeros(chunks.len(), sections.dim);
         }
         for (sum, more) in sections.length_sums.iter_mut().zip(length_sums) {
             *sum += more;

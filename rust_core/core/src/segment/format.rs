@@ -22,11 +22,12 @@
 //! ChunkData    records, see `segment/record.rs`; a chunk is read by walking at most 15 records before it
 //! ChunkIds     16 bytes each
 //! Lengths      3 bytes a chunk: field lengths on a coarse scale (`lexical/fields.rs`)
-//! Scales       f32 a chunk
+//! Scales       two f32 a chunk: scale and slack
 //! TermBlocks   for every 32nd term: hash u64, offset in TermData u64, offset in Postings u64
 //! TermData     terms by ascending hash, see `lexical/dictionary.rs`
 //! Postings     posting lists of terms that are in two chunks or more, see `lexical/postings.rs`
-//! Vectors      i8, dimensions x chunks
+//! VectorHighs  the high halves of the vectors, see `vectors/rows.rs`
+//! VectorLows   the low halves
 //! ```
 //!
 //! Terms are kept as 36-bit hashes, not as text: nobody asks a segment for its words, and text would be a sixth of the
@@ -35,11 +36,12 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::vectors::{SCALES_BYTES, plane_bytes};
 
 /// First bytes of every segment.
 pub const MAGIC: [u8; 8] = *b"CarrelSg";
 /// Version of this layout. Another one is refused and built again.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes before the checksummed part.
 pub const CHECKED_FROM: usize = 32;
 /// Chunks that share one offset.
@@ -66,7 +68,7 @@ pub enum Section {
     ChunkIds,
     /// Field lengths.
     Lengths,
-    /// Vector scales.
+    /// Scales and slacks of the vectors.
     Scales,
     /// Index over blocks of terms.
     TermBlocks,
@@ -74,12 +76,14 @@ pub enum Section {
     TermData,
     /// Long posting lists.
     Postings,
-    /// Quantised vectors.
-    Vectors,
+    /// High halves of the vectors.
+    VectorHighs,
+    /// Low halves of the vectors.
+    VectorLows,
 }
 
 /// How many sections there are.
-pub const SECTIONS: usize = Section::Vectors as usize + 1;
+pub const SECTIONS: usize = Section::VectorLows as usize + 1;
 
 /// The numbers at the beginning of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +106,7 @@ pub struct Header {
 pub fn assemble(mut header: Header, sections: &[&[u8]; SECTIONS]) -> Vec<u8> {
     let mut at = TABLE_AT + SECTIONS * 16;
     for (i, section) in sections.iter().enumerate() {
-        if i == Section::Vectors as usize {
+        if i >= Section::VectorHighs as usize {
             at = at.next_multiple_of(VECTOR_ALIGNMENT);
         }
         header.sections[i] = (at as u64, section.len() as u64);
@@ -183,8 +187,9 @@ pub fn open(file: &[u8], path: &Path) -> Result<Header> {
         (Section::ChunkOffsets, chunks.div_ceil(CHUNKS_PER_BLOCK as u64) * 4),
         (Section::ChunkIds, chunks * 16),
         (Section::Lengths, chunks * 3),
-        (Section::Scales, chunks * 4),
-        (Section::Vectors, chunks * header.dim as u64),
+        (Section::Scales, chunks * SCALES_BYTES as u64),
+        (Section::VectorHighs, chunks * plane_bytes(header.dim as usize) as u64),
+        (Section::VectorLows, chunks * plane_bytes(header.dim as usize) as u64),
     ];
     if fixed.iter().any(|&(section, bytes)| header.sections[section as usize].1 != bytes) {
         return Err(damaged("a section has the wrong size"));

@@ -53,9 +53,7 @@ fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: 
         sections.length_sums[i % 3] += code_length(*code) as u64;
     }
     sections.lengths.extend_from_slice(lengths);
-    sections.scales.extend_from_slice(&segment.scales()[rows.start * 4..rows.end * 4]);
-    let dim = segment.dim();
-    sections.vectors.extend(segment.vectors()[rows.start * dim..rows.end * dim].iter().map(|&v| v as u8));
+    sections.vectors.extend(segment.vectors().rows(rows, segment.dim()));
 }
 
 /// Walk all dictionaries side by side; the lists of equal hashes become one. Parts follow each other in the new segment, so

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::lexical::dictionary::Dictionary;
 use crate::types::{Chunk, ChunkKind, Span};
-use crate::vectors::VectorRow;
+use crate::vectors::{Planes, VectorRow};
 
 enum Bytes {
     Owned(Vec<u8>),
@@ -143,7 +143,7 @@ impl Segment {
             ("lengths", vec![S::Lengths]),
             ("terms", vec![S::TermBlocks, S::TermData]),
             ("postings", vec![S::Postings]),
-            ("vectors", vec![S::Scales, S::Vectors]),
+            ("vectors", vec![S::Scales, S::VectorHighs, S::VectorLows]),
         ]
         .into_iter()
         .map(|(name, sections)| (name, sections.into_iter().map(|s| self.header.sections[s as usize].1).sum()))
@@ -248,23 +248,16 @@ impl Segment {
 
     /// A chunk's vector.
     pub fn vector(&self, chunk: u32) -> VectorRow<'_> {
-        let dim = self.dim();
-        VectorRow {
-            values: self.vectors().get(chunk as usize * dim..(chunk as usize + 1) * dim).unwrap_or_default(),
-            scale: f32::from_bits(read_u32(self.section(Section::Scales), chunk as usize * 4)),
+        self.vectors().row(chunk as usize, self.dim())
+    }
+
+    /// All vectors.
+    pub(crate) fn vectors(&self) -> Planes<'_> {
+        Planes {
+            high: self.section(Section::VectorHighs),
+            low: self.section(Section::VectorLows),
+            scales: self.section(Section::Scales),
         }
-    }
-
-    /// All vectors, one after another.
-    pub(crate) fn vectors(&self) -> &[i8] {
-        let bytes = self.section(Section::Vectors);
-        // SAFETY: i8 and u8 have the same size and alignment, and every bit pattern is valid for both.
-        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<i8>(), bytes.len()) }
-    }
-
-    /// The scales of all vectors, little-endian `f32`.
-    pub(crate) fn scales(&self) -> &[u8] {
-        self.section(Section::Scales)
     }
 
     /// Field length codes, three a chunk.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::language::Language;
 use crate::lexical::{FieldWeights, bm25f, definitions, evidence};
 use crate::types::{Chunk, ChunkKind, Span};
-use crate::vectors::{VectorRow, dense_top_k};
+use crate::vectors::{Vectors, dense_top_k};
 
 const DIM: usize = 8;
 
@@ -18,7 +18,7 @@ struct TestFile {
     path: String,
     text: String,
     chunks: Vec<Chunk>,
-    vectors: Vec<(Vec<i8>, f32)>,
+    vectors: Vectors,
     imports: Vec<String>,
 }
 
@@ -50,16 +50,15 @@ prop_compose! {
         signature in "(def )?[a-c]{0,3}\\(self, [a-c]: str\\)|",
         definitions in prop::option::of(prop::collection::vec("[a-c]{1,2}|Users|user|", 0..3)),
         body in "([a-d]|user|getUser|parse|the|\n| ){0,30}",
-        vector in prop::collection::vec(-127_i8..=127, DIM),
-        scale in 0.001_f32..0.1,
-    ) -> (Chunk, u32, String, (Vec<i8>, f32)) {
+        vector in prop::collection::vec(-1.0_f32..1.0, DIM),
+    ) -> (Chunk, u32, String, Vec<f32>) {
         let container = container.unwrap_or_default();
         let base = name.clone();
         let name = if header { format!("{name} (header)") } else { name };
         let symbol = if inside && !container.is_empty() { format!("{container}.{name}") } else { name };
         let span = Span { start_byte: 0, end_byte: 0, start_line: 0, end_line: 0 };
         let chunk = Chunk { id, span, kind, symbol, container, signature, definitions: definitions.unwrap_or_else(|| vec![base]) };
-        (chunk, gap, body, (vector, scale))
+        (chunk, gap, body, vector)
     }
 }
 
@@ -72,7 +71,7 @@ fn files_strategy() -> impl Strategy<Value = Vec<TestFile>> {
             .map(|(i, (parts, imports))| {
                 let mut text = String::new();
                 let mut chunks = Vec::new();
-                let mut vectors = Vec::new();
+                let mut vectors = Vectors::default();
                 for (mut chunk, gap, body, vector) in parts {
                     text.extend(std::iter::repeat_n('\n', gap as usize));
                     let start = text.len() as u32;
@@ -82,7 +81,7 @@ fn files_strategy() -> impl Strategy<Value = Vec<TestFile>> {
                     chunk.span =
                         Span { start_byte: start, end_byte: text.len() as u32, start_line, end_line: start_line + lines };
                     chunks.push(chunk);
-                    vectors.push(vector);
+                    vectors.push(&vector);
                 }
                 TestFile { path: format!("src/dir{}/user{i}.py", i % 2), text, chunks, vectors, imports }
             })
@@ -93,7 +92,7 @@ fn files_strategy() -> impl Strategy<Value = Vec<TestFile>> {
 fn build(files: &[TestFile]) -> Vec<u8> {
     let mut builder = SegmentBuilder::new(DIM);
     for (i, file) in files.iter().enumerate() {
-        let rows: Vec<_> = file.vectors.iter().map(|(values, scale)| VectorRow { values, scale: *scale }).collect();
+        let rows: Vec<_> = (0..file.vectors.len()).map(|row| file.vectors.row(row, DIM)).collect();
         builder.add_file(&entry(file, i), &file.chunks, &file.text, &rows);
     }
     builder.finish()
@@ -125,11 +124,11 @@ fn assert_holds(segment: &Segment, files: &[TestFile]) {
         assert_eq!(stored.imports(), file.imports);
         let range = segment.file_chunks(i as u32);
         assert_eq!(range.len(), file.chunks.len());
-        for ((ordinal, chunk), (values, scale)) in range.zip(&file.chunks).zip(&file.vectors) {
+        for (row, (ordinal, chunk)) in range.zip(&file.chunks).enumerate() {
             assert_eq!(&segment.chunk(ordinal), chunk);
             assert_eq!(segment.span(ordinal), chunk.span);
             assert_eq!(segment.file_of(ordinal), i as u32);
-            assert_eq!(segment.vector(ordinal), VectorRow { values, scale: *scale });
+            assert_eq!(segment.vector(ordinal), file.vectors.row(row, DIM));
         }
     }
 }
@@ -280,7 +279,7 @@ fn a_mapped_segment_reads_like_one_in_memory() {
 fn a_cancelled_merge_stops() {
     let token = CancelToken::new();
     token.cancel();
-    let file = TestFile { path: "a".into(), text: String::new(), chunks: vec![], vectors: vec![], imports: vec![] };
+    let file = TestFile { path: "a".into(), text: String::new(), chunks: vec![], vectors: Vectors::default(), imports: vec![] };
     let segment = Segment::from_bytes(build(&[file])).unwrap();
     assert!(matches!(merge(&[(&segment, &FileMask::new_all(1))], &token), Err(Error::Cancelled)));
 }

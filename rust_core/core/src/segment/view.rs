@@ -96,11 +96,12 @@ impl<'a> TopK<'a> {
         }
     }
 
-    /// Add what another collector kept.
-    pub fn absorb(&mut self, other: Self) {
-        for scored in other.kept {
-            self.offer(scored);
+    /// The score of the last of the `k` best so far; the floor while there are fewer.
+    pub fn settle(&mut self) -> f32 {
+        if self.kept.len() >= self.k {
+            self.shrink();
         }
+        self.floor
     }
 
     /// The results, best first.

@@ -1,4 +1,4 @@
-//! Dot products of bytes, by the best instructions that the processor has.
+//! Dot products of bytes with the half bytes that an index keeps, by the best instructions that the processor has.
 //!
 //! Every kernel is exact: the same integers as [`scalar`], which tests compare. [`Kernel::best`] chooses once.
 
@@ -15,8 +15,13 @@ pub use adder::Adder;
 
 use std::sync::OnceLock;
 
-/// Writes the dot product of `query` with each row of `rows` (row length = query length) into `out`.
-type Dots = fn(query: &[i8], rows: &[i8], out: &mut [i32]);
+use crate::vectors::BLOCK;
+
+/// Bytes of a block: two halves in each. `vectors/rows.rs` says which.
+const BLOCK_BYTES: usize = BLOCK / 2;
+
+/// Writes the dot product of `query` with each row of `rows` (half as many bytes) into `out`.
+type Dots = fn(query: &[i8], rows: &[u8], out: &mut [i32]);
 
 /// A way to compute dot products.
 #[derive(Clone, Copy, Debug)]
@@ -54,36 +59,48 @@ impl Kernel {
         kernels
     }
 
-    /// `out[i]` = dot product of `query` and the `i`-th row.
+    /// `out[i]` = dot product of `query` and the `i`-th row, whose components are from -8 to 7, stored with 8 added.
     ///
     /// # Panics
-    /// If `rows` does not hold exactly `out.len()` rows of the query's length.
+    /// If the query isn't whole blocks, or `rows` does not hold exactly `out.len()` rows of its length.
     #[inline]
-    pub fn dots(self, query: &[i8], rows: &[i8], out: &mut [i32]) {
-        assert_eq!(rows.len(), query.len() * out.len(), "rows of another length");
+    pub fn dots(self, query: &[i8], rows: &[u8], out: &mut [i32]) {
+        assert!(query.len().is_multiple_of(BLOCK) && rows.len() == query.len() / 2 * out.len(), "rows of another length");
+        if query.is_empty() {
+            return out.fill(0);
+        }
         (self.dots)(query, rows, out);
     }
+}
+
+/// What the 8 that is added to each half adds to a dot product.
+#[cfg(target_arch = "x86_64")]
+fn excess(query: &[i8]) -> i32 {
+    8 * query.iter().map(|&q| i32::from(q)).sum::<i32>()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Kernel, scalar};
+    use super::{BLOCK, Kernel, scalar};
 
     proptest! {
         #[test]
         fn every_kernel_computes_what_the_scalar_one_does(
-            dim in prop::sample::select(vec![0_usize, 1, 16, 48, 64, 100, 256, 320]),
-            rows in 0_usize..11,
-            seed in prop::collection::vec(any::<i8>(), 320 * 12),
+            blocks in 0_usize..6,
+            rows in 0_usize..5,
+            query in prop::collection::vec(any::<i8>(), 5 * BLOCK),
+            data in prop::collection::vec(any::<u8>(), 5 * 4 * BLOCK / 2),
         ) {
-            let (query, data) = seed.split_at(dim);
+            let (query, data) = (&query[..blocks * BLOCK], &data[..rows * blocks * BLOCK / 2]);
             let mut expected = vec![0; rows];
-            scalar::dots(query, &data[..rows * dim], &mut expected);
+            if blocks > 0 {
+                scalar::dots(query, data, &mut expected);
+            }
             for kernel in Kernel::all() {
                 let mut out = vec![1; rows];
-                kernel.dots(query, &data[..rows * dim], &mut out);
+                kernel.dots(query, data, &mut out);
                 prop_assert_eq!(&out, &expected, "{}", kernel.name);
             }
         }
@@ -91,11 +108,11 @@ mod tests {
 
     #[test]
     fn extremes_do_not_overflow() {
-        for (q, v) in [(-128_i8, -128_i8), (127, -128), (-128, 127), (127, 127)] {
+        for (q, byte, half) in [(-128_i8, 0x00, -8), (127, 0x00, -8), (-128, 0xff, 7), (127, 0xff, 7), (5, 0x88, 0)] {
             for kernel in Kernel::all() {
                 let mut out = [0; 5];
-                kernel.dots(&[q; 1024], &[v; 1024 * 5], &mut out);
-                assert_eq!(out, [q as i32 * v as i32 * 1024; 5], "{}", kernel.name);
+                kernel.dots(&[q; 3072], &[byte; 1536 * 5], &mut out);
+                assert_eq!(out, [i32::from(q) * half * 3072; 5], "{}", kernel.name);
             }
         }
     }

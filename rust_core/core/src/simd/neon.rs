@@ -1,60 +1,51 @@
-//! NEON, which every 64-bit ARM processor has: bytes multiplied to 16 bits, added in pairs to 32.
+//! NEON, which every 64-bit ARM processor has: halves times bytes, added up in 16 bits for a block and in 32 for a row.
 
 use std::arch::aarch64::{
-    int8x16_t, int32x4_t, vaddvq_s32, vdupq_n_s32, vget_low_s8, vld1q_s8, vmull_high_s8, vmull_s8, vpadalq_s16,
+    int8x16_t, int16x8_t, vaddvq_s32, vandq_u8, vdupq_n_s16, vdupq_n_s32, vdupq_n_u8, vget_low_s8, vld1q_s8, vld1q_u8,
+    vmlal_high_s8, vmlal_s8, vpadalq_s16, vreinterpretq_s8_u8, vshrq_n_u8, vsubq_u8,
 };
 
-use super::scalar;
+use super::{BLOCK, BLOCK_BYTES};
 
 /// Bytes that one step handles.
 const STEP: usize = 16;
-/// Rows side by side: the query is loaded once for all of them.
-const ROWS: usize = 4;
 
 /// See `Kernel::dots`.
-pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
-    if query.is_empty() || !query.len().is_multiple_of(STEP) {
-        return scalar::dots(query, rows, out);
-    }
-    // SAFETY: NEON is part of aarch64; `Kernel::dots` checked the lengths.
+pub fn dots(query: &[i8], rows: &[u8], out: &mut [i32]) {
+    // SAFETY: NEON is part of aarch64.
     unsafe { dots_neon(query, rows, out) }
 }
 
 #[target_feature(enable = "neon")]
-unsafe fn dots_neon(query: &[i8], rows: &[i8], out: &mut [i32]) {
-    let dim = query.len();
-    let whole = out.len() / ROWS * ROWS;
-    let (fours, rest) = out.split_at_mut(whole);
-    for (four, out) in rows.chunks_exact(dim * ROWS).zip(fours.chunks_exact_mut(ROWS)) {
-        let mut sums = [vdupq_n_s32(0); ROWS];
-        for at in (0..dim).step_by(STEP) {
-            // SAFETY: `at + STEP <= dim` since dim is a multiple of STEP.
-            let q = unsafe { vld1q_s8(query.as_ptr().add(at)) };
-            for (row, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: `four` holds ROWS rows of `dim` bytes.
-                let v = unsafe { vld1q_s8(four.as_ptr().add(row * dim + at)) };
-                *sum = accumulate(*sum, q, v);
-            }
-        }
-        for (out, sum) in out.iter_mut().zip(sums) {
-            *out = vaddvq_s32(sum);
-        }
-    }
-    for (row, out) in rows[whole * dim..].chunks_exact(dim).zip(rest) {
+fn dots_neon(query: &[i8], rows: &[u8], out: &mut [i32]) {
+    let (half, eight) = (vdupq_n_u8(15), vdupq_n_u8(8));
+    for (row, out) in rows.chunks_exact(query.len() / 2).zip(out) {
         let mut sum = vdupq_n_s32(0);
-        for at in (0..dim).step_by(STEP) {
-            // SAFETY: as above, for one row.
-            let (q, v) = unsafe { (vld1q_s8(query.as_ptr().add(at)), vld1q_s8(row.as_ptr().add(at))) };
-            sum = accumulate(sum, q, v);
+        for (query, bytes) in query.as_chunks::<BLOCK>().0.iter().zip(row.as_chunks::<BLOCK_BYTES>().0) {
+            // Each lane takes eight products of at most 2^10 from a block.
+            let mut sums = [vdupq_n_s16(0); 2];
+            for at in (0..BLOCK_BYTES).step_by(STEP) {
+                // SAFETY: `at + STEP <= BLOCK_BYTES`, and a block has BLOCK_BYTES bytes and twice as many components.
+                let (v, first, second) = unsafe {
+                    (
+                        vld1q_u8(bytes.as_ptr().add(at)),
+                        vld1q_s8(query.as_ptr().add(at)),
+                        vld1q_s8(query.as_ptr().add(BLOCK_BYTES + at)),
+                    )
+                };
+                let signed = |halves| vreinterpretq_s8_u8(vsubq_u8(halves, eight));
+                sums = accumulate(sums, signed(vandq_u8(v, half)), first);
+                sums = accumulate(sums, signed(vshrq_n_u8::<4>(v)), second);
+            }
+            sum = vpadalq_s16(vpadalq_s16(sum, sums[0]), sums[1]);
         }
         *out = vaddvq_s32(sum);
     }
 }
 
-/// `sum` plus the products of sixteen bytes. A product is at most 2^14, so two of them fit the 32 bits they are added into.
+/// `sums` plus the products of sixteen bytes.
 #[inline]
 #[target_feature(enable = "neon")]
-fn accumulate(sum: int32x4_t, q: int8x16_t, v: int8x16_t) -> int32x4_t {
-    let sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(q), vget_low_s8(v)));
-    vpadalq_s16(sum, vmull_high_s8(q, v))
+fn accumulate([low, high]: [int16x8_t; 2], a: int8x16_t, b: int8x16_t) -> [int16x8_t; 2] {
+    [vmlal_s8(low, vget_low_s8(a), vget_low_s8(b)), vmlal_high_s8(high, a, b)]
 }

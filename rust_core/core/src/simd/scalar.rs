@@ -1,11 +1,20 @@
 //! The kernel that needs no special instructions, and says what the others must compute.
 
+use super::{BLOCK, BLOCK_BYTES};
+
 /// See `Kernel::dots`.
-pub fn dots(query: &[i8], rows: &[i8], out: &mut [i32]) {
-    if query.is_empty() {
-        return out.fill(0);
+pub fn dots(query: &[i8], rows: &[u8], out: &mut [i32]) {
+    for (row, out) in rows.chunks_exact(query.len() / 2).zip(out) {
+        let blocks = query.as_chunks::<BLOCK>().0.iter().zip(row.as_chunks::<BLOCK_BYTES>().0);
+        *out = blocks.map(|(query, bytes)| block(query, bytes)).sum();
     }
-    for (row, out) in rows.chunks_exact(query.len()).zip(out) {
-        *out = query.iter().zip(row).map(|(&q, &v)| q as i32 * v as i32).sum();
-    }
+}
+
+fn block(query: &[i8; BLOCK], bytes: &[u8; BLOCK_BYTES]) -> i32 {
+    let (first, second) = query.split_at(BLOCK_BYTES);
+    let products = bytes.iter().zip(first.iter().zip(second)).map(|(&byte, (&a, &b))| {
+        let (lower, upper) = (i32::from(byte & 15) - 8, i32::from(byte >> 4) - 8);
+        lower * i32::from(a) + upper * i32::from(b)
+    });
+    products.sum()
 }

@@ -180,8 +180,7 @@ impl Snapshot {
         let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| ((doc >> 32) as u32, doc as u32)).collect();
         let cosine = |&doc: &Doc| {
             let Some((layer, chunk)) = self.layer_of(doc).filter(|(layer, _)| layer.own_vectors) else { return 0.0 };
-            let row = layer.segment.vector(chunk);
-            row.values.iter().zip(vector).map(|(&v, q)| f32::from(v) * q).sum::<f32>() * row.scale
+            layer.segment.vector(chunk).dot(vector)
         };
         let lexical = evidence(&self.views(None), query, &chunks);
         docs.iter().zip(lexical).map(|(doc, lexical)| Evidence { dense: cosine(doc), lexical }).collect()
@@ -217,7 +216,7 @@ impl Snapshot {
     pub fn vector(&self, doc: Doc) -> Vec<f32> {
         let Some((layer, chunk)) = self.layer_of(doc).filter(|(layer, _)| layer.own_vectors) else { return Vec::new() };
         let row = layer.segment.vector(chunk);
-        row.values.iter().map(|&v| v as f32 * row.scale).collect()
+        row.steps().take(layer.segment.dim()).map(|step| f32::from(step) * row.scale).collect()
     }
 
     pub(crate) fn layer_of(&self, doc: Doc) -> Option<(&Layer, u32)> {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::segment::Segment;
 use crate::types::{Chunk, EmbedInput};
-use crate::vectors::{VectorRow, quantise};
+use crate::vectors::Vectors;
 
 /// Where a chunk's vector comes from.
 #[derive(Clone, Copy, Debug)]
@@ -47,22 +47,6 @@ impl CutEntry {
 
     fn added(&self) -> impl Iterator<Item = &Chunk> {
         self.chunks.iter().zip(&self.origins).filter(|(_, origin)| matches!(origin, Origin::Added(_))).map(|(chunk, _)| chunk)
-    }
-}
-
-/// Quantised vectors, one after another.
-#[derive(Debug, Default)]
-pub(super) struct Vectors {
-    pub values: Vec<i8>,
-    pub scales: Vec<f32>,
-}
-
-impl Vectors {
-    pub fn row(&self, i: usize, dim: usize) -> VectorRow<'_> {
-        VectorRow {
-            values: self.values.get(i * dim..(i + 1) * dim).unwrap_or_default(),
-            scale: self.scales.get(i).copied().unwrap_or(0.0),
-        }
     }
 }
 
@@ -167,8 +151,7 @@ impl Batch {
         };
         let mut all = Vectors::default();
         for part in parts {
-            all.values.extend(part.values);
-            all.scales.extend(part.scales);
+            all.extend(part.planes());
         }
         body.vectors = Some(all);
         Ok(())
@@ -221,14 +204,6 @@ impl Batch {
     /// Give the body back after a commit that did not happen, so that the caller may try again.
     pub(super) fn put_back(&self, body: Body) {
         *locked(&self.body) = Some(body);
-    }
-}
-
-impl Vectors {
-    fn push(&mut self, floats: &[f32]) {
-        let start = self.values.len();
-        self.values.resize(start + floats.len(), 0);
-        self.scales.push(quantise(floats, &mut self.values[start..]));
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::batch::{Batch, Body, CutEntry, Origin, Vectors};
+use super::batch::{Batch, Body, CutEntry, Origin};
 use super::load::{Ledger, segment_path};
 use super::set::Part;
 use super::{Disk, SegmentSet, Store, indexing_pool, locked, now_ns};
@@ -12,7 +12,7 @@ use crate::cancel::CancelToken;
 use crate::db::{Change, FileRow};
 use crate::error::{Error, Result};
 use crate::segment::{FileDraft, FileEntry, Segment, SegmentBuilder};
-use crate::vectors::VectorRow;
+use crate::vectors::{VectorRow, Vectors};
 
 /// What a commit did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
