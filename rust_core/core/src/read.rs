@@ -123,7 +123,7 @@ fn controls(bytes: &[u8]) -> usize {
 /// UTF-16 without a mark shows in text that is mostly ASCII: every other byte is zero.
 fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    if sample.len() < 4 || !bytes.len().is_multiple_of(2) {
+    if sample.len() < 4 || !bytes.len().is_multiple_of(2) || !sample.contains(&0) {
         return None;
     }
     let zeros = |offset: usize| sample.iter().skip(offset).step_by(2).filter(|&&b| b == 0).count();
