@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import index, write_files
 
 WORDS = ["The ", "login ", "checks ", "the ", "password."]
 
@@ -139,28 +140,11 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """Nothing of the person who runs the tests is read or written."""
-    return {
-        name: str(tmp_path / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "LOCALAPPDATA", "APPDATA")
-    }
-
-
-@pytest.fixture
 def project(tmp_path: Path, env: dict[str, str]) -> Path:
-    root = tmp_path / "shop"
-    root.mkdir()
-    (root / "auth.py").write_text(
-        "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n", "utf-8"
-    )
+    login = "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n"
+    root = write_files(tmp_path / "shop", {"auth.py": login})
     index(root, env)
     return root
-
-
-def index(root: Path, env: dict[str, str]) -> None:
-    """Bring the project's index up to date."""
-    command = [sys.executable, "-m", "carrel", "index", str(root)]
-    subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True)
 
 
 @dataclass
