@@ -18,9 +18,6 @@ from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import tokenizer_for
 
-LINE_CHUNKS = (50, 5)
-"""Lines and overlap of spec A1's chunks."""
-
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:

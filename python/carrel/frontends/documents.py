@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from carrel.frontends.uris import folder_path, path_to_uri, uri_to_path
+from carrel.frontends.uris import path_to_uri, uri_to_path
 
 if TYPE_CHECKING:
     from carrel.frontends.rpc import CarrelServer
@@ -188,11 +188,6 @@ class Documents:
     def _text(self, uri: str) -> str:
         document = self._server.workspace.text_documents.get(unquote(uri))
         return document.source if document else ""
-
-
-def folder_of(parameter: str | None) -> str | None:
-    """The `workspaceFolder` of a request as a path."""
-    return None if parameter is None else folder_path(parameter)
 
 
 def _plain(handler: Any) -> Any:
