@@ -699,7 +699,7 @@ fn assert_lawful(file: &CutFile, text: &str, options: &CutOptions) {
 
 const SEED_TEXTS: &[(Language, &str)] = &[
     (Language::PYTHON, include_str!("../../../../tests/fixtures/code/sample.py.txt")),
-    (Language::RUST, include_str!("syntax.rs")),
+    (Language::RUST, include_str!("syntax/mod.rs")),
     (
         Language::CPP,
         "namespace n {\nclass A : public B {\n public:\n  A();\n  int f() const { return 1; }\n};\nint A::g(int a) { return a; }\n}\n",
