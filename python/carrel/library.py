@@ -7,19 +7,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from carrel.core.errors import InvalidInput, NotWriter
+from carrel.core.errors import InvalidInput
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.core.ports import Embedder, Progress
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
 from carrel.engine.context import pack, render
 from carrel.engine.formats import ToolForm
-from carrel.engine.indexer import WRITER_REMEDY, IndexReport, follow_index, run_index
+from carrel.engine.indexer import IndexReport, follow_index, run_index
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import tokenizer_for
-
-LINE_CHUNKS = (50, 5)
-"""Lines and overlap of spec A1's chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +72,7 @@ class Index:
         if not self._on_disk:
             raise InvalidInput("path", "this index has no folder; give its texts to add_file")
         if self._store.role == "follower" and not self._store.try_lead():
-            if force:
-                raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {WRITER_REMEDY}")
-            return follow_index(self._store, cancel or CancelToken(), wait_s=10.0)
+            return follow_index(self._store, cancel or CancelToken(), force=force)
         return run_index(
             self._store, self._embedder, cancel or CancelToken(), scope="force" if force else "all", progress=progress
         )

@@ -10,12 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.shop import AUTH, write_files
 
 SCRIPT = Path(__file__).with_name("eglot.el")
-AUTH = (
-    'def authenticate_user(name, password):\n    """Check a login against the user table."""\n'
-    "    row = load_account(name)\n    return row is not None and row.verify(password)\n"
-)
 
 
 def _emacs() -> str:
@@ -26,15 +23,12 @@ def _emacs() -> str:
     pytest.skip("Emacs with eglot is not installed (Debian: apt-get install emacs-nox elpa-eglot), so eglot is not tested")
 
 
-def test_eglot_searches_and_gets_context_with_unsaved_text(tmp_path: Path) -> None:
+def test_eglot_searches_and_gets_context_with_unsaved_text(tmp_path: Path, env: dict[str, str]) -> None:
     emacs = _emacs()
-    file = tmp_path / "shop/src/auth.py"
-    file.parent.mkdir(parents=True)
-    file.write_text(AUTH, "utf-8")
-    names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    file = write_files(tmp_path / "shop", {"src/auth.py": AUTH}) / "src/auth.py"
     done = subprocess.run(
         [emacs, "--batch", "-l", str(SCRIPT), sys.executable, str(file)],
-        env={**os.environ, **{name: str(tmp_path / "home") for name in names}},
+        env={**os.environ, **env},
         capture_output=True,
         text=True,
         timeout=90,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import index, write_files
 
 from carrel.frontends.transport import frame, read_frame
 from carrel.frontends.uris import path_to_uri
@@ -77,27 +78,12 @@ class _Bytewise:
 
 
 @pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """Nothing of the person who runs the tests is read or written."""
-    homes = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "LOCALAPPDATA", "APPDATA")
-    return {name: str(tmp_path / "home" / name) for name in homes}
-
-
-@pytest.fixture
 def project(tmp_path: Path, env: dict[str, str]) -> Path:
     """An indexed folder."""
-    root = tmp_path / "shop"
-    root.mkdir()
-    (root / "auth.py").write_text(LOGIN, "utf-8")
-    (root / "pool.py").write_text("def configure_pool(size):\n    return DatabaseConnection(size).open_pool()\n", "utf-8")
+    pool = "def configure_pool(size):\n    return DatabaseConnection(size).open_pool()\n"
+    root = write_files(tmp_path / "shop", {"auth.py": LOGIN, "pool.py": pool})
     index(root, env)
     return root
-
-
-def index(root: Path, env: dict[str, str]) -> None:
-    """Bring the project's index up to date."""
-    command = [sys.executable, "-m", "carrel", "index", str(root)]
-    subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True)
 
 
 @pytest.fixture

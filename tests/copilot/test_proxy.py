@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.copilot.conftest import STAND_IN, Client, Start, index, initialize, recorded
+from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
+from tests.shop import index
 
 from carrel.frontends.transport import frame, read_frame
 

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.shop import write_many
 
 from carrel.frontends.lsp_client import LspError
 from carrel.frontends.uris import path_to_uri
 
-from .conftest import Start, paths, write_many
+from .conftest import Start, paths
 
 
 async def test_index_reports_progress_in_files(start: Start, project: Path) -> None:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import write_many
 
 from carrel.frontends.lsp_client import LspClient, LspError
 from carrel.frontends.transport import frame
 from carrel.frontends.uris import path_to_uri
 
-from .conftest import Start, write_many
+from .conftest import Start
 
 
 @pytest.mark.parametrize(

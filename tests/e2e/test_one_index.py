@@ -12,11 +12,10 @@ from typing import Any
 import httpx
 import pytest
 from mcp.client import Client
+from tests.shop import write_many
 
 from carrel.frontends.lsp_client import LspClient
 from mcp import StdioServerParameters
-
-from .conftest import write_many
 
 Ask = Callable[[str], Any]
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import write_many
 
 from carrel.frontends.lsp_client import LspClient, LspError
 
-from .conftest import Start, paths, write_many
+from .conftest import Start, paths
 from .test_changes import eventually
 
 

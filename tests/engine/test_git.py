@@ -9,8 +9,6 @@ import pytest
 
 from carrel.engine import git
 
-ZERO = "0" * 40
-
 
 def run(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
@@ -76,24 +74,6 @@ def test_paths_are_relative_to_the_folder_asked_about(repository: Path) -> None:
     assert state is not None
     assert state.root == repository.resolve()
     assert state.dirty == ("b c.py",)
-
-
-def test_changes_between_two_commits_name_renames_and_deletions(repository: Path) -> None:
-    old = commit(repository)
-    run(repository, "mv", "a.py", "moved.py")
-    (repository / "sub" / "b c.py").unlink()
-    (repository / "added.py").write_text("fresh = 1\n")
-    new = commit(repository)
-    changes = git.changes_between(repository, old, new)
-    assert changes == git.GitChanges(("a.py", "added.py", "moved.py", "sub/b c.py"), (("a.py", "moved.py"),))
-    below = git.changes_between(repository / "sub", old, new)
-    assert below == git.GitChanges(("b c.py",), ())
-
-
-@pytest.mark.parametrize("bad", ["", "HEAD", "--output=/tmp/x", ZERO])
-def test_a_commit_that_is_none_gives_none(repository: Path, bad: str) -> None:
-    good = run(repository, "rev-parse", "HEAD")
-    assert git.changes_between(repository, bad, good) is None
 
 
 def test_before_the_first_commit_there_is_a_state_without_head(tmp_path: Path) -> None:
@@ -178,7 +158,7 @@ def test_nothing_that_a_repository_configures_is_executed(repository: Path, tmp_
     trap.chmod(0o755)
     (repository / ".gitattributes").write_text("*.py filter=evil=1 diff=evil\n")
     (repository / ".git" / "info" / "attributes").write_text("*.py filter=evil=1 diff=evil\n")
-    old = commit(repository)
+    commit(repository)
     for key in (
         "core.fsmonitor",
         "diff.external",
@@ -203,7 +183,7 @@ def test_nothing_that_a_repository_configures_is_executed(repository: Path, tmp_
     state = git.state(repository)
     assert state is not None
     assert "a.py" in state.dirty
-    assert git.changes_between(repository, old, old) is not None
+    assert git.history(repository, 10)
     assert git.hooks_folder(repository) is not None
     assert not (tmp_path / "sprung").exists()
 

@@ -13,8 +13,9 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListRootsResult, Root
-from tests.mcp.conftest import Connect, write_many
+from tests.mcp.conftest import Connect
 from tests.mcp.hostile import BAD_URIS, HOSTILE
+from tests.shop import write_many
 
 from carrel.frontends.cli import main
 
@@ -125,7 +126,7 @@ async def test_a_change_on_disk_is_found_by_the_next_question(connect: Connect, 
 
 
 async def test_progress_and_cancel_of_a_first_index(connect: Connect, project: Path) -> None:
-    write_many(project, 1500)
+    write_many(project, 1500, 200)
     told: list[tuple[float, float | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:

@@ -8,43 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import SHOP, write_files
 
 from .nvim import Neovim, binaries, version
 
-FILES = {
-    "src/auth.py": (
-        'def authenticate_user(name, password):\n    """Check a login against the user table."""\n'
-        "    row = load_account(name)\n    return row is not None and row.verify(password)\n"
-    ),
-    "src/orders.py": (
-        "class Order:\n    def __init__(self, items):\n        self.items = items\n\n"
-        "    def total_price(self):\n        return sum(item.price for item in self.items)\n"
-    ),
-    "README.md": "# Shop\n\nA small shop. Orders are priced, logins are checked, connections are pooled.\n",
-    "pyproject.toml": '[project]\nname = "shop"\n',
-    ".env": "DATABASE_PASSWORD=hunter2hunter2\n",
-}
+FILES = {**SHOP, "pyproject.toml": '[project]\nname = "shop"\n'}
 
 Edit = Callable[..., Neovim]
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    root = tmp_path / "shop"
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, "utf-8")
-    return root
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """An environment in which nothing of the person who runs the tests is read or written."""
-    names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
-    homes = {name: str(tmp_path / "home" / name) for name in names}
-    for folder in homes.values():
-        Path(folder).mkdir(parents=True)
-    return {**homes, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+    return write_files(tmp_path / "shop", FILES)
 
 
 MISSING = "Neovim is not installed (Debian: apt-get install neovim), so its plugin is not tested"
@@ -72,12 +47,3 @@ def edit(request: pytest.FixtureRequest, project: Path, env: dict[str, str], tmp
         outdated = [] if gone else editor.lua("return deprecated")
         editor.kill()
         assert not outdated, f"deprecated calls: {outdated}"
-
-
-def write_many(root: Path, files: int, lines: int) -> None:
-    """Files that take a while to index."""
-    for number in range(files):
-        path = root / f"package{number % 20}" / f"module{number}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        functions = (f"def function_{number}_{i}(value):\n    return value * {i} + {number}\n\n\n" for i in range(lines // 4))
-        path.write_text("".join(functions), "utf-8")

@@ -138,6 +138,11 @@ class Neovim:
         code = "for _, note in ipairs(notes) do if note.text:find(args[1], 1, true) then return note.text end end"
         return str(self.wait(code, words, seconds=seconds))
 
+    def index(self) -> None:
+        """Have the project indexed for the first time."""
+        self.command("Carrel index")
+        self.wait_note("added")
+
     def text(self) -> str:
         """The text of the current buffer."""
         return "\n".join(self.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))

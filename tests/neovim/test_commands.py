@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.shop import write_many
 
-from .conftest import Edit, write_many
+from .conftest import Edit
 
 
 def test_search_lets_the_person_choose_a_place_and_opens_it(edit: Edit, project: Path) -> None:
@@ -73,8 +74,7 @@ def test_index_reports_what_it_did_and_bang_does_it_again(edit: Edit) -> None:
 
 def test_status_shows_state_files_and_what_was_left_out(edit: Edit, project: Path) -> None:
     nvim = edit()
-    nvim.command("Carrel index")
-    nvim.wait_note("added")
+    nvim.index()
     nvim.command("Carrel")
     nvim.wait("return vim.api.nvim_buf_get_name(0):find('carrel://status', 1, true) ~= nil")
     text = nvim.text()
@@ -90,8 +90,7 @@ def test_status_shows_state_files_and_what_was_left_out(edit: Edit, project: Pat
 
 def test_clear_asks_first_and_deletes_the_index(edit: Edit, tmp_path: Path) -> None:
     nvim = edit()
-    nvim.command("Carrel index")
-    nvim.wait_note("added")
+    nvim.index()
     nvim.lua("choose = 2")
     nvim.command("Carrel clear")
     assert nvim.lua("return asked[1].items") == ["Delete", "Keep"]

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
+from tests.shop import write_many
 
-from .conftest import FILES, Edit, write_many
+from .conftest import FILES, Edit
 from .nvim import Neovim
 
 READY = "for _, ready in pairs(require('carrel.server').list()) do return ready end"
@@ -65,8 +66,7 @@ def test_two_projects_have_a_server_each(edit: Edit, project: Path, tmp_path: Pa
 
 def test_context_reflects_unsaved_edits_at_once_in_every_buffer(edit: Edit) -> None:
     nvim = edit(file="src/auth.py")
-    nvim.command("Carrel index")
-    nvim.wait_note("added")
+    nvim.index()
     edit_line = "vim.api.nvim_buf_set_lines(0, 1, 2, false, {args[1]})"
     nvim.command("split src/orders.py")
     # In one go, so that no timer of Neovim's can send the changes first.

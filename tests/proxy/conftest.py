@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import index, write_files
 
 WORDS = ["The ", "login ", "checks ", "the ", "password."]
 
@@ -32,75 +33,73 @@ class Upstream:
         return self.requests[-1][2]["messages"][-1]["content"]
 
 
-def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
 
-        def log_message(self, *args: Any) -> None:
-            pass
+    @property
+    def upstream(self) -> Upstream:
+        return self.server.upstream
 
-        def do_GET(self) -> None:
-            upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, None))
-            self.answer(200, {"object": "list", "data": [{"id": "m", "object": "model"}]})
+    def log_message(self, *args: Any) -> None:
+        pass
 
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.loads(raw)
-            upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-            model = body.get("model", "")
-            if model.isdigit():
-                self.answer(int(model), {"error": {"message": f"as told: {model}", "type": "told", "code": "told"}}, retry=True)
-            elif body.get("stream"):
-                asked = upstream.calls and not any(message["role"] == "tool" for message in body["messages"])
-                self.stream(model, upstream.calls if asked else [])
-            elif "embeddings" in self.path:
-                self.answer(
-                    200, {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"}
-                )
-            elif self.path.startswith("/api/"):
-                self.answer(200, {"message": {"role": "assistant", "content": "yes"}, "done": True})
-            else:
-                self.answer(200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice("yes")]})
+    def do_GET(self) -> None:
+        self.upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, None))
+        self.answer(200, {"object": "list", "data": [{"id": "m", "object": "model"}]})
 
-        def answer(self, status: int, value: Any, *, retry: bool = False) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("X-Upstream", "yes")
-            if retry:
-                self.send_header("Retry-After", "7")
-            self.end_headers()
-            self.wfile.write(data)
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.loads(raw)
+        self.upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+        model = body.get("model", "")
+        if model.isdigit():
+            self.answer(int(model), {"error": {"message": f"as told: {model}", "type": "told", "code": "told"}}, retry=True)
+        elif body.get("stream"):
+            asked = self.upstream.calls and not any(message["role"] == "tool" for message in body["messages"])
+            self.stream(model, self.upstream.calls if asked else [])
+        elif "embeddings" in self.path:
+            self.answer(200, {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "m"})
+        elif self.path.startswith("/api/"):
+            self.answer(200, {"message": {"role": "assistant", "content": "yes"}, "done": True})
+        else:
+            self.answer(200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice("yes")]})
 
-        def stream(self, model: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            try:
-                if calls:
-                    self.event(
-                        piece({"role": "assistant", "tool_calls": [tool_call(*numbered) for numbered in enumerate(calls)]})
-                    )
-                    self.event(piece({}, "tool_calls"))
-                for word in [] if calls else WORDS * (1_000 if model == "endless" else 1):
-                    self.event(piece({"role": "assistant", "content": word}))
-                    if model == "cut":
-                        self.close_connection = True
-                        self.connection.close()
-                        return
-                    time.sleep(0.05 if model in ("slow", "endless") else 0)
-                self.wfile.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
-            except OSError:
-                upstream.dropped.set()
+    def answer(self, status: int, value: Any, *, retry: bool = False) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("X-Upstream", "yes")
+        if retry:
+            self.send_header("Retry-After", "7")
+        self.end_headers()
+        self.wfile.write(data)
 
-        def event(self, value: Any) -> None:
-            data = f"data: {json.dumps(value)}\n\n".encode()
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
-            self.wfile.flush()
+    def stream(self, model: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            if calls:
+                self.event(piece({"role": "assistant", "tool_calls": [tool_call(*numbered) for numbered in enumerate(calls)]}))
+                self.event(piece({}, "tool_calls"))
+            for word in [] if calls else WORDS * (1_000 if model == "endless" else 1):
+                self.event(piece({"role": "assistant", "content": word}))
+                if model == "cut":
+                    self.close_connection = True
+                    self.connection.close()
+                    return
+                time.sleep(0.05 if model in ("slow", "endless") else 0)
+            self.wfile.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
+        except OSError:
+            self.upstream.dropped.set()
 
-    return Handler
+    def event(self, value: Any) -> None:
+        data = f"data: {json.dumps(value)}\n\n".encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
 
 
 def choice(text: str) -> dict[str, Any]:
@@ -121,6 +120,10 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
     daemon_threads = True
 
+    def __init__(self, upstream: Upstream) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.upstream = upstream
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         pass  # a broken connection is what some tests are about
 
@@ -128,7 +131,7 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     state = Upstream()
-    server = Server(("127.0.0.1", 0), _handler(state))
+    server = Server(state)
     state.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
@@ -139,28 +142,11 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """Nothing of the person who runs the tests is read or written."""
-    return {
-        name: str(tmp_path / "home" / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "HOME", "LOCALAPPDATA", "APPDATA")
-    }
-
-
-@pytest.fixture
 def project(tmp_path: Path, env: dict[str, str]) -> Path:
-    root = tmp_path / "shop"
-    root.mkdir()
-    (root / "auth.py").write_text(
-        "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n", "utf-8"
-    )
+    login = "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n"
+    root = write_files(tmp_path / "shop", {"auth.py": login})
     index(root, env)
     return root
-
-
-def index(root: Path, env: dict[str, str]) -> None:
-    """Bring the project's index up to date."""
-    command = [sys.executable, "-m", "carrel", "index", str(root)]
-    subprocess.run(command, env={**os.environ, **env}, check=True, capture_output=True)
 
 
 @dataclass

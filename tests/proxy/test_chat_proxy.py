@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, index, until
+from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, until
+from tests.shop import index
 
 QUESTION = "how does login work?"
 MESSAGES: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]

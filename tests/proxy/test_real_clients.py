@@ -13,7 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.proxy.conftest import WORDS, Start, Upstream, index
+from tests.proxy.conftest import WORDS, Start, Upstream
+from tests.shop import index
 
 QUESTION = "how does login work?"
 SAID = "".join(WORDS)

@@ -35,11 +35,6 @@ class Tokenizer(Protocol):
     def trim(self, text: str, max_tokens: int) -> str: ...
 
 
-class Reranker(Protocol):
-    def rerank(self, query: str, texts: Sequence[str], cancel: CancelToken) -> list[float]:
-        """One relevance from 0 to 1 per text."""
-
-
 class SnapshotView(Protocol):
     """Read side of an index: immutable, never waits for a writer. `carrel._core.Snapshot` has this shape."""
 

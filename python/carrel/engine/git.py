@@ -1,4 +1,4 @@
-"""What git knows about a workspace (spec C6): HEAD, dirty files, renames, and what differs between two commits.
+"""What git knows about a workspace (spec C6): HEAD, dirty files, renames, and what each commit changed.
 
 Git is asked, never trusted. A cloned repository's own configuration can name programs that git would run (fsmonitor, filters,
 external diffs, hooks, remote helpers for a partial clone); every one of them is switched off here, so that looking at a
@@ -44,14 +44,6 @@ class GitState:
     renames: tuple[tuple[str, str], ...]  # (old, new), as far as git noticed
 
 
-@dataclass(frozen=True, slots=True)
-class GitChanges:
-    """What differs between two commits. A rename counts in `renames` and, by both its names, in `paths`."""
-
-    paths: tuple[str, ...]
-    renames: tuple[tuple[str, str], ...]
-
-
 def head(folder: Path) -> str | None:
     """Give the full hash of the checked-out commit."""
     output = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -86,31 +78,6 @@ def state(folder: Path) -> GitState | None:
             dirty.extend(f"{inner}/{path}" for path in below.dirty)
             renames.extend((f"{inner}/{old}", f"{inner}/{new}") for old, new in below.renames)
     return GitState(Path(top), commit, branch, tuple(sorted(set(dirty))), tuple(renames))
-
-
-def changes_between(folder: Path, old: str, new: str) -> GitChanges | None:
-    """List the files under `folder` that differ between two commits, given by their full hashes."""
-    if not (_COMMIT.fullmatch(old) and _COMMIT.fullmatch(new)):
-        return None
-    output = _git(
-        folder, "diff-tree", "-r", "-z", "-M", "--name-status", "--relative", "--no-ext-diff", "--no-textconv", old, new
-    )
-    if output is None:
-        return None
-    paths: set[str] = set()
-    renames: list[tuple[str, str]] = []
-    fields = iter(output.split("\0"))
-    for status in fields:
-        if not status:
-            break
-        first = next(fields, "")
-        paths.add(first)
-        if status[0] in "RC":
-            second = next(fields, "")
-            paths.add(second)
-            if status[0] == "R":
-                renames.append((first, second))
-    return GitChanges(tuple(sorted(paths)), tuple(renames))
 
 
 @dataclass(frozen=True, slots=True)

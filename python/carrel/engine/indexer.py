@@ -14,8 +14,8 @@ from carrel.core.ports import Embedder, IndexStore, Progress
 
 log = logging.getLogger(__name__)
 
-WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
-"""What a person can do about an index that another process writes."""
+_WRITER_WAIT_S = 10.0
+_WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,14 @@ def run_index(
     return IndexReport(**counts, elapsed_ms=round(1000 * (time.perf_counter() - started), 3))
 
 
-def follow_index(store: IndexStore, cancel: CancelToken, *, wait_s: float) -> IndexReport:
+def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> IndexReport:
     """What `run_index` is where another process writes the index: see that it is current, after waiting for the writer.
 
-    Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time.
+    Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time, or
+    at once where the index shall be built anew by `force`.
     """
+    if force:
+        raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {_WRITER_REMEDY}")
     started = time.perf_counter()
     while True:
         store.follow()
@@ -80,10 +83,10 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, wait_s: float) -> In
             # What looked changed was as it is in the index, what looked new is no text.
             unchanged, skipped = plan.unchanged + plan.changed, plan.skipped + plan.added
             return IndexReport(unchanged=unchanged, skipped=skipped, elapsed_ms=round(1000 * elapsed, 3))
-        if elapsed > wait_s:
+        if elapsed > _WRITER_WAIT_S:
             waiting = "1 changed file waits" if behind == 1 else f"{behind} changed files wait"
-            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it. {WRITER_REMEDY}")
-        time.sleep(min(0.2, wait_s))
+            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it. {_WRITER_REMEDY}")
+        time.sleep(0.2)
 
 
 def _plan(store: IndexStore, scope: Literal["all", "force"] | Sequence[str], cancel: CancelToken) -> Plan:

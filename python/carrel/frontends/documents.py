@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from carrel.frontends.uris import folder_path, path_to_uri, uri_to_path
+from carrel.frontends.uris import path_to_uri, uri_to_path
 
 if TYPE_CHECKING:
     from carrel.frontends.rpc import CarrelServer
@@ -41,7 +41,7 @@ class Documents:
             (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self.did_change_folders),
             (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self.did_change_configuration),
         ):
-            server.feature(method)(_plain(handler))
+            server.listen(method, handler)
 
     # --- the start
 
@@ -188,23 +188,3 @@ class Documents:
     def _text(self, uri: str) -> str:
         document = self._server.workspace.text_documents.get(unquote(uri))
         return document.source if document else ""
-
-
-def folder_of(parameter: str | None) -> str | None:
-    """The `workspaceFolder` of a request as a path."""
-    return None if parameter is None else folder_path(parameter)
-
-
-def _plain(handler: Any) -> Any:
-    """pygls marks what it registers with attributes, which bound methods don't take."""
-    if asyncio.iscoroutinefunction(handler):
-
-        async def registered_async(params: Any) -> None:
-            await handler(params)
-
-        return registered_async
-
-    def registered(params: Any) -> None:
-        handler(params)
-
-    return registered

@@ -69,9 +69,9 @@ class LspServer:
         }
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)
-        self.pygls.feature(types.INITIALIZE)(self._make(self._initialize))
-        self.pygls.feature(types.INITIALIZED)(self._make_async(self._initialized))
-        self.pygls.feature(types.SHUTDOWN)(self._make_async(self._shutdown))
+        self.pygls.listen(types.INITIALIZE, self._initialize)
+        self.pygls.listen(types.INITIALIZED, self._initialized)
+        self.pygls.listen(types.SHUTDOWN, self._shutdown)
         self._code: int | None = None
         self._told: set[str] = set()
         self._auto: set[object] = set()
@@ -173,20 +173,6 @@ class LspServer:
             if text not in self._told:
                 self._told.add(text)
                 self.protocol.send("window/showMessage", {"type": 2, "message": f"Carrel: {text}"})
-
-    @staticmethod
-    def _make(handler: Any) -> Any:
-        def registered(params: Any) -> None:
-            handler(params)
-
-        return registered
-
-    @staticmethod
-    def _make_async(handler: Any) -> Any:
-        async def registered(*params: Any) -> None:
-            await handler(*params)
-
-        return registered
 
 
 def _guarded(handler: Handler) -> Handler:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import re
 import traceback
@@ -231,6 +232,21 @@ class CarrelServer(LanguageServer):
     """pygls's server with faults logged instead of shown."""
 
     protocol: CarrelProtocol
+
+    def listen(self, method: str, handler: Callable[..., Any]) -> None:
+        """Have a bound method take a message; pygls marks what it registers with attributes, which such a method doesn't take."""
+        if inspect.iscoroutinefunction(handler):
+
+            async def awaited(*params: Any) -> None:
+                await handler(*params)
+
+            self.feature(method)(awaited)
+        else:
+
+            def called(*params: Any) -> None:
+                handler(*params)
+
+            self.feature(method)(called)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log a fault in handling a notification; requests have their own way to tell."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.core.errors import Cancelled, CarrelError, NotWriter
+from carrel.core.errors import Cancelled, CarrelError
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Lines, Query, Trigger
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
-_WRITER_WAIT_S = 10.0
 _MOST_SKIPPED = 100_000
 
 
@@ -143,14 +142,12 @@ async def compare(workspace: Workspace, query: Query, budget: Budget, model: str
 
 async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
     """What `index` finds where another process writes the index, which is waited for; raises `NotWriter`."""
-    from carrel.engine.indexer import WRITER_REMEDY, follow_index
+    from carrel.engine.indexer import follow_index
 
     index = await workspace.open()
-    if force:
-        raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {WRITER_REMEDY}")
 
     def work(token: CancelToken) -> IndexReport:
-        report = follow_index(index.store, token, wait_s=_WRITER_WAIT_S)
+        report = follow_index(index.store, token, force=force)
         index.read_meta()
         return report
 

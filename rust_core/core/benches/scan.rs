@@ -2,14 +2,15 @@
 //!
 //! The scan may use all cores, so the read does too; their ratio is what the kernel costs over memory.
 
+#[path = "vectors/mod.rs"]
+mod vectors;
+
 use std::hint::black_box;
 
 use carrel_core::cancel::CancelToken;
-use carrel_core::language::Language;
-use carrel_core::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
+use carrel_core::segment::{FileMask, View};
 use carrel_core::simd::Kernel;
-use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::{Vectors, dense_top_k};
+use carrel_core::vectors::dense_top_k;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 
@@ -32,31 +33,6 @@ impl Noise {
     }
 }
 
-fn segment(rows: usize) -> Segment {
-    let mut noise = Noise(1);
-    let mut builder = SegmentBuilder::new(DIM);
-    let span = Span { start_byte: 0, end_byte: 0, start_line: 1, end_line: 1 };
-    let chunk = Chunk {
-        id: 0,
-        span,
-        kind: ChunkKind::Lines,
-        symbol: String::new(),
-        container: String::new(),
-        signature: String::new(),
-        definitions: Vec::new(),
-    };
-    for _ in 0..rows / CHUNKS_PER_FILE {
-        let mut vectors = Vectors::default();
-        for _ in 0..CHUNKS_PER_FILE {
-            vectors.push(&noise.unit());
-        }
-        let vectors: Vec<_> = (0..CHUNKS_PER_FILE).map(|row| vectors.row(row, DIM)).collect();
-        let file = FileEntry { path: "f", language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
-        builder.add_file(&file, &vec![chunk.clone(); CHUNKS_PER_FILE], "", &vectors);
-    }
-    Segment::from_bytes(builder.finish()).expect("a segment that was just built")
-}
-
 /// Sum all bytes as 64-bit words, on all cores, the way the scan divides them.
 fn read(bytes: &[u64]) -> u64 {
     bytes.par_chunks(1 << 19).map(|part| part.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word))).sum()
@@ -64,7 +40,9 @@ fn read(bytes: &[u64]) -> u64 {
 
 fn scans(c: &mut Criterion) {
     for rows in [100_000, 1_000_000] {
-        let segment = segment(rows);
+        let mut noise = Noise(1);
+        let random = (0..rows).map(|_| noise.unit());
+        let segment = vectors::segment(random, DIM, CHUNKS_PER_FILE).expect("a segment that was just built");
         let files = FileMask::new_all(segment.file_count());
         let views = [View { segment: &segment, files: &files }];
         let query = Noise(2).unit();

@@ -2,13 +2,14 @@
 //! length. Prints the median milliseconds of a query, then for each query the rows that it found. `tests/bench/vector_peers.py`
 //! runs it beside other libraries.
 
+#[path = "../benches/vectors/mod.rs"]
+mod vectors;
+
 use std::time::Instant;
 
 use carrel_core::cancel::CancelToken;
-use carrel_core::language::Language;
-use carrel_core::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
-use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::{Vectors, dense_top_k};
+use carrel_core::segment::{FileMask, View};
+use carrel_core::vectors::dense_top_k;
 
 const FOUND: usize = 10;
 const CHUNKS_PER_FILE: usize = 100;
@@ -18,34 +19,12 @@ fn floats(path: &str) -> std::io::Result<Vec<f32>> {
     Ok(bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }
 
-fn segment(vectors: &[f32], dim: usize) -> Result<Segment, Box<dyn std::error::Error>> {
-    let span = Span { start_byte: 0, end_byte: 0, start_line: 1, end_line: 1 };
-    let chunk = Chunk {
-        id: 0,
-        span,
-        kind: ChunkKind::Lines,
-        symbol: String::new(),
-        container: String::new(),
-        signature: String::new(),
-        definitions: Vec::new(),
-    };
-    let mut builder = SegmentBuilder::new(dim);
-    for rows in vectors.chunks(dim * CHUNKS_PER_FILE) {
-        let mut quantised = Vectors::default();
-        rows.chunks_exact(dim).for_each(|row| quantised.push(row));
-        let rows: Vec<_> = (0..quantised.len()).map(|row| quantised.row(row, dim)).collect();
-        let file = FileEntry { path: "f", language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
-        builder.add_file(&file, &vec![chunk.clone(); rows.len()], "", &rows);
-    }
-    Ok(Segment::from_bytes(builder.finish())?)
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let [vectors, queries, dim, rounds] = &std::env::args().skip(1).collect::<Vec<_>>()[..] else {
+    let [rows, queries, dim, rounds] = &std::env::args().skip(1).collect::<Vec<_>>()[..] else {
         return Err("usage: scan_vectors VECTORS QUERIES DIM ROUNDS".into());
     };
     let (dim, rounds): (usize, usize) = (dim.parse()?, rounds.parse()?);
-    let segment = segment(&floats(vectors)?, dim)?;
+    let segment = vectors::segment(floats(rows)?.chunks_exact(dim), dim, CHUNKS_PER_FILE)?;
     let queries = floats(queries)?;
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &files }];

@@ -186,11 +186,6 @@ impl Language {
         Self::from_name(name)
     }
 
-    /// Whether it is a programming language (rather than data or prose).
-    pub fn is_code(self) -> bool {
-        TABLE[self.0 as usize].nature == Nature::Code
-    }
-
     /// Whether it is written for people: such files are the `docs` source.
     pub fn is_prose(self) -> bool {
         TABLE[self.0 as usize].nature == Nature::Prose

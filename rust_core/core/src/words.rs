@@ -169,18 +169,6 @@ pub fn split_words(text: &str, emit: &mut impl FnMut(&str, WordKind)) {
     Splitter::new().split(text, emit);
 }
 
-/// Spec A2's words, `\b[a-z_][a-z0-9_]*\b` over the lower-cased text: whole identifiers, none that begins with a digit.
-pub fn whole_words(text: &str, emit: &mut impl FnMut(&str)) {
-    let lower = text.to_lowercase();
-    // `\b` and `\w` know Unicode: `naïve` and `2fa` hold no ASCII word that is bounded on both sides.
-    for run in lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || class_of(c) == Class::Mark)) {
-        let ascii = run.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if ascii && run.bytes().next().is_some_and(|b| !b.is_ascii_digit()) {
-            emit(run);
-        }
-    }
-}
-
 fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from tests.shop import environment
 
 ROOT = Path(__file__).parents[3]
 
@@ -44,12 +45,9 @@ def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(base_only: Path, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     paths = os.pathsep.join([str(ROOT / "python"), str(base_only)])
-    homes = {
-        name: str(home) for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "APPDATA", "LOCALAPPDATA")
-    }
+    env = {**os.environ, **environment(home), "PYTHONPATH": paths}
     # -S: no site-packages.
-    command = [sys.executable, "-S", "-m", "carrel", *words]
-    return subprocess.run(command, env={**os.environ, **homes, "PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-S", "-m", "carrel", *words], env=env, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_beside_another_writer_force_is_refused_and_figures_are_measured(
     report = one_json(run("index", "--json")[1])
     assert (report["unchanged"], report["skipped"], report["elapsedMs"] > 0) == (2, 1, True)
     # The other process doesn't look at the disk here: what changed waits for it.
-    monkeypatch.setattr("carrel.frontends.cli.index._WRITER_WAIT_S", 0.3)
+    monkeypatch.setattr("carrel.engine.indexer._WRITER_WAIT_S", 0.3)
     (project / "src" / "new.py").write_text("def brand_new_function():\n    return 'nobody has indexed this yet'\n")
     code, out, err = run("index")
     assert (code, out) == (1, "")

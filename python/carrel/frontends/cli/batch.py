@@ -13,8 +13,7 @@ import msgspec
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder, settings
-from carrel.server.jobs import Work
+from carrel.frontends.cli.local import current_index, folder, settings
 from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:
@@ -81,16 +80,9 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
-    wiring = Wiring()
     chosen = settings(root, output)
-    index = wiring.open_index(root, chosen)
-    try:
-        if index.store.role == "writer":  # else another process keeps it current
-            wiring.run_index(index, Work(full=True), token, lambda *_: None)
-    except CarrelError:
-        index.store.close()
-        raise
-    return _Folder(index, wiring.tokenizer(chosen, None))
+    index = current_index(root, chosen, token, lambda *_: None)
+    return _Folder(index, Wiring().tokenizer(chosen, None))
 
 
 def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:

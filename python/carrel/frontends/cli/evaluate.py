@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder, settings
-from carrel.server.jobs import Work
+from carrel.frontends.cli.local import current_index, folder, settings
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
@@ -33,26 +33,21 @@ def run(arguments: Namespace, output: Output) -> int:
     commits = history(root, arguments.commits * _COMMITS_A_CASE)
     if commits is None:
         raise CarrelError(f"{root} has no git history to measure on: give a folder inside a repository")
-    wiring = Wiring()
-    index = wiring.open_index(root, chosen_settings)
     figures: list[Figures] = []
 
     def work(token: CancelToken) -> None:
         with output.progress("Indexing") as progress:
-            if index.store.role == "writer":  # else another process keeps it current
-                wiring.run_index(index, Work(full=True), token, progress)
-        view = index.store.snapshot()
-        tokenizer = wiring.tokenizer(chosen_settings, None)
-        chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
-        with output.progress("Asking") as progress:
-            for number, case in enumerate(chosen):
-                progress(number, len(chosen), case.question)
-                figures.append(measure(view, index.embedder, tokenizer, case, token))
+            index = current_index(root, chosen_settings, token, progress)
+        with closing(index.store):
+            view = index.store.snapshot()
+            tokenizer = Wiring().tokenizer(chosen_settings, None)
+            chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
+            with output.progress("Asking") as progress:
+                for number, case in enumerate(chosen):
+                    progress(number, len(chosen), case.question)
+                    figures.append(measure(view, index.embedder, tokenizer, case, token))
 
-    try:
-        cancellable(work)
-    finally:
-        index.store.close()
+    cancellable(work)
     if not figures:
         raise CarrelError(
             f"none of the last {len(commits)} commits can be asked about: each needs a subject of a few words and up to 8 changed"

@@ -9,8 +9,8 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError, NotWriter
-from carrel.engine.indexer import WRITER_REMEDY, IndexReport, follow_index
+from carrel.core.errors import CarrelError
+from carrel.engine.indexer import IndexReport, follow_index
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder, settings
 from carrel.frontends.messages import IndexResult
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
 
 _BACKGROUND_WAIT_S = 30.0
-_WRITER_WAIT_S = 10.0
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -68,9 +67,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
     """Beside another writer: see that the index is current."""
-    if arguments.force:
-        raise NotWriter(f"Another Carrel process writes this index, so --force can't build it anew. {WRITER_REMEDY}")
-    report = cancellable(lambda token: follow_index(index.store, token, wait_s=_WRITER_WAIT_S))
+    report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
     output.note("Another Carrel process keeps this index up to date.")
     if output.json:
         output.value(IndexResult(**asdict(report)))

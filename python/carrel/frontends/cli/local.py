@@ -12,13 +12,15 @@ from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.plain import is_text
 from carrel.frontends.commands import Commands
 from carrel.frontends.uris import longest_match, path_to_uri
+from carrel.server.jobs import Work
 from carrel.server.session import Session
 from carrel.server.settings import Problem, Settings
 from carrel.server.settings_files import settings_of
-from carrel.server.wiring import Wiring
+from carrel.server.wiring import OpenIndex, Wiring
 from carrel.server.workspace import Workspace
 
 if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
     from carrel.frontends.cli.output import Output
 
 T = TypeVar("T")
@@ -67,6 +69,19 @@ def tell(problems: Iterable[Problem], output: Output) -> None:
     """Say of each setting that can't be used why, in the words of every command."""
     for problem in dict.fromkeys(map(str, problems)):
         output.warn(f"setting: {problem}")
+
+
+def current_index(root: Path, chosen: Settings, token: CancelToken, progress: Callable[[int, int, str], None]) -> OpenIndex:
+    """Open the index of a folder and bring it up to date, unless another process keeps it so; its store is to be closed."""
+    wiring = Wiring()
+    index = wiring.open_index(root, chosen)
+    try:
+        if index.store.role == "writer":
+            wiring.run_index(index, Work(full=True), token, progress)
+    except CarrelError:
+        index.store.close()
+        raise
+    return index
 
 
 def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:

@@ -1,6 +1,6 @@
 //! Words as a person would look for them.
 
-use super::{WordKind, split_words, whole_words};
+use super::{WordKind, split_words};
 
 fn terms(text: &str) -> Vec<String> {
     let mut out = Vec::new();
@@ -57,13 +57,6 @@ fn kinds_tell_parts_from_wholes() {
     let mut kinds = Vec::new();
     split_words("plain twoWords", &mut |_, kind| kinds.push(kind));
     assert_eq!(kinds, [WordKind::Plain, WordKind::Part, WordKind::Part, WordKind::Whole]);
-}
-
-#[test]
-fn whole_words_follow_the_specification() {
-    let mut out = Vec::new();
-    whole_words("def 2fa(_x, Foo9): naïve", &mut |word| out.push(word.to_owned()));
-    assert_eq!(out, ["def", "_x", "foo9"]);
 }
 
 proptest::proptest! {

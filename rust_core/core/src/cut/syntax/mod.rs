@@ -3,6 +3,9 @@
 //! The tree is walked with a stack of its own, never by recursion: trees can be as deep as files are long. Only what holds
 //! definitions is entered (types, scopes, groups); functions and statements are taken whole, so most of a tree is not looked at.
 
+mod entries;
+mod members;
+
 use tree_sitter::{Node, Tree};
 
 use super::CutOptions;
@@ -13,9 +16,6 @@ use super::rules::{Compiled, Role};
 use crate::language::Language;
 use crate::parse::grammar;
 use crate::types::ChunkKind;
-
-/// Longest key or selector that names an entry.
-const LONGEST_ENTRY: usize = 80;
 
 /// The pieces of a file in the order of the text, and its imports.
 pub fn pieces(tree: &Tree, text: &str, language: Language, options: &CutOptions) -> (Vec<Piece>, Vec<String>) {
@@ -205,41 +205,6 @@ impl<'tree> Walk<'_, 'tree> {
         self.enter(body, inside);
     }
 
-    /// The node whose children are a type's members.
-    fn body_of(&self, holder: Node<'tree>) -> Option<Node<'tree>> {
-        let mut cursor = holder.walk();
-        let by_role = holder.named_children(&mut cursor).find(|child| self.compiled.role(*child) == Role::Body);
-        by_role.or_else(|| holder.child_by_field_name("body")).or_else(|| {
-            // A struct literal of Zig or a table of Lua holds its members itself.
-            (self.compiled.role(holder) == Role::TypeValue && holder.named_child_count() > 0).then_some(holder)
-        })
-    }
-
-    /// Names of the members of a type that is one chunk: they are defined in it.
-    fn member_names(&self, body: Node<'tree>) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut cursor = body.walk();
-        for member in body.named_children(&mut cursor) {
-            let mut inner = member;
-            if self.compiled.role(member) == Role::Wrapper {
-                let mut inside = member.walk();
-                inner = member
-                    .named_children(&mut inside)
-                    .find(|child| matches!(self.compiled.role(*child), Role::Function | Role::Type))
-                    .unwrap_or(member);
-            }
-            if matches!(self.compiled.role(inner), Role::Function | Role::Type)
-                && let Some(name) = names::of(inner, self.text, self.compiled)
-                && !found.contains(&name.own)
-            {
-                found.push(name.own);
-            } else if self.compiled.role(inner) == Role::Call && self.call_role(inner) == Some(Role::Function) {
-                found.extend(names::of_call(inner, self.text));
-            }
-        }
-        found
-    }
-
     fn scope(&mut self, step: Step<'tree>) {
         let Some(body) = self.body_of(step.node) else { return self.plain(step) };
         let chain = match names::of(step.node, self.text, self.compiled) {
@@ -297,41 +262,6 @@ impl<'tree> Walk<'_, 'tree> {
         }
     }
 
-    /// The function or type literal that a statement binds, and the node that has its name; looked for three levels down.
-    fn bound_value(&self, statement: Node<'tree>) -> Option<(Node<'tree>, Node<'tree>)> {
-        let mut level = vec![statement];
-        for _ in 0..3 {
-            let mut below = Vec::new();
-            for node in level {
-                let mut cursor = node.walk();
-                for child in node.named_children(&mut cursor).take(16) {
-                    match self.compiled.role(child) {
-                        Role::FunctionValue => return Some((node, child)),
-                        Role::TypeValue if self.holds_functions(child) => return Some((node, child)),
-                        // Only the value side is searched, and never through calls or blocks.
-                        Role::Plain | Role::Binding if !child.kind().contains("call") && !child.kind().contains("block") => {
-                            below.push(child);
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            level = below;
-        }
-        None
-    }
-
-    /// An object literal or table counts as a type when it has functions; a list of options doesn't.
-    fn holds_functions(&self, value: Node<'tree>) -> bool {
-        let Some(body) = self.body_of(value) else { return false };
-        let mut cursor = body.walk();
-        body.named_children(&mut cursor).take(256).any(|member| match self.compiled.role(member) {
-            Role::Function | Role::Type => true,
-            Role::Binding => self.bound_value(member).is_some(),
-            _ => value.id() == body.id() && self.compiled.language == Language::ZIG,
-        })
-    }
-
     fn call_role(&self, node: Node<'tree>) -> Option<Role> {
         let head =
             node.child_by_field_name("target").or_else(|| node.child_by_field_name("method")).or_else(|| node.named_child(0))?;
@@ -354,45 +284,6 @@ impl<'tree> Walk<'_, 'tree> {
             },
             _ => self.plain(step),
         }
-    }
-
-    /// A key of a data file or a rule of a style sheet. One that is too large for a chunk is entered where it has entries itself.
-    fn entry(&mut self, step: Step<'tree>) {
-        let key = self.entry_name(step.node);
-        let chain = &self.scopes[step.scope].chain;
-        let symbol = if chain.is_empty() { key } else { format!("{chain}.{key}") };
-        if step.end - step.start > self.options.max_chars && self.enter_entry(step.node, &symbol) {
-            return;
-        }
-        let container = self.scopes[step.scope].chain.clone();
-        self.pieces.push(Piece { symbol, container, ..Piece::new(step.start, step.end, ChunkKind::Section) });
-    }
-
-    fn enter_entry(&mut self, node: Node<'tree>, symbol: &str) -> bool {
-        let mut cursor = node.walk();
-        let inner: Vec<Node<'tree>> = node
-            .named_children(&mut cursor)
-            .filter(|child| matches!(self.compiled.role(*child), Role::Group | Role::Entry | Role::Body))
-            .collect();
-        if inner.is_empty() {
-            return false;
-        }
-        self.scopes.push(Scope { chain: symbol.to_owned(), ..Scope::default() });
-        let scope = self.scopes.len() - 1;
-        let steps = inner.into_iter().rev().map(|node| Step { node, start: node.start_byte(), end: node.end_byte(), scope });
-        self.todo.extend(steps);
-        true
-    }
-
-    fn entry_name(&self, node: Node<'tree>) -> String {
-        let named = node.child_by_field_name("key").or_else(|| node.named_child(0));
-        let written = match self.compiled.language {
-            Language::SQL => return sql_name(&self.text[node.byte_range()]),
-            Language::HTML => self.text[node.byte_range()].split(['>', '\n']).next().unwrap_or_default(),
-            _ => named.map_or("", |key| self.text[key.byte_range()].lines().next().unwrap_or_default()),
-        };
-        let plain = written.trim().trim_matches(|c: char| "\"'<[]:".contains(c));
-        plain.chars().take(LONGEST_ENTRY).collect()
     }
 
     fn plain(&mut self, step: Step<'tree>) {
@@ -429,20 +320,4 @@ impl<'tree> Walk<'_, 'tree> {
             ..Piece::new(step.start, step.end, ChunkKind::Declaration)
         });
     }
-}
-
-/// Words between `CREATE` and the kind of object, or the kind and its name.
-const PASSED: &[&str] =
-    &["or", "replace", "temporary", "temp", "unique", "materialized", "if", "not", "exists", "global", "local", "only"];
-
-/// `CREATE TABLE IF NOT EXISTS app.users (` -> `app.users`.
-fn sql_name(statement: &str) -> String {
-    let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
-    if !words.next().is_some_and(|word| word.eq_ignore_ascii_case("create") || word.eq_ignore_ascii_case("alter")) {
-        return String::new();
-    }
-    let mut words = words.filter(|word| !PASSED.iter().any(|passed| word.eq_ignore_ascii_case(passed)));
-    let kind = words.next().unwrap_or_default();
-    let name = words.next().unwrap_or_default();
-    if kind.is_empty() { String::new() } else { name.trim_matches(|c: char| "\"`[];".contains(c)).to_owned() }
 }
