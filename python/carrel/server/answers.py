@@ -175,10 +175,11 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
     """Pack the pages for a chat turn. Raises nothing but a cancel: any fault is an empty pack with the reason."""
     started = time.perf_counter()
     try:
-        if request.trigger == "chat" and not workspace.settings.rag_enabled:
-            return empty(request), None
         limit = None if request.deadline_ms is None else request.deadline_ms / 1000
         async with asyncio.timeout(limit):
+            await workspace.settle()
+            if request.trigger == "chat" and not workspace.settings.rag_enabled:
+                return empty(request), None
             index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
             answer, found = await workspace.ask(lambda token: _pack(workspace, index, request, token))
     except TimeoutError:

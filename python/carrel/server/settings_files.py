@@ -38,6 +38,19 @@ def read_workspace(root: Path) -> Layer:
     return _read(root / WORKSPACE_FILE, workspace=True)
 
 
+def stamp(root: Path) -> tuple[tuple[int, int] | None, ...]:
+    """What is another as soon as the user's settings file or the workspace's is changed, made or removed."""
+    return tuple(_stamp_of(path) for path in (user_file(), root / WORKSPACE_FILE))
+
+
+def _stamp_of(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns
+
+
 def settings_of(root: Path) -> tuple[Settings, tuple[Problem, ...]]:
     """What counts for a folder where no editor has a say, and what can't be used of it. Raises `SettingsError`."""
     return resolve(read_user(), read_workspace(root))
