@@ -38,7 +38,7 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
-    add_proxies(commands, _positive)
+    add_proxies(commands, _positive, _port)
     return top
 
 
