@@ -185,6 +185,13 @@ async def test_settings_are_pulled_where_the_client_wants_that(
     await client.wait_for("carrel/statusChanged")
     await asyncio.sleep(0.1)
     assert (await client.request("carrel/context", {"query": "authenticate user"}))["text"] == ""
+    del sent["ragEnabled"]  # what a person takes out again counts as before: here, as `initialize` said
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    for _ in range(100):
+        if text := (await client.request("carrel/context", {"query": "authenticate user"}))["text"]:
+            break
+        await asyncio.sleep(0.05)
+    assert text != ""
     await client.stop()
     await client.kill()
 
