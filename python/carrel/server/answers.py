@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
 _WRITER_WAIT_S = 10.0
-_MOST_SKIPPED = 100_000
+MOST_SKIPPED = 100_000
+"""Where every skipped file counts, and no editor waits for the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
         from carrel.engine.explain import explain_line as explain
 
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
-        gate = index.store.gate(path) or dict(index.store.skipped(_MOST_SKIPPED)).get(path)
+        gate = index.store.gate(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
         return explain(index.store.snapshot(), index.embedder, query, path, line, token, gate=gate)
 
     return await workspace.ask(work)

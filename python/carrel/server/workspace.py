@@ -281,8 +281,8 @@ class Workspace:
         """The status without anything that costs more than a field."""
         return self._status((), None)
 
-    async def status(self) -> Status:
-        """The whole status; opens an index that exists on disk, makes none."""
+    async def status(self, *, most_skipped: int = 1_000) -> Status:
+        """The whole status, with so many of the skipped files; opens an index that exists on disk, makes none."""
         self.recheck(self)
         if self.index is None and not self.blocked and self.has_index:
             with contextlib.suppress(CarrelError):
@@ -290,7 +290,7 @@ class Workspace:
         index = self.index
         if index is None:
             return self._status((), None)
-        skipped = await self.ask(lambda _: tuple(index.store.skipped(1000)))
+        skipped = await self.ask(lambda _: tuple(index.store.skipped(most_skipped)))
         head = await self.ask(lambda _: self._wiring.head_sha(self.root))
         return self._status(skipped, head)
 
