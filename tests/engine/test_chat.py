@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from carrel.core.errors import Cancelled, StoreError
-from carrel.engine.chat import augment, augmented_turn, context_or_nothing, question_of
+from carrel.engine.chat import augment, question_of
 
 
 @pytest.mark.parametrize(
@@ -28,19 +27,6 @@ def test_the_question_is_what_follows_the_command() -> None:
     assert question_of("plain") == "plain"
 
 
-def test_a_fault_gives_nothing_and_a_cancel_passes() -> None:
-    def fail() -> str:
-        raise StoreError("disk full")
-
-    def stop() -> str:
-        raise Cancelled
-
-    assert context_or_nothing(lambda: "text") == "text"
-    assert context_or_nothing(fail) == ""
-    with pytest.raises(Cancelled):
-        context_or_nothing(stop)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -51,14 +37,3 @@ def test_a_fault_gives_nothing_and_a_cancel_passes() -> None:
 )
 def test_several_commands_stay_first_and_paths_are_no_commands(text: str, expected: str) -> None:
     assert augment(text, "C") == expected
-
-
-def test_a_turn_is_augmented_by_its_question_and_survives_any_fault() -> None:
-    assert augmented_turn("@a how?", lambda question: f"<{question}>") == "@a <how?>\n\nhow?"
-    assert augmented_turn("/clear", lambda _: "never asked") == "/clear"
-    assert augmented_turn("how?", lambda _: "") == "how?"
-
-    def fail(_: str) -> str:
-        raise RuntimeError
-
-    assert augmented_turn("how?", fail) == "how?"

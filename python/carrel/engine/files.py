@@ -9,7 +9,7 @@ from dataclasses import replace
 from carrel.core.errors import InvalidInput
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
-from carrel.core.types import Hit, Query
+from carrel.core.types import Query
 from carrel.engine.ranking import Scene, rank, relevance
 from carrel.engine.retriever import search
 
@@ -45,11 +45,6 @@ def pick_files_by_grouped_chunk_hits(
     order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), Scene.of(query))
     pool = order[:candidate_pool_size]
     return group((key(r.info), relevance(r, embedder.floor)) for r in pool)[:n_files]
-
-
-def group_hits(hits: Iterable[Hit], file_key: Callable[[Hit], str] = lambda hit: hit.chunk.path) -> list[tuple[str, float]]:
-    """Any hits as (file, summed score), best first."""
-    return group((file_key(hit), hit.score) for hit in hits)
 
 
 def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:

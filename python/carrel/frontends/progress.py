@@ -105,12 +105,6 @@ class StatusNotifier:
         self._waiting[workspace] = asyncio.get_running_loop().call_later(INTERVAL, self._elapsed, workspace)
         self._send(workspace)
 
-    def forget(self, workspace: Workspace) -> None:
-        """The workspace was closed."""
-        self._again.discard(workspace)
-        if timer := self._waiting.pop(workspace, None):
-            timer.cancel()
-
     def _elapsed(self, workspace: Workspace) -> None:
         self._waiting.pop(workspace, None)
         if workspace in self._again:
