@@ -331,6 +331,10 @@ def test_install_writes_only_its_own_files_and_takes_them_back(tmp_path: Path, e
     assert run("uninstall", "neovim").returncode == 0
     assert not plugin.exists()
     assert not launcher.exists()
+    options = ("--top-k", "3", "--no-tool", "--workspace", str(tmp_path), "--mode", "references")
+    assert run(*options, "install", "neovim").returncode == 0
+    line = launcher.read_text().splitlines()[-1]
+    assert f"--mode references --deadline-ms 300 --top-k 3 --no-tool --workspace {tmp_path} -- {real}" in line
     plugin.write_text("mine")
     assert run("install", "neovim").returncode == 1
     assert plugin.read_text() == "mine"

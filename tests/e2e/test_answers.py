@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.shop import write_many
@@ -59,6 +60,23 @@ async def test_filters_hold(start: Start, project: Path) -> None:
             "carrel/search", {"query": "orders price pool login", "filters": {"pathGlob": "src/o*.py"}}
         )
         assert set(paths(by_path)) <= {"src/orders.py"}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "field"),
+    [
+        ("carrel/search", {"filters": {"pathGlob": "a["}}, "filters.pathGlob"),
+        ("carrel/files", {"filters": {"languages": ["klingon"]}}, "filters.languages"),
+        ("carrel/context", {"exclude": ["a.py", "{b"]}, "exclude"),
+    ],
+)
+async def test_a_filter_that_is_none_is_named_as_it_was_sent(
+    start: Start, project: Path, method: str, params: dict[str, Any], field: str
+) -> None:
+    async with start(project) as client:
+        with pytest.raises(LspError, match=f"^{field}: ") as caught:
+            await client.request(method, {"query": "login", **params})
+        assert (caught.value.code, caught.value.data) == (-32602, {"field": field})
 
 
 async def test_what_is_ignored_or_secret_is_never_found(start: Start, project: Path) -> None:

@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from carrel.frontends.lsp_client import LspClient
 from carrel.frontends.uris import path_to_uri
 
-from .conftest import Start
+from .conftest import Start, paths
 
 WATCHING = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}, "window": {"workDoneProgress": True}}
 
@@ -183,6 +185,13 @@ async def test_settings_are_pulled_where_the_client_wants_that(
     await client.wait_for("carrel/statusChanged")
     await asyncio.sleep(0.1)
     assert (await client.request("carrel/context", {"query": "authenticate user"}))["text"] == ""
+    del sent["ragEnabled"]  # what a person takes out again counts as before: here, as `initialize` said
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    for _ in range(100):
+        if text := (await client.request("carrel/context", {"query": "authenticate user"}))["text"]:
+            break
+        await asyncio.sleep(0.05)
+    assert text != ""
     await client.stop()
     await client.kill()
 
@@ -223,3 +232,23 @@ async def test_nothing_runs_while_everything_is_off(start: Start, project: Path,
         assert (await client.request("carrel/context", {"query": "q"}))["text"] == ""
         assert (await client.request("carrel/status", {}))["role"] == "closed"
         assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("whose", ["the folder's", "the user's"])
+async def test_a_settings_file_counts_from_the_next_question_on_though_nobody_tells(
+    start: Start, project: Path, env: dict[str, str], whose: str
+) -> None:
+    file = project / ".carrel.toml" if whose == "the folder's" else Path(env["XDG_CONFIG_HOME"]) / "carrel/settings.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    question = {"query": "authenticate user, price of orders"}
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        assert "authenticate_user" in (await client.request("carrel/context", question))["text"]
+        file.write_text('exclude = ["auth.py"]\n')
+        pack = await client.request("carrel/context", question)
+        assert "authenticate_user" not in pack["text"]
+        assert "total_price" in pack["text"]
+        assert "src/auth.py" not in paths(await client.request("carrel/search", {**question, "limit": 20}))
+        file.unlink()
+        await client.request("carrel/index", {})
+        assert "authenticate_user" in (await client.request("carrel/context", question))["text"]

@@ -240,3 +240,16 @@ async def test_settings_that_cannot_be_read_break_no_chat_and_send_nothing(
         assert answer.choices[0].message.content == "yes"
         assert upstream.question == QUESTION
     assert ".carrel.toml can't be read" in proxy.stop()
+
+
+async def test_a_folder_that_is_switched_off_meanwhile_gives_nothing_from_the_next_question_on(
+    start: Start, upstream: Upstream, project: Path
+) -> None:
+    proxy = start()
+    async with client_of(proxy) as client:
+        await client.chat.completions.create(model="m", messages=MESSAGES)
+        assert upstream.question != QUESTION
+        (project / ".carrel.toml").write_text("ragEnabled = false\n")
+        raw = await client.chat.completions.with_raw_response.create(model="m", messages=MESSAGES)
+        assert raw.headers["x-carrel-context"] == "off"
+        assert upstream.question == QUESTION

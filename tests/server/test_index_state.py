@@ -30,6 +30,10 @@ def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
     assert state["files"]["a.py"]["lastModified"].startswith("20")
     assert len(state["files"]["a.py"]["chunkIds"]) == 1
     assert not list((tmp_path / ".carrel").glob("*.tmp"))
+    index = Wiring().open_index(tmp_path, Settings(storage="workspace"))
+    index.clear()
+    index.store.close()
+    assert not (tmp_path / ".carrel" / "rag-state.json").exists()
 
 
 def test_files_saved_before_a_clear_do_not_begin_the_index_again(tmp_path: Path) -> None:

@@ -57,6 +57,20 @@ def test_a_bad_value_is_reported_and_the_rest_stands(key: str, value: object) ->
     assert [(problem.source, problem.key) for problem in problems] == [("editor", key)]
 
 
+def test_a_pattern_that_is_none_is_named_and_the_others_count() -> None:
+    settings, problems = resolve(
+        editor(exclude=["*.gen.ts", "keys[", "!keep.ts", "a/{b"], excludedFolders=["old", "x["]), workspace(exclude=["c["])
+    )
+    assert (settings.exclude, settings.excluded_folders) == (("*.gen.ts", "!keep.ts"), ("old",))
+    assert [(p.source, p.key, p.message.partition(" leaves")[0]) for p in problems] == [
+        ("editor", "exclude", "'keys['"),
+        ("editor", "exclude", "'a/{b'"),
+        ("editor", "excludedFolders", "'x['"),
+        (".carrel.toml", "exclude", "'c['"),
+    ]
+    assert "unclosed character class" in problems[0].message
+
+
 def test_unknown_keys_are_reported_where_a_person_typed_them() -> None:
     assert resolve(editor(serverPath="x"))[1] == ()
     assert [p.key for p in resolve(Layer("user", {"ragEnable": True}, report_unknown=True))[1]] == ["ragEnable"]

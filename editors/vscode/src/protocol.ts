@@ -4,7 +4,7 @@
 export interface ActiveEditor {
   /** The file's URI. */
   readonly uri: string;
-  /** What is selected in it. */
+  /** What is selected in it. Not read yet. */
   readonly selection?: Range;
 }
 
@@ -14,7 +14,7 @@ export interface AugmentParams {
   readonly workspaceFolder?: string;
   /** What to look for; the text without a leading command by default. */
   readonly query?: string;
-  /** Earlier turns, oldest first. */
+  /** Earlier turns, oldest first. Not read yet: `query` alone is searched for. */
   readonly history?: readonly HistoryTurn[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
@@ -110,7 +110,7 @@ export interface ContextParams {
   readonly workspaceFolder?: string;
   /** The user's words. */
   readonly query: string;
-  /** Earlier turns, oldest first. */
+  /** Earlier turns, oldest first. Not read yet: `query` alone is searched for. */
   readonly history?: readonly HistoryTurn[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
@@ -222,11 +222,11 @@ export interface FiltersParam {
   readonly pathGlob?: string | readonly string[];
   /** Only these languages, by the names in `carrel/status`. */
   readonly languages?: readonly string[];
-  /** Only chunks of symbols that contain this. */
+  /** Only chunks that are or define this: `Class.method`, or a name alone; in any case. */
   readonly symbol?: string;
   /** Leave out hits below this score. */
   readonly minScore?: number;
-  /** Only files that changed since. */
+  /** Only files whose content changed since, by their time stamps. */
   readonly maxAgeDays?: number;
 }
 
@@ -395,6 +395,7 @@ export interface StatusResult {
   readonly headSha?: string;
   /** Files that wait for indexing. */
   readonly pending: number;
+  /** What was left out, and why: the first 1,000. */
   readonly skipped: readonly SkippedFile[];
   /** What a person may want to mend, in words. */
   readonly problems?: readonly string[];

@@ -47,7 +47,7 @@ class Commands:
         """`carrel/index`."""
         params = wire.decode(wire.IndexParams, raw)
         workspace = self._workspace(params)
-        await workspace.open()
+        await workspace.settle()
         report = await self._run_index(workspace, params)
         return wire.IndexResult(**dataclasses.asdict(report))
 

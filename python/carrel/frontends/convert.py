@@ -32,9 +32,9 @@ def to_range(span: Span) -> wire.Range:
 
 
 def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:
-    """Filters as sent to the core's."""
+    """Filters as sent to the core's; raises `InvalidInput` for a pattern or a language that is none."""
     globs = (param.path_glob,) if isinstance(param.path_glob, str) else param.path_glob
-    return Filters(
+    filters = Filters(
         sources=param.sources,
         path_globs=tuple(glob for glob in globs if glob),
         exclude=exclude,
@@ -43,6 +43,20 @@ def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filte
         min_score=param.min_score,
         max_age_days=param.max_age_days,
     )
+    return checked(filters, {"path_globs": "filters.pathGlob", "exclude_globs": "exclude", "languages": "filters.languages"})
+
+
+def checked(filters: Filters, names: Mapping[str, str]) -> Filters:
+    """The filters, if the core can use them; else `InvalidInput` with the field's name on the wire, which `names` gives."""
+    if not (filters.path_globs or filters.exclude or filters.languages):
+        return filters
+    from carrel.core.native import Filter  # noqa: PLC0415 - a server starts without the core
+
+    try:
+        Filter(path_globs=filters.path_globs, exclude_globs=filters.exclude, languages=filters.languages)
+    except InvalidInput as error:
+        raise InvalidInput(names.get(error.field, error.field), str(error).removeprefix(f"{error.field}: ")) from None
+    return filters
 
 
 def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:

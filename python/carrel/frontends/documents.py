@@ -15,6 +15,7 @@ from carrel.frontends.uris import path_to_uri, uri_to_path
 if TYPE_CHECKING:
     from carrel.frontends.rpc import CarrelServer
     from carrel.server.session import Session
+    from carrel.server.settings import Options
     from carrel.server.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ class Documents:
         self._server = server
         self._session = session
         self._pull_settings = False
+        self._first_options: Options = {}  # those of `initialize`: what is pulled lies over them
         for method, handler in (
             (types.TEXT_DOCUMENT_DID_OPEN, self.did_open),
             (types.TEXT_DOCUMENT_DID_CHANGE, self.did_change),
@@ -59,6 +61,7 @@ class Documents:
         """After `initialized`: ask for settings and for news of files, then let the folders start."""
         workspace = capabilities.workspace
         self._pull_settings = bool(workspace and workspace.configuration)
+        self._first_options = self._session.options
         await self._register(workspace)
         if self._pull_settings:
             await self._fetch_settings()
@@ -100,7 +103,7 @@ class Documents:
             log.warning("The editor gave no settings (%s)", type(error).__name__)
             return
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):
-            self._session.configure({**self._session.options, **answer[0]})
+            self._session.configure({**self._first_options, **answer[0]})
 
     # --- notifications
 

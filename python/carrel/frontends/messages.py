@@ -41,7 +41,7 @@ class ActiveEditor(Wire, kw_only=True, frozen=True):
     """The editor that the person is looking at."""
 
     uri: Annotated[str, Meta(description="The file's URI.")]
-    selection: Annotated[Range | None, Meta(description="What is selected in it.")] = None
+    selection: Annotated[Range | None, Meta(description="What is selected in it. Not read yet.")] = None
 
 
 class BudgetParam(Wire, kw_only=True, frozen=True):
@@ -59,9 +59,13 @@ class FiltersParam(Wire, kw_only=True, frozen=True):
     sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(description="Only these sources.")] = ()
     path_glob: Annotated[str | tuple[str, ...], Meta(description="Only paths that match one of these globs.")] = ()
     languages: Annotated[tuple[str, ...], Meta(description="Only these languages, by the names in `carrel/status`.")] = ()
-    symbol: Annotated[str | None, Meta(description="Only chunks of symbols that contain this.")] = None
+    symbol: Annotated[
+        str | None, Meta(description="Only chunks that are or define this: `Class.method`, or a name alone; in any case.")
+    ] = None
     min_score: Annotated[Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Leave out hits below this score.")] = None
-    max_age_days: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="Only files that changed since.")] = None
+    max_age_days: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Only files whose content changed since, by their time stamps.")
+    ] = None
 
 
 class LinesParam(Wire, kw_only=True, frozen=True):
@@ -115,7 +119,9 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat."""
 
     query: Annotated[str, Meta(description="The user's words.")]
-    history: Annotated[tuple[HistoryTurn, ...], Meta(description="Earlier turns, oldest first.")] = ()
+    history: Annotated[
+        tuple[HistoryTurn, ...], Meta(description="Earlier turns, oldest first. Not read yet: `query` alone is searched for.")
+    ] = ()
     top_k: Annotated[
         Annotated[int, Meta(ge=1, le=20)] | None, Meta(description="How many hits at most; `ragTopK` by default.")
     ] = None
@@ -216,7 +222,7 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
     head_sha: str | UnsetType = UNSET
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
-    skipped: tuple[SkippedFile, ...]
+    skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
     problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()
     error: str | UnsetType = UNSET
 

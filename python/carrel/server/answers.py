@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
-_MOST_SKIPPED = 100_000
+MOST_SKIPPED = 100_000
+"""Where every skipped file counts, and no editor waits for the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
         from carrel.engine.explain import explain_line as explain
 
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
-        gate = index.store.gate(path) or dict(index.store.skipped(_MOST_SKIPPED)).get(path)
+        gate = index.store.gate(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
         return explain(index.store.snapshot(), index.embedder, query, path, line, token, gate=gate)
 
     return await workspace.ask(work)
@@ -172,10 +173,11 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
     """Pack the pages for a chat turn. Raises nothing but a cancel: any fault is an empty pack with the reason."""
     started = time.perf_counter()
     try:
-        if request.trigger == "chat" and not workspace.settings.rag_enabled:
-            return empty(request), None
         limit = None if request.deadline_ms is None else request.deadline_ms / 1000
         async with asyncio.timeout(limit):
+            await workspace.settle()
+            if request.trigger == "chat" and not workspace.settings.rag_enabled:
+                return empty(request), None
             index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
             answer, found = await workspace.ask(lambda token: _pack(workspace, index, request, token))
     except TimeoutError:

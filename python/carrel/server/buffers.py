@@ -40,11 +40,6 @@ class Buffers:
         self.index: OpenIndex | None = None
 
     @property
-    def open_paths(self) -> tuple[str, ...]:
-        """Every open document's path."""
-        return tuple(self._texts)
-
-    @property
     def overlaid(self) -> frozenset[str]:
         """Documents that differ from the index."""
         return frozenset(self._overlaid)

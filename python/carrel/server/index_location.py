@@ -64,7 +64,8 @@ def folder_name(root: Path) -> str:
     """A readable name that is unique to the absolute, link-free path."""
     real = os.path.normcase(os.path.realpath(root))
     digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    label = "".join(char if char.isalnum() or char in "-_." else "-" for char in root.name)[:40].strip(".-")
+    # Of the real path as well: a folder that is named by a link, or by `..`, has the same index.
+    label = "".join(char if char.isalnum() or char in "-_." else "-" for char in Path(real).name)[:40].strip(".-")
     return f"{label or 'root'}-{digest}"
 
 

@@ -1,4 +1,7 @@
-"""The state of an index that lives in the project, as a file that people and other tools can read (spec C5)."""
+"""The state of an index that lives in the project, as a file that people and other tools can read (spec C5).
+
+It tells what the last run over the whole workspace left: writing it costs too much to do it for each saved file.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +34,11 @@ def export(store: Store, target: Path, head: str | None) -> None:
     except OSError as error:
         log.warning("%s can't be written: %s", target, error.strerror)
         draft.unlink(missing_ok=True)
+
+
+def forget(target: Path) -> None:
+    """Take the file away: it names what an index that was deleted held. A fault is logged, no more."""
+    try:
+        target.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s can't be deleted: %s", target, error.strerror)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
-from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace
+from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp, user_files
 from carrel.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Session:
         self.watched = False  # the editor tells of changes on disk
         self.options: Options = {}
         self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
+        self._user_files = user_files()
+        self._stamps: dict[Path, object] = {}  # of the settings files, when a folder's settings were read
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- folders
@@ -93,7 +95,7 @@ class Session:
         settings, problems, blocked = self._resolve(root)
         workspace = Workspace(root, uri, settings=settings, wiring=self.wiring, jobs=self.jobs)
         workspace.problems = tuple(str(problem) for problem in problems)
-        workspace.blocked, workspace.recheck = blocked, self.reread
+        workspace.blocked, workspace.recheck = blocked, self.recheck
         workspace.watched = self.watched
         self.folders[path] = workspace
         self.on_open(workspace)
@@ -108,6 +110,7 @@ class Session:
     def remove_folder(self, path: str) -> None:
         """Let a folder go."""
         if workspace := self.folders.pop(str(Path(path)), None):
+            self._stamps.pop(workspace.root, None)
             self._spawn(workspace.close())
 
     # --- settings
@@ -122,15 +125,27 @@ class Session:
         for workspace in self.folders.values():
             self.reread(workspace)
 
+    def recheck(self, workspace: Workspace) -> None:
+        """Take over a settings file that was changed: nobody watches the user's, and not every client the workspace's."""
+        if not workspace.blocked and self._stamps.get(workspace.root) == self._stamp(workspace.root):
+            return
+        settings, _, _ = self._resolve(None)
+        if settings != self.settings:
+            self.settings = settings
+            self.on_settings(settings)
+        self.reread(workspace)
+
     def reread(self, workspace: Workspace) -> None:
         """Settings may have changed for one folder: its `.carrel.toml` did, or the editor's did."""
         settings, problems, blocked = self._resolve(workspace.root)
+        if news := tuple(problem for problem in problems if str(problem) not in workspace.problems):
+            self.on_problems(news)
         workspace.problems = tuple(str(problem) for problem in problems)
         was_blocked, workspace.blocked = workspace.blocked, blocked
         if settings != workspace.settings or (was_blocked and not blocked):
             # At once: the next question may already count on it. What follows from it takes its time.
             old, workspace.settings = workspace.settings, settings
-            self._spawn(workspace.reconfigure(old))
+            workspace.changing = self._spawn(workspace.reconfigure(old))
         else:
             workspace.on_change(workspace)
 
@@ -155,11 +170,16 @@ class Session:
                     blocked = error
             return self._good.get(key) or Layer("", {})
 
+        if root:
+            self._stamps[root] = self._stamp(root)  # first: what changes while it is read is read again
         layers = [layer(None, read_user), Layer("editor", self.options)]
         if root:
             layers.append(layer(root, lambda: read_workspace(root)))
         settings, found = resolve(*layers)
         return settings, (*problems, *found), blocked
+
+    def _stamp(self, root: Path) -> object:
+        return stamp(*self._user_files, root / WORKSPACE_FILE)
 
     # --- end
 
@@ -172,7 +192,7 @@ class Session:
             task.cancel()
         self.jobs.close()
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         async def guarded() -> None:
             with contextlib.suppress(CarrelError):  # it is the workspace's error state by now
                 await coroutine
@@ -180,6 +200,7 @@ class Session:
         task = asyncio.get_running_loop().create_task(guarded())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _log_problems(problems: tuple[Problem, ...]) -> None:

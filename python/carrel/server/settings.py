@@ -16,11 +16,13 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
 
 Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
 
+LogLevel = Literal["error", "warning", "info", "debug"]
 Narrowing = Literal["never", "union", "off", "lower"]
 
 
@@ -61,7 +63,7 @@ class Settings:
     save_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         2, "How long saves and changes on disk are gathered before they are indexed together."
     )
-    log_level: Literal["error", "warning", "info", "debug"] = _setting(
+    log_level: LogLevel = _setting(
         "info", "How much is logged, on stderr and to the editor. Never the content of files or questions."
     )
 
@@ -98,6 +100,9 @@ def wire_name(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
+_PATTERNS = {"exclude": "{}", "excluded_folders": "**/{}/"}
+"""Settings whose items are patterns, and the pattern that each item stands for."""
+
 KEYS = {wire_name(name): name for name in _FIELDS}
 
 
@@ -119,6 +124,9 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
             except ValueError as error:
                 problems.append(Problem(layer.source, key, str(error)))
                 continue
+            if name in _PATTERNS:
+                value, unusable = _usable(name, value)
+                problems += [Problem(layer.source, key, why) for why in unusable]
             if layer.workspace:
                 before = values.get(name, _FIELDS[name].default)
                 value, refusal = _narrow(_FIELDS[name].metadata["workspace"], before, value)
@@ -138,6 +146,23 @@ def _convert(name: str, raw: Any) -> Any:
     if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
         raise ValueError("must be an absolute path")
     return value
+
+
+def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """The items that are patterns, and why the others leave out nothing: who wrote them believes that they do."""
+    if not items:
+        return items, []
+    from carrel.core.native import Filter  # noqa: PLC0415 - most settings need no core
+
+    usable, problems = [], []
+    for item in items:
+        try:
+            Filter(exclude_globs=[_PATTERNS[name].format(item.removeprefix("!"))])
+            usable.append(item)
+        except InvalidInput as error:
+            reason = str(error).rpartition("': ")[2]  # without the pattern as the core sees it
+            problems.append(f"{item!r} leaves out nothing, for it is no pattern: {reason}")
+    return tuple(usable), problems
 
 
 def _budget(raw: Any) -> Budget:

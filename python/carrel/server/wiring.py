@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from carrel.core.errors import StoreError
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
-from carrel.server.index_state import STATE_FILE, export
+from carrel.server.index_state import STATE_FILE, export, forget
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class OpenIndex:
     def clear(self) -> None:
         """Delete the index's content."""
         self.store.clear()
+        if self.in_project is not None:
+            forget(self.directory / STATE_FILE)
         self.complete, self.last_indexed = False, None
 
 

@@ -46,7 +46,8 @@ class Workspace:
         self.settings = settings
         self.problems: tuple[str, ...] = ()
         self.blocked: SettingsError | None = None  # while it stands, nothing is read
-        self.recheck: Callable[[Workspace], None] = lambda _: None  # looks whether it still does: nobody watches the user's file
+        self.recheck: Callable[[Workspace], None] = lambda _: None  # takes over what was changed in a settings file
+        self.changing: asyncio.Task[None] | None = None  # acts on settings that were changed
         self.index: OpenIndex | None = None
         self.error: str | None = None
         self.watched = False  # somebody tells us of changes on disk
@@ -73,8 +74,15 @@ class Workspace:
         """How tokens are counted for a chat model."""
         return self._wiring.tokenizer(self.settings, model)
 
+    async def settle(self) -> None:
+        """Have the settings of this moment in force: what they leave out since now must not answer any more."""
+        self.recheck(self)
+        while self.changing and not self.changing.done():
+            await asyncio.shield(self.changing)
+
     async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
         """Give the index with every buffer in it. Only an explicit question starts a first index, and waits for it."""
+        await self.settle()
         index = await (self.open() if explicit else self._open_existing())
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
@@ -273,15 +281,16 @@ class Workspace:
         """The status without anything that costs more than a field."""
         return self._status((), None)
 
-    async def status(self) -> Status:
-        """The whole status; opens an index that exists on disk, makes none."""
+    async def status(self, *, most_skipped: int = 1_000) -> Status:
+        """The whole status, with so many of the skipped files; opens an index that exists on disk, makes none."""
+        self.recheck(self)
         if self.index is None and not self.blocked and self.has_index:
             with contextlib.suppress(CarrelError):
                 await self.open()
         index = self.index
         if index is None:
             return self._status((), None)
-        skipped = await self.ask(lambda _: tuple(index.store.skipped(1000)))
+        skipped = await self.ask(lambda _: tuple(index.store.skipped(most_skipped)))
         head = await self.ask(lambda _: self._wiring.head_sha(self.root))
         return self._status(skipped, head)
 

@@ -39,7 +39,7 @@ const REGISTRABLE: &[(&str, &str)] = &[
     ("clojure", "clojure"),
     ("erlang", "erlang"),
     ("ocaml", "ocaml"),
-    ("fsharp", "fsharp"),
+    ("fsharp", "f-sharp"),
     ("julia", "julia"),
     ("groovy", "groovy"),
     ("powershell", "powershell"),

@@ -66,6 +66,36 @@ def test_files_and_explain_name_the_file(run: Run) -> None:
     assert "verify_password" in out
 
 
+def test_status_says_of_every_file_that_was_left_out_why(run: Run, project: Path) -> None:
+    (project / "pictures").mkdir()
+    for number in range(1_200):
+        (project / f"pictures/{number:04}.png").touch()
+    (project / "pictures/token.txt").touch()
+    run("index")
+    out = run("status")[1]
+    assert "1,200 unknown type" in out
+    assert {"  secret: .env", "  secret: pictures/token.txt"} <= set(out.splitlines())
+    assert "1,190 more" in out
+    skipped = one_json(run("status", "--json")[1])["skipped"]
+    assert {"path": "pictures/1199.png", "reason": "unknown type"} in skipped
+
+
+def test_a_folder_or_file_is_the_same_however_it_is_named(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(project)
+    run("index")
+    monkeypatch.chdir(project / "src")
+    for folder, file in (("..", "auth.py"), ("..", "src/auth.py"), (str(tmp_path / "link"), str(project / "src/auth.py"))):
+        out = run("explain", "verify password", f"{file}:6", "--path", folder)[1]
+        assert "src/auth.py:" in out.splitlines()[0], (folder, file)
+        assert "given" in out
+        hit = one_json(run("search", "verify password", "--path", folder, "--json")[1])["hits"][0]
+        assert "/../" not in hit["uri"]
+    assert "outside the workspace" in run("explain", "x", "/etc/passwd:1", "--path", "..")[1]
+    assert len(list((tmp_path / "cache").rglob("workspace.json"))) == 1
+
+
 def test_status_and_clear(run: Run) -> None:
     assert one_json(run("status", "--json")[1])["state"] == "empty"
     run("index")
@@ -115,6 +145,8 @@ def test_a_batch_answers_what_it_can_and_names_the_bad_lines(run: Run, project: 
         ("context", "x", "--tokens", "1", "--chars", "1"),
         ("batch", "nowhere.jsonl"),
         ("hook", "install"),
+        ("proxy", "--upstream", "http://localhost:1", "--port", "70000"),
+        ("proxy", "--upstream", "http://localhost:1", "--port", "-1"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_with_the_reason(run: Run, arguments: tuple[str, ...]) -> None:

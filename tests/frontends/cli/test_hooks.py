@@ -148,6 +148,18 @@ def test_a_linked_worktree_indexes_itself(repository: Path, calls: Path, tmp_pat
     assert recorded(calls, 1)[0].startswith(f"{linked} -m carrel")
 
 
+def test_a_folder_inside_the_repository_is_what_is_indexed(repository: Path, calls: Path) -> None:
+    folder = repository / "the service"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    run(repository, "add", "-A")
+    assert {result.outcome for result in hooks.install(folder)} == {"installed"}
+    run(repository, "commit", "-q", "-m", "x")
+    assert recorded(calls, 1) == [f"{repository} -m carrel index --background ./the service dir= nice=19"]
+    assert {result.outcome for result in hooks.install(repository)} == {"updated"}
+    assert {result.outcome for result in hooks.remove(folder)} == {"removed"}
+
+
 def test_outside_a_repository_it_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="not in a git repository"):
         hooks.install(tmp_path)

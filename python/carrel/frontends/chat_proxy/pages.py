@@ -12,7 +12,7 @@ from carrel.frontends.chat_proxy.room import room_for, window_of
 from carrel.frontends.toggle import Toggle
 from carrel.frontends.uris import longest_match, path_to_uri
 from carrel.server import answers
-from carrel.server.answers import ContextRequest
+from carrel.server.answers import ContextAnswer, ContextRequest
 from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
@@ -91,5 +91,13 @@ class Pages:
         request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
         answer, _ = await answers.context(workspace, request)
         if not answer.pack.text:
-            return raw, "no index" if not workspace.has_index else "failed" if answer.error else "nothing found"
+            return raw, _why_nothing(workspace, answer)
         return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"
+
+
+def _why_nothing(workspace: Workspace, answer: ContextAnswer) -> str:
+    if not workspace.settings.rag_enabled:  # the folder's own settings file says so
+        return "off"
+    if not workspace.has_index:
+        return "no index"
+    return "failed" if answer.error else "nothing found"

@@ -38,7 +38,7 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
-    add_proxies(commands, _positive)
+    add_proxies(commands, _positive, _port)
     return top
 
 
@@ -168,7 +168,7 @@ def _filters(command: ArgumentParser) -> None:
     group = command.add_argument_group("only what")
     group.add_argument("--glob", action="append", default=[], metavar="GLOB", help="has a path like this (repeatable)")
     group.add_argument("--language", action="append", default=[], metavar="NAME", help="is in this language (repeatable)")
-    group.add_argument("--symbol", metavar="NAME", help="belongs to a symbol that contains this")
+    group.add_argument("--symbol", metavar="NAME", help="is or defines this symbol (Class.method, or a name alone)")
     group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="is code, or documents")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError
@@ -53,10 +55,18 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
             )
         case "explain":
             path, line = arguments.place
-            return await commands.explain({**params, "path": path, "line": line})
+            return await commands.explain({**params, "path": _in_folder(path, workspace), "line": line})
     budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
     extra = {"budget": budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
     return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": wait})
+
+
+def _in_folder(path: str, workspace: Workspace) -> str:
+    """A file as the folder knows it, however it was named: from the folder, from the current one, or in full."""
+    if not (workspace.root / path).exists() or Path(path).is_absolute():
+        with contextlib.suppress(ValueError):
+            return Path(path).resolve().relative_to(workspace.root.resolve()).as_posix()
+    return path
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:

@@ -33,8 +33,8 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
     from carrel.frontends.transport import claim_stdio
 
     logs.start()
-    logs.set_level("warning")
     toggle = Toggle()
+    logs.set_level(toggle.log_level)
     options = ProxyOptions(
         mode=arguments.mode,
         deadline_ms=arguments.deadline_ms,
@@ -64,7 +64,19 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
         for line in install.uninstall(words[1]):
             output.text(line)
         return 0
-    options = ["--mode", arguments.mode, "--deadline-ms", str(arguments.deadline_ms)]
-    for line in install.install(words[1], [sys.executable, "-m", "carrel", "copilot-proxy", *options, "--"], arguments.real):
+    start = [sys.executable, "-m", "carrel", "copilot-proxy", *_as_typed(arguments), "--"]
+    for line in install.install(words[1], start, arguments.real):
         output.text(line)
     return 0
+
+
+def _as_typed(arguments: Namespace) -> list[str]:
+    """The options that the launcher starts the proxy with: those that it is installed with."""
+    options = ["--mode", arguments.mode, "--deadline-ms", str(arguments.deadline_ms)]
+    if arguments.top_k:
+        options += ["--top-k", str(arguments.top_k)]
+    if not arguments.tool:
+        options.append("--no-tool")
+    for path in arguments.workspace:
+        options += ["--workspace", str(folder(path))]
+    return options

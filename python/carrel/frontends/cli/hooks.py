@@ -34,11 +34,12 @@ class HookResult:
 
 
 def install(folder: Path) -> list[HookResult]:
-    """Put the block into every hook of the repository that `folder` lies in."""
+    """Put the block into every hook of the repository that `folder` lies in; it indexes `folder`, of each work tree its own."""
     directory = _hooks_folder(folder)
+    target = _target(folder)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        return [_install_one(directory / hook, _guard(folder, directory)) for hook in HOOKS]
+        return [_install_one(directory / hook, _guard(folder, directory), target) for hook in HOOKS]
     except OSError as error:
         raise CarrelError(
             f"The hooks folder {directory} can't be written: {error.strerror}. Check its owner and rights."
@@ -70,6 +71,13 @@ def _guard(folder: Path, directory: Path) -> Path | None:
     return own
 
 
+def _target(folder: Path) -> str:
+    """Give `folder` as git's hooks see it, which run at the top of the work tree."""
+    state = git.state(folder)
+    relative = folder.resolve().relative_to(state.root.resolve()).as_posix() if state else "."
+    return relative if relative == "." else f"./{relative}"
+
+
 def _markers(guard: Path | None) -> tuple[bytes, bytes]:
     name = b"carrel" if guard is None else b"carrel " + os.fsencode(guard.as_posix())
     return (
@@ -78,7 +86,7 @@ def _markers(guard: Path | None) -> tuple[bytes, bytes]:
     )
 
 
-def _block(hook: str, guard: Path | None) -> bytes:
+def _block(hook: str, guard: Path | None, target: str) -> bytes:
     """The shell lines: at low priority, detached, without git's variables, and not for each step of a rebase."""
     python = shlex.quote(Path(sys.executable).as_posix())
     conditions = []
@@ -92,16 +100,16 @@ def _block(hook: str, guard: Path | None) -> bytes:
         "(",
         f"  {' && '.join(conditions)} || exit 0",
         "  unset $(git rev-parse --local-env-vars)",
-        f"  nice -n 19 {python} -m carrel index --background . &",
+        f"  nice -n 19 {python} -m carrel index --background {shlex.quote(target)} &",
         ") </dev/null >/dev/null 2>&1 || :",
     ]
     begin, end = _markers(guard)
     return begin + "\n".join(lines).encode(errors="surrogateescape") + b"\n" + end
 
 
-def _install_one(path: Path, guard: Path | None) -> HookResult:
+def _install_one(path: Path, guard: Path | None, target: str) -> HookResult:
     hook = path.name
-    block = _block(hook, guard)
+    block = _block(hook, guard, target)
     if not path.exists() and not path.is_symlink():
         _write(path, _NEW_HOOK + block, mode=0o755)
         return HookResult(hook, path, "installed")

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 def folder(path: Path) -> Path:
     """An existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
-    absolute = path.absolute()
+    absolute = _absolute(path)
     if not absolute.is_dir():
         raise InvalidInput("path", f"{absolute} is not a folder")
     if not is_text(str(absolute)):
@@ -36,6 +36,12 @@ def folder(path: Path) -> Path:
     if reason := unreadable(absolute):
         raise CarrelError(f"{absolute} can't be read: {reason}. Give yourself the right to read it.")
     return absolute
+
+
+def _absolute(path: Path) -> Path:
+    """As it was named, links included; but `..` would stand in every URI that is made of it."""
+    absolute = path.absolute()
+    return absolute.resolve() if ".." in absolute.parts else absolute
 
 
 def unreadable(folder: Path) -> str | None:
@@ -52,7 +58,7 @@ def unreadable(folder: Path) -> str | None:
 
 def indexed_folder(path: Path) -> Path:
     """A folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
-    absolute = path.absolute()
+    absolute = _absolute(path)
     if is_text(str(absolute)) and not absolute.exists() and Wiring().index_exists(absolute, settings_of(absolute)[0]):
         return absolute
     return folder(path)

@@ -7,11 +7,17 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from carrel.frontends.cli.local import indexed_folder, with_commands
+from carrel.frontends.commands import Commands, status_result
+from carrel.server.answers import MOST_SKIPPED
 from carrel.server.settings_files import settings_of
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
+    from carrel.frontends.messages import StatusResult
+    from carrel.server.workspace import Workspace
+
+_SHOWN_SKIPPED = 12
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -26,7 +32,7 @@ def run(arguments: Namespace, output: Output) -> int:
         else:
             output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
         return 0
-    status = with_commands(root, output, lambda commands, _: commands.status({}))
+    status = with_commands(root, output, _status)
     if output.json:
         output.value(status)
     else:
@@ -34,6 +40,10 @@ def run(arguments: Namespace, output: Output) -> int:
     if not root.exists():
         output.note(f"{root} is gone; its index goes 30 days after its last use, or with: carrel clear {root}")
     return 0
+
+
+async def _status(_: Commands, workspace: Workspace) -> StatusResult:
+    return status_result(workspace, await workspace.status(most_skipped=MOST_SKIPPED))
 
 
 def _show(status: Any, output: Output) -> None:
@@ -51,6 +61,11 @@ def _show(status: Any, output: Output) -> None:
         output.text(
             "left out: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda i: -i[1]))
         )
+    # The rare reasons first: a thousand pictures surprise nobody.
+    for skipped in sorted(status.skipped, key=lambda file: reasons[file.reason])[:_SHOWN_SKIPPED]:
+        output.text(f"  {skipped.reason}: {skipped.path}")
+    if (more := len(status.skipped) - _SHOWN_SKIPPED) > 0:
+        output.text(f"  … {more:,} more: `carrel status --json` names them all")
     if isinstance(status.error, str):
         output.text(f"error: {status.error}")
     for problem in status.problems:

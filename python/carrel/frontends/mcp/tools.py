@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _NOTHING: tuple[str, ...] = ()
+_NAMES = {"path_globs": "pathGlob", "exclude_globs": "exclude"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Tools:
         filters = Filters(
             sources=asked.sources, path_globs=asked.path_glob, languages=asked.languages, symbol=asked.symbol or None
         )
-        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        found = await answers.search(workspace, Query(asked.query, asked.limit, convert.checked(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.hits)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
@@ -76,7 +77,7 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._waiting.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=knowledge.LANGUAGES)
-        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        found = await answers.search(workspace, Query(asked.query, asked.limit, convert.checked(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.documents)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
@@ -96,7 +97,7 @@ class Tools:
             query=asked.query,
             limit=asked.top_k,
             budget=Budget(asked.max_tokens, "tokens"),
-            filters=Filters(exclude=asked.exclude),
+            filters=convert.checked(Filters(exclude=asked.exclude), _NAMES),
             model=asked.model or None,
             pinned=tuple(self._named(name, workspace, file) for file in asked.files),
             trigger="explicit",
@@ -134,7 +135,7 @@ class Tools:
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
         """`index_status`. Looks only: it makes no index and waits for none."""
         chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
-        found = [(name, await workspace.status()) for name, workspace in chosen]
+        found = [(name, await workspace.status(most_skipped=answers.MOST_SKIPPED)) for name, workspace in chosen]
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 
