@@ -1,6 +1,7 @@
-"""`carrel` and `python -m carrel`, for where the script is not on PATH (git hooks, editors)."""
+"""`carrel` and `python -m carrel`, for where the script is not on PATH (git hooks, editors).
 
-from __future__ import annotations
+It imports nothing but `sys`: a Ctrl-C before `main` would show a traceback.
+"""
 
 import sys
 
@@ -8,11 +9,14 @@ import sys
 def main() -> int:
     """Run the command line; Ctrl-C while it is still being loaded ends it as quietly as later."""
     try:
-        from carrel.frontends.cli import main as run  # noqa: PLC0415 - the point of this function
+        from carrel.frontends.interrupts import leave_at_once  # noqa: PLC0415 - the point of this function
 
-        return run()
+        leave_at_once()
     except KeyboardInterrupt:
         return 130
+    from carrel.frontends.cli import main as run  # noqa: PLC0415 - after that
+
+    return run()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,7 +19,8 @@ TOKEN = "a-token-of-tests"  # noqa: S105
 
 
 @pytest.fixture
-async def url(env: dict[str, str], project: Path, tmp_path: Path) -> AsyncIterator[str]:
+async def server(env: dict[str, str], project: Path, tmp_path: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """A running server, and where it listens."""
     token = tmp_path / "token"
     token.write_text(TOKEN + "\n")
     arguments = ["-m", "carrel", "mcp", "--root", str(project), "--http", "0", "--token-file", str(token)]
@@ -26,10 +29,16 @@ async def url(env: dict[str, str], project: Path, tmp_path: Path) -> AsyncIterat
     line = (await process.stderr.readline()).decode()
     found = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
     assert found, line
-    yield found[0]
-    process.terminate()
-    assert await asyncio.wait_for(process.wait(), 10) in (0, -15)
-    await process.stderr.read()
+    yield process, found[0]
+    if process.returncode is None:
+        process.terminate()
+        assert await asyncio.wait_for(process.wait(), 10) in (0, -15)
+        await process.stderr.read()
+
+
+@pytest.fixture
+def url(server: tuple[asyncio.subprocess.Process, str]) -> str:
+    return server[1]
 
 
 async def test_tools_over_http(url: str) -> None:
@@ -54,3 +63,11 @@ async def test_others_are_kept_out(url: str, headers: dict[str, str], status: in
     async with httpx2.AsyncClient() as http:
         answer = await http.post(url, json=ping, headers={"Accept": "application/json, text/event-stream", **headers})
     assert answer.status_code == status
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on POSIX")
+async def test_ctrl_c_ends_it_quietly(server: tuple[asyncio.subprocess.Process, str]) -> None:
+    process, _ = server
+    process.send_signal(signal.SIGINT)
+    _, noise = await asyncio.wait_for(process.communicate(), 10)
+    assert (process.returncode, noise) == (130, b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -221,6 +222,14 @@ async def test_only_this_machine_and_only_with_the_token(start: Start, upstream:
         assert "x-carrel-token" not in upstream.requests[-1][1]
         assert (await http.get("/v1/models", headers={"Host": "evil.example"})).status_code == 403
         assert (await http.get("/v1/models", headers={"Origin": "https://evil.example"})).status_code == 403
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on POSIX")
+def test_ctrl_c_ends_it_quietly(start: Start) -> None:
+    proxy = start()
+    proxy.process.send_signal(signal.SIGINT)
+    assert proxy.process.communicate(timeout=20) == ("", "")
+    assert proxy.process.returncode == 130
 
 
 def test_it_listens_on_loopback_only(upstream: Upstream) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 from typing import BinaryIO
 
+from carrel.frontends.interrupts import leave_at_once
 from carrel.frontends.transport import BadFrame, claim_stdio, frame, read_frame
 
 
@@ -53,6 +54,7 @@ def _answer_initialize(first: bytes, stdout: BinaryIO) -> str | int | None:
 
 def main() -> None:
     """Run and leave without waiting for anything that hangs."""
+    leave_at_once()
     code = serve()
     sys.stderr.flush()
     os._exit(code)

@@ -103,6 +103,7 @@ class Workspace:
             raise NotReady("The workspace was closed.")
         if self._opening is None or self._opening.done():
             self._opening = asyncio.get_running_loop().create_task(self._open())
+            self._opening.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may have left
         return await asyncio.shield(self._opening)
 
     async def _open_existing(self) -> OpenIndex:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-import carrel
 from carrel.frontends.cli.plain import one_line
 
 from .conftest import Run, one_json
@@ -128,35 +127,6 @@ def test_a_reader_that_leaves_early_and_a_closed_error_stream_are_no_failure(run
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ready: 2 files")
-
-
-@pytest.mark.parametrize("module", ["carrel.frontends.cli", "carrel.frontends.cli.arguments", "carrel.frontends.cli.ask"])
-def test_ctrl_c_while_carrel_is_being_loaded_shows_no_traceback(project: Path, module: str) -> None:
-    code = f"""
-import sys
-import time
-
-class Interrupted:
-    def find_spec(self, name, path=None, target=None):
-        if name == {module!r}:
-            raise KeyboardInterrupt
-
-sys.meta_path.insert(0, Interrupted())
-sys.argv = ["carrel", "search", "password"]
-from carrel.__main__ import main
-sys.exit(main())
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 130
-    assert "Traceback" not in done.stderr
-
-
-def test_before_ctrl_c_is_caught_next_to_nothing_is_loaded() -> None:
-    package = str(Path(carrel.__file__).parent.parent)
-    code = "import sys, carrel.__main__; print(*sys.modules)"
-    command = [sys.executable, "-S", "-c", code]
-    loaded = subprocess.run(command, env={"PYTHONPATH": package}, check=True, capture_output=True, text=True).stdout.split()
-    assert not {"typing", "re", "argparse", "carrel.frontends"} & set(loaded)
 
 
 def test_the_index_of_a_folder_that_is_gone_can_be_seen_and_deleted(run: Run, project: Path, tmp_path: Path) -> None:

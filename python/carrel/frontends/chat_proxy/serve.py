@@ -50,5 +50,7 @@ async def serve(
                 await uvicorn.Server(config).serve(sockets=[listening])
             finally:
                 warming.cancel()
-                await asyncio.gather(warming, return_exceptions=True)
-                await pages.close()
+                try:
+                    await asyncio.gather(warming, return_exceptions=True)
+                finally:  # a Ctrl-C that uvicorn passes on cancels the line above
+                    await pages.close()

@@ -14,8 +14,9 @@ from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.arguments import parser
 from carrel.frontends.cli.output import Enough, Output, Unwritable
 from carrel.frontends.cli.plain import is_text
+from carrel.frontends.interrupts import CANCELLED
 
-FAILED, WRONG_USAGE, CANCELLED = 1, 2, 130
+FAILED, WRONG_USAGE = 1, 2
 
 _ANY_BYTES = ("file", "server", "start", "svg")
 """Arguments that are handed to the system as they are."""
@@ -28,8 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         output = Output(json=getattr(arguments, "json", False))
         return _run(arguments, output)
-    except KeyboardInterrupt:
-        return CANCELLED
     except Enough:
         return 0
     except Unwritable as error:
@@ -41,7 +40,7 @@ def _run(arguments: Namespace, output: Output) -> int:
     try:
         _check_text(arguments)
         return _dispatch(arguments, output)
-    except (Cancelled, KeyboardInterrupt):
+    except Cancelled:
         output.fail("Cancelled. What was finished is kept.")
         return CANCELLED
     except InvalidInput as error:

@@ -7,15 +7,13 @@ work's token. A second one ends the process at once, which the index survives: e
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from types import FrameType
 from typing import TypeVar
 
 from carrel.core.native import CancelToken
+from carrel.frontends.interrupts import told_of_interrupts
 
 T = TypeVar("T")
 _WAIT_S = 0.1  # Windows delivers Ctrl-C only to a thread that wakes up
@@ -24,23 +22,14 @@ _WAIT_S = 0.1  # Windows delivers Ctrl-C only to a thread that wakes up
 def cancellable(work: Callable[[CancelToken], T]) -> T:
     """Run `work` with a token that Ctrl-C cancels; it then raises `Cancelled`, having kept what was finished."""
     token = CancelToken()
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        if token.cancelled:
-            os._exit(130)
-        token.cancel()
-
-    names = [number for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
-    before = {number: signal.signal(number, interrupt) for number in names}
-    try:
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="carrel-cli") as pool:
-            future = pool.submit(work, token)
-            while True:
-                try:
-                    return future.result(timeout=_WAIT_S)
-                except NotYet:
-                    if future.done():  # the work itself raised a TimeoutError
-                        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with (
+        told_of_interrupts(token.cancel, "SIGTERM", "SIGHUP"),
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix="carrel-cli") as pool,
+    ):
+        future = pool.submit(work, token)
+        while True:
+            try:
+                return future.result(timeout=_WAIT_S)
+            except NotYet:
+                if future.done():  # the work itself raised a TimeoutError
+                    raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 from argparse import Namespace
@@ -10,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.local import folder
+from carrel.frontends.event_loop import run_cancellable
+from carrel.frontends.interrupts import CANCELLED
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -49,11 +50,11 @@ def run(arguments: Namespace, output: Output) -> int:
     logs.start()
     logs.set_level(Toggle().log_level)
     try:
-        asyncio.run(serve(arguments.host, arguments.port, upstream, options, started))
+        run_cancellable(serve(arguments.host, arguments.port, upstream, options, started))
     except OSError as error:
         raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}. Choose another --port.") from error
-    except KeyboardInterrupt:
-        return 0
+    except Cancelled:
+        return CANCELLED
     return 0
 
 

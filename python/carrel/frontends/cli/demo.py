@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
 from carrel.frontends.cli.local import folder
+from carrel.frontends.event_loop import run_cancellable
+from carrel.frontends.interrupts import told_of_interrupts
 from carrel.frontends.lsp_client import LspClient, LspError
 
 if TYPE_CHECKING:
@@ -32,18 +33,21 @@ def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every co
     from carrel.frontends.cli.demo_view import View
 
     view = View(arguments.svg)
-    root = folder(arguments.path) if arguments.path else package(view.note)
+    with told_of_interrupts(_cancel):  # what is half downloaded goes
+        root = folder(arguments.path) if arguments.path else package(view.note)
     question = arguments.question or (FOLDER_QUESTION if arguments.path else PACKAGE_QUESTION)
     try:
         with tempfile.TemporaryDirectory(prefix="carrel-demo-", ignore_cleanup_errors=True) as scratch:
             options = {"ragEnabled": True, **({"cacheFolder": scratch} if arguments.fresh else {})}
-            asyncio.run(_talk(view, root, question, arguments.tokens, options))
-    except KeyboardInterrupt:
-        raise Cancelled from None
+            run_cancellable(_talk(view, root, question, arguments.tokens, options))
     except (LspError, ConnectionError, TimeoutError) as error:
         raise CarrelError(f"The server failed ({error}). `carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log.") from None
     view.close()
     return 0
+
+
+def _cancel() -> None:
+    raise Cancelled
 
 
 async def _talk(view: View, root: Path, question: str, tokens: int, options: dict[str, Any]) -> None:

@@ -44,12 +44,12 @@ def _index(arguments: Namespace, output: Output) -> int:
     try:
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
             return _follow(index, arguments, output)
-        with output.progress(f"Indexing {root.name}") as progress:
 
-            def work(token: CancelToken) -> IndexReport:
+        def work(token: CancelToken) -> IndexReport:
+            with output.progress(f"Indexing {root.name}") as progress:
                 return wiring.run_index(index, Work(full=True, force=arguments.force), token, progress)
 
-            report = cancellable(work)
+        report = cancellable(work)
         snapshot = index.store.snapshot()
         if output.json:
             output.value(IndexResult(**asdict(report)))

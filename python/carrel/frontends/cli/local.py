@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from carrel.core.errors import Cancelled, CarrelError, InvalidInput
+from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.plain import is_text
 from carrel.frontends.commands import Commands
+from carrel.frontends.event_loop import run_cancellable
 from carrel.frontends.uris import longest_match, path_to_uri
 from carrel.server.jobs import Work
 from carrel.server.session import Session
@@ -110,7 +110,4 @@ def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace
         finally:
             await session.close()
 
-    try:
-        return asyncio.run(work())
-    except KeyboardInterrupt:
-        raise Cancelled from None
+    return run_cancellable(work())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -14,7 +12,10 @@ from typing import Any, cast
 
 from mcp.server.stdio import stdio_server
 
+from carrel.core.errors import Cancelled
 from carrel.frontends import logs
+from carrel.frontends.event_loop import run_cancellable
+from carrel.frontends.interrupts import CANCELLED
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.lobby import Lobby
@@ -26,17 +27,19 @@ from carrel.server.settings import Options
 from carrel.server.wiring import Wiring
 
 log = logging.getLogger(__name__)
-_CANCELLED = 130
 
 
 def run(roots: tuple[Path, ...], way: Lobby | Loopback, options: Options) -> int:
     """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file."""
     logs.start()
-    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_over_stdio(roots, way, options) if isinstance(way, Lobby) else _over_http(roots, way, options))
-        return 0
-    return _CANCELLED
+    # Their records may quote what is sent, and uvicorn's tell with a trace that a Ctrl-C came while it was starting.
+    for name in ("mcp", "uvicorn", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        run_cancellable(_over_stdio(roots, way, options) if isinstance(way, Lobby) else _over_http(roots, way, options))
+    except Cancelled:
+        return CANCELLED
+    return 0
 
 
 async def _over_stdio(roots: tuple[Path, ...], lobby: Lobby, options: Options) -> None:
@@ -68,7 +71,7 @@ def _exit_on_signals() -> None:
     """The thread that reads standard input can't be interrupted, so a signal ends the process; every commit is whole."""
 
     def leave(number: int, _frame: object) -> None:
-        os._exit(_CANCELLED if number == signal.SIGINT else 128 + number)
+        os._exit(CANCELLED if number == signal.SIGINT else 128 + number)
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if number := getattr(signal, name, None):

@@ -1,0 +1,61 @@
+"""Ctrl-C in Carrel's programs: never an exception at a random place.
+
+Python's own handler raises `KeyboardInterrupt` wherever the main thread happens to be, and not everything survives that. An
+import inside the initialisation of a compiled module may fail unnoticed (msgspec's, of `datetime`): the interrupt is lost, and
+a null pointer ends the process later with signal 11. So a program calls `leave_at_once` before it loads anything else, and
+work that has something to keep or to tidy up is told by `told_of_interrupts`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+CANCELLED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+def leave_at_once() -> None:
+    """From now on Ctrl-C ends the process without a word, unless it is ignored (a shell's background job)."""
+    if not _ignored(signal.SIGINT):
+        signal.signal(signal.SIGINT, _leave)
+
+
+@contextmanager
+def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[None]:
+    """Within, the first Ctrl-C calls `ask` in the main thread, and a second one ends the process at once.
+
+    `others` are names of signals that count as Ctrl-C; those that this system lacks or this process ignores don't.
+    """
+    asked = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            _leave(number, frame)
+        asked = True
+        ask()
+
+    found = (getattr(signal, name, None) for name in ("SIGINT", *others))
+    before = {number: signal.signal(number, interrupt) for number in found if number and not _ignored(number)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    with suppress(OSError):
+        if os.isatty(2):
+            os.write(2, _SHOW_CURSOR)  # a progress bar hides it
+    os._exit(CANCELLED)
