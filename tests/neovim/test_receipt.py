@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from .conftest import Edit
@@ -40,6 +41,18 @@ def test_a_place_can_be_opened(edit: Edit) -> None:
     ask(nvim)
     press(nvim, "<CR>", "src/auth.py:1-4")
     assert nvim.lua("return vim.fn.expand('%:t')") == "auth.py"
+
+
+def test_a_place_says_why_it_was_picked(edit: Edit) -> None:
+    nvim = edit()
+    ask(nvim)
+    press(nvim, "K", "src/auth.py:1-4")
+    windows = "for _, w in ipairs(vim.api.nvim_list_wins()) do if vim.api.nvim_win_get_config(w).relative ~= '' then "
+    read = "return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(w), 0, -1, false), '\\n') end end"
+    why = nvim.wait(windows + read)
+    assert re.search(r"^by meaning: \d\.\d{3}, place 1$", why, re.MULTILINE), why
+    assert re.search(r"^matched words: .*login", why, re.MULTILINE), why
+    assert "defines: authenticate_user" in why
 
 
 def test_a_file_can_be_pinned_and_let_go(edit: Edit) -> None:

@@ -33,6 +33,28 @@ local function why(hit)
   return #matched > 0 and ('  (%s)'):format(table.concat(matched, ', ')) or ''
 end
 
+-- Why a place was picked: how the searches ranked it, and which rules spoke for it.
+local function reasons(hit)
+  local signals, found = hit.signals or {}, {}
+  local function add(name, value, rank)
+    if value then
+      found[#found + 1] = ('%s: %.3f%s'):format(name, value, rank and (', place %d'):format(rank) or '')
+    end
+  end
+  add('by meaning', signals.dense, signals.denseRank)
+  add('by words', signals.lexical, signals.lexicalRank)
+  add('ranked again', signals.rerank)
+  for _, list in ipairs({ { 'matched words', signals.matched }, { 'defines', hit.definitions } }) do
+    if #(list[2] or {}) > 0 then
+      found[#found + 1] = list[1] .. ': ' .. table.concat(list[2], ', ')
+    end
+  end
+  for _, boost in ipairs(signals.boosts or {}) do
+    add('rule ' .. boost.rule, boost.factor)
+  end
+  return found
+end
+
 -- The path of a file as the server writes it.
 local function within(root, uri)
   local path = vim.uri_to_fname(uri)
@@ -51,7 +73,7 @@ local function render(pack, asked, root)
   add('# What Carrel gives for: ' .. pack.query)
   add('')
   add(('%s, %d places, %.0f ms, index %s'):format(budget(pack), #pack.hits, pack.elapsedMs, pack.state))
-  add('<CR> opens, p pins the file, x leaves out the place, X its file, r repeats the question, q closes')
+  add('<CR> opens, K says why, p pins the file, x leaves out the place, X its file, r repeats the question, q closes')
   if pack.error then
     add('Problem: ' .. pack.error)
   end
@@ -153,6 +175,11 @@ function M.show(ask)
       end
     end)
   end
+  on('K', function(item)
+    if item.hit then
+      view.hover(reasons(item.hit))
+    end
+  end)
   on('<CR>', function(item)
     if item.hit then
       vim.cmd('wincmd p')
