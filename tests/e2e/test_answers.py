@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,18 @@ async def test_places_that_were_left_out_stay_out_and_the_rest_of_their_file_may
             assert "weight" not in gone["text"]
         with pytest.raises(LspError, match="endLine comes before startLine"):
             await client.request("carrel/context", {**question, "excludeLines": [{"uri": uri, "startLine": 3, "endLine": 1}]})
+
+
+async def test_a_file_is_pinned_whatever_its_name_is(start: Start, project: Path) -> None:
+    names = ["wow!.md", "a,b.md", "[x] {y,z} *?.md", "b\\a.md"] if os.name == "posix" else ["wow!.md", "a,b.md", "[x] {y,z}.md"]
+    for name in names:
+        (project / name).write_text("Whatever an albatross eats in winter, nobody knows.\n")
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        for name in names:
+            pinned = [path_to_uri(str(project / name))]
+            pack = await client.request("carrel/context", {"query": "pool", "pinned": pinned, "trigger": "explicit"})
+            assert (pack.get("error"), pack["hits"][0]["path"]) == (None, name)
 
 
 async def test_named_files_pass_the_gate(start: Start, project: Path) -> None:

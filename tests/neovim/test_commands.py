@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,30 @@ def test_index_reports_what_it_did_and_bang_does_it_again(edit: Edit) -> None:
     nvim.wait_note("0 added, 0 changed, 0 removed, 4 unchanged")
     nvim.command("Carrel! index")
     nvim.wait_note("0 added, 4 changed")
+
+
+def test_index_beside_a_writer_that_is_stuck_says_what_to_do(edit: Edit, project: Path) -> None:
+    writer = edit()
+    writer.command("Carrel index")
+    writer.wait_note("4 added")
+    (stuck,) = writer.server_pids()
+    nvim = edit()
+    nvim.command("Carrel status")
+    nvim.wait("return require('carrel').status() == 'carrel: 4 files'")
+    os.kill(stuck, signal.SIGSTOP)
+    try:
+        (project / "src/refunds.py").write_text("def refund(order):\n    return order.total_price()\n")
+        nvim.command("Carrel index")
+        told = nvim.wait_note("Another Carrel process writes this index")
+    finally:
+        os.kill(stuck, signal.SIGCONT)
+    remedy = "Index there (an editor has a command for it), or close it and try again."
+    assert told == f"carrel: Another Carrel process writes this index, and 1 changed file waits for it. {remedy}"
+    writer.command("Carrel index")
+    writer.wait_note("1 added")
+    nvim.command("Carrel index")
+    nvim.wait_note("0 added, 0 changed, 0 removed, 5 unchanged")
+    assert len(nvim.notes()) == 2, nvim.notes()
 
 
 def test_status_shows_state_files_and_what_was_left_out(edit: Edit, project: Path) -> None:

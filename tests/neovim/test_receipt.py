@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from .conftest import Edit
 from .nvim import Neovim
 
+GONE = "return vim.fn.search('\\\\V' .. args[1], 'nw') == 0"
+SHOWN = "return vim.fn.search('\\\\V' .. args[1], 'nw') > 0"
 
-def ask(nvim: Neovim) -> None:
-    nvim.command("Carrel context how is a login checked")
+
+def ask(nvim: Neovim, question: str = "how is a login checked") -> None:
+    nvim.command(f"Carrel context {question}")
     nvim.wait_note("tokens in register")
     nvim.command("Carrel receipt")
 
@@ -37,15 +43,70 @@ def test_a_place_can_be_opened(edit: Edit) -> None:
     assert nvim.lua("return vim.fn.expand('%:t')") == "auth.py"
 
 
-def test_a_place_can_be_left_out_and_another_pinned(edit: Edit) -> None:
+def test_a_place_says_why_it_was_picked(edit: Edit) -> None:
+    nvim = edit()
+    ask(nvim)
+    press(nvim, "K", "src/auth.py:1-4")
+    windows = "for _, w in ipairs(vim.api.nvim_list_wins()) do if vim.api.nvim_win_get_config(w).relative ~= '' then "
+    read = "return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(w), 0, -1, false), '\\n') end end"
+    why = nvim.wait(windows + read)
+    assert re.search(r"^by meaning: \d\.\d{3}, place 1$", why, re.MULTILINE), why
+    assert re.search(r"^matched words: .*login", why, re.MULTILINE), why
+    assert "defines: authenticate_user" in why
+
+
+def test_a_file_can_be_pinned_and_let_go(edit: Edit) -> None:
     nvim = edit(file="README.md")
     ask(nvim)
-    press(nvim, "x", "src/auth.py:1-4")
-    nvim.wait("return vim.fn.search('src/auth.py', 'nw') == 0")
-    assert "authenticate_user" not in nvim.text()
     press(nvim, "p", "README.md:")
     nvim.wait("return vim.fn.search('README.md:.*pinned', 'nw') > 0")
+    press(nvim, "p", "README.md:")
+    nvim.wait("return vim.fn.search('README.md:.*pinned', 'nw') == 0")
     assert nvim.lua("return require('carrel.receipt').last().query") == "how is a login checked"
+
+
+def test_one_place_can_be_left_out_and_taken_in_again(edit: Edit, project: Path) -> None:
+    functions = [
+        'def stamp_parcel(weight):\n    """Stamp a parcel by its weight."""\n    first = weight * 2\n    return first + 1\n',
+        *(f"def fold_{i}(paper):\n    return paper.half({i})\n" for i in range(20)),
+        'def stamp_letter(weight):\n    """Stamp a letter by its weight."""\n    second = weight * 3\n    return second + 2\n',
+    ]
+    (project / "src/post.py").write_text("\n\n".join(functions))
+    nvim = edit()
+    ask(nvim, "how is a parcel or a letter stamped by its weight")
+    press(nvim, "x", "src/post.py:1-4")
+    nvim.wait(SHOWN, "Left out by you")
+    text = nvim.text()
+    assert "first = weight" not in text
+    assert "second = weight" in text, "the rest of the file may still answer"
+    assert text.count("src/post.py:1-4") == 1, "what the person left out is told once"
+    press(nvim, "x", "src/post.py:1-4")
+    nvim.wait(GONE, "Left out by you")
+    assert "first = weight" in nvim.text()
+
+
+def test_a_file_can_be_left_out_and_taken_in_again_without_its_namesakes(edit: Edit, project: Path) -> None:
+    (project / "docs").mkdir()
+    (project / "docs/README.md").write_text("# Logins\n\nHow is a login checked? By the name and the password.\n")
+    nvim = edit()
+    ask(nvim)
+    press(nvim, "X", "  README.md:")
+    nvim.wait(SHOWN, "Left out by you")
+    assert nvim.lua(GONE, "  README.md:")
+    assert nvim.lua(SHOWN, "docs/README.md:")
+    press(nvim, "x", "- {README.md,")
+    nvim.wait(GONE, "Left out by you")
+    assert nvim.lua(SHOWN, "  README.md:")
+
+
+def test_the_project_that_was_asked_is_asked_again(edit: Edit, project: Path, tmp_path: Path) -> None:
+    nvim = edit(cwd=tmp_path)
+    nvim.command(f"edit {project / 'src/auth.py'}")
+    ask(nvim)
+    press(nvim, "x", "src/auth.py:1-4")
+    nvim.wait(SHOWN, "Left out by you")
+    assert nvim.lua(SHOWN, "- src/auth.py:1-4")
+    assert len(nvim.server_pids()) == 1
 
 
 def test_the_question_can_be_repeated_after_an_edit(edit: Edit) -> None:

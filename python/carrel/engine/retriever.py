@@ -189,7 +189,9 @@ def to_chunk(fresh: FreshChunk) -> Chunk:
 
 def literal_glob(path: str) -> str:
     """A glob that matches this path only."""
-    return "".join(f"[{c}]" if c in "*?[]{}!" else c for c in path)
+    literal = "".join(f"[{c}]" if c in "*?[]{},\\" else c for c in path)
+    # A pattern without a slash is a name that may be anywhere.
+    return literal if "/" in path else f"{{{literal},{literal}/}}"
 
 
 def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> Filter | None:

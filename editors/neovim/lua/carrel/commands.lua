@@ -31,8 +31,8 @@ local function with_text(words, prompt, use)
   end
 end
 
-local function ask_server(method, params, use, failed)
-  local root = roots.current()
+local function ask_server(method, params, use, failed, root)
+  root = root or roots.current()
   server.request(root, method, params, function(err, result)
     if not err then
       use(result, root)
@@ -56,6 +56,16 @@ local function open_uris()
   return uris
 end
 
+local function ask_context(root, asked, use, failed)
+  ask_server('carrel/context', asked, function(pack)
+    receipt.keep(pack, asked, root)
+    if pack.error then
+      fail(pack.error)
+    end
+    use(pack)
+  end, failed, root)
+end
+
 --- The context for a question as the server packs it; `use(pack)` gets it. `options` are further fields of `carrel/context`.
 --- `failed(error)` is called instead where the server gave no answer; the person was told.
 function M.context(question, use, options, failed)
@@ -66,13 +76,7 @@ function M.context(question, use, options, failed)
     active = active and { uri = vim.uri_from_fname(active) } or nil,
     openUris = open_uris(),
   }, options or {})
-  ask_server('carrel/context', asked, function(pack)
-    receipt.keep(pack, asked)
-    if pack.error then
-      fail(pack.error)
-    end
-    use(pack)
-  end, failed)
+  ask_context(roots.current(), asked, use, failed)
 end
 
 --- Put a text in the unnamed register and the configured one; the name of the one to paste from.
@@ -137,7 +141,7 @@ function actions.ask(words)
         hand_over(question, pack)
         return
       end
-      receipt.show(M.context)
+      receipt.show(ask_context)
       vim.ui.select({ 'Send', "Don't send" }, { prompt = ('Send this with your question? (%s)'):format(size(pack)) }, function(choice)
         if choice == 'Send' then
           hand_over(question, receipt.last() or pack)
@@ -169,7 +173,7 @@ end
 
 function actions.receipt()
   if receipt.last() then
-    receipt.show(M.context)
+    receipt.show(ask_context)
   else
     tell('no context was asked for yet; try :Carrel context')
   end

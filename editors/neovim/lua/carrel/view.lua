@@ -25,6 +25,11 @@ function M.show(title, lines)
   return buffer
 end
 
+--- Show lines beside the cursor, until it moves.
+function M.hover(lines)
+  vim.lsp.util.open_floating_preview(lines, 'plaintext', { focus_id = 'carrel' })
+end
+
 --- Open a hit's file at its first line.
 function M.open(hit)
   vim.cmd('edit ' .. vim.fn.fnameescape(vim.uri_to_fname(hit.uri)))

@@ -123,7 +123,7 @@ export class Receipts {
 
 /** A glob that means this one path: nothing in it is special, and it stands at the folder's root. */
 export function literalGlob(path: string): string {
-  const literal = path.replace(/[[\]{}*?]/g, '[$&]');
+  const literal = path.replace(/[[\]{}*?,\\]/g, '[$&]');
   // The server takes a pattern without a slash as a name that may be anywhere.
   return path.includes('/') ? literal : `{${literal},${literal}/}`;
 }

@@ -81,6 +81,8 @@ describe('receipts', () => {
   it('take a path as it stands, at the root too', () => {
     assert.equal(literalGlob('src/[id]/a*.ts'), 'src/[[]id[]]/a[*].ts');
     assert.equal(literalGlob('README.md'), '{README.md,README.md/}');
+    assert.equal(literalGlob('a,b.md'), '{a[,]b.md,a[,]b.md/}');
+    assert.equal(literalGlob('src/a\\b.md'), 'src/a[\\]b.md');
   });
 });
 

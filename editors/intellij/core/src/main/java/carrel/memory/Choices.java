@@ -1,13 +1,15 @@
 package carrel.memory;
 
 import com.google.gson.JsonObject;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * What a person chose about the memory of a project. Null is not chosen: the settings file that the command line reads too
- * counts there, and the default after it.
+ * counts there, and the default after it. {@code pinned} has the URIs of files that every answer should hold.
  */
-public record Choices(Boolean ragEnabled, Integer ragTopK, Boolean ragAutoIndex) {
-    public static final Choices NONE = new Choices(null, null, null);
+public record Choices(Boolean ragEnabled, Integer ragTopK, Boolean ragAutoIndex, List<String> pinned) {
+    public static final Choices NONE = new Choices(null, null, null, List.of());
     public static final boolean ENABLED_BY_DEFAULT = false;
     public static final boolean AUTO_INDEX_BY_DEFAULT = false;
     public static final int TOP_K_BY_DEFAULT = 5;
@@ -18,6 +20,7 @@ public record Choices(Boolean ragEnabled, Integer ragTopK, Boolean ragAutoIndex)
         if (ragTopK != null) {
             ragTopK = Math.max(LEAST_TOP_K, Math.min(MOST_TOP_K, ragTopK)); // a file may have been edited by hand
         }
+        pinned = List.copyOf(pinned);
     }
 
     public boolean enabled() {
@@ -38,18 +41,23 @@ public record Choices(Boolean ragEnabled, Integer ragTopK, Boolean ragAutoIndex)
     }
 
     public Choices withEnabled(boolean on) {
-        return new Choices(on, ragTopK, ragAutoIndex);
+        return new Choices(on, ragTopK, ragAutoIndex, pinned);
     }
 
     public Choices withAutoIndex(boolean on) {
-        return new Choices(ragEnabled, ragTopK, on);
+        return new Choices(ragEnabled, ragTopK, on, pinned);
     }
 
     public Choices withTopK(int places) {
-        return new Choices(ragEnabled, places, ragAutoIndex);
+        return new Choices(ragEnabled, places, ragAutoIndex, pinned);
     }
 
-    /** The settings for the server: only what was chosen. */
+    public Choices withPinned(String uri, boolean on) {
+        var others = pinned.stream().filter(one -> !one.equals(uri));
+        return new Choices(ragEnabled, ragTopK, ragAutoIndex, (on ? Stream.concat(others, Stream.of(uri)) : others).toList());
+    }
+
+    /** The settings for the server: only what was chosen. Pins go with each question. */
     public JsonObject toSettings() {
         var settings = new JsonObject();
         if (ragEnabled != null) {

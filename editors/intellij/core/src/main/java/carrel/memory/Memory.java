@@ -5,15 +5,13 @@ import carrel.memory.ServerState.Running;
 import carrel.memory.ServerState.Starting;
 import carrel.memory.ServerState.Stopped;
 import carrel.protocol.CarrelServer;
-import carrel.protocol.Messages.ActiveEditor;
-import carrel.protocol.Messages.ContextParams;
+import carrel.protocol.Messages.ClearParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.IndexParams;
 import carrel.protocol.Messages.SearchParams;
 import carrel.protocol.Messages.SearchResult;
 import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
-import carrel.protocol.Messages.Trigger;
 import carrel.server.ServerUnavailable;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -52,16 +50,18 @@ public final class Memory {
 
     private final Requests requests;
     private final Supplier<List<String>> folders;
+    private final Supplier<List<String>> pinned;
     private final MemoryState state = new MemoryState();
     private final Deque<Receipt> receipts = new ArrayDeque<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private ServerState server = new Stopped(false);
     private int refreshTicket;
 
-    /** {@code folders} gives the URIs of the project's folders; asked anew each time. */
-    public Memory(ServerAccess access, Supplier<List<String>> folders) {
+    /** {@code folders} gives the URIs of the project's folders, {@code pinned} those of pinned files; asked anew each time. */
+    public Memory(ServerAccess access, Supplier<List<String>> folders, Supplier<List<String>> pinned) {
         this.requests = new Requests(access);
         this.folders = folders;
+        this.pinned = pinned;
     }
 
     public void onChange(Runnable listener) {
@@ -104,11 +104,22 @@ public final class Memory {
     }
 
     /** The pages for a question that a person asked. Indexes first where that never happened. Its receipt is kept. Can be cancelled. */
-    public CompletableFuture<ContextResult> context(String folder, String question, ActiveEditor active, List<String> openUris) {
-        var params = ContextParams.of(folder, question, Trigger.EXPLICIT, WAIT_MS, active, openUris);
+    public CompletableFuture<ContextResult> context(Question question) {
+        var always = pinned.get();
+        var params = question.params(WAIT_MS, always);
         var answer = requests.ask(running -> running.context(params));
-        answer.thenAccept(pack -> keep(new Receipt(question, pack)));
+        answer.thenAccept(pack -> keep(new Receipt(question, always, pack)));
         return answer;
+    }
+
+    /** Delete the index of every folder; gives the bytes that were freed. Files stay as they are. */
+    public CompletableFuture<Long> clear() {
+        var freed = CompletableFuture.completedFuture(0L);
+        for (String folder : folders.get()) {
+            freed = freed.thenCompose(before -> requests.ask(running -> running.clear(new ClearParams(folder)))
+                    .thenApply(result -> before + result.freedBytes()));
+        }
+        return freed.thenCompose(bytes -> refresh().thenApply(nothing -> bytes));
     }
 
     /** Chunks that answer the words, best first. Cancelling the answer cancels the search. */

@@ -3,6 +3,9 @@ package carrel.memory;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.HitResult;
 import carrel.protocol.Messages.StatusResult;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -60,10 +63,51 @@ public final class Words {
         return place(hit.path(), hit.startLine(), hit.endLine());
     }
 
+    public static String place(Place place) {
+        return place(place.path(), place.startLine(), place.endLine());
+    }
+
     public static String place(String path, int startLine, int endLine) {
         if (startLine == 0) {
             return path; // a whole file
         }
         return startLine == endLine ? path + ":" + startLine : "%s:%d-%d".formatted(path, startLine, endLine);
+    }
+
+    /** The path of a file in a folder, as the server writes it; both are URIs. */
+    public static String within(String folder, String uri) {
+        var inside = folder.endsWith("/") ? folder : folder + "/";
+        return uri.startsWith(inside) ? URLDecoder.decode(uri.substring(inside.length()).replace("+", "%2B"), StandardCharsets.UTF_8) : uri;
+    }
+
+    /** Why a place was picked: how the searches ranked it, and which rules spoke for it. */
+    public static List<String> reasons(HitResult hit) {
+        var signals = hit.signals();
+        var reasons = new ArrayList<String>();
+        if (signals.dense() != null) {
+            reasons.add("by meaning: %s%s".formatted(decimal(signals.dense()), rank(signals.denseRank())));
+        }
+        if (signals.lexical() != null) {
+            reasons.add("by words: %s%s".formatted(decimal(signals.lexical()), rank(signals.lexicalRank())));
+        }
+        if (signals.rerank() != null) {
+            reasons.add("ranked again: " + decimal(signals.rerank()));
+        }
+        if (!signals.matched().isEmpty()) {
+            reasons.add("matched words: " + String.join(", ", signals.matched()));
+        }
+        if (!hit.definitions().isEmpty()) {
+            reasons.add("defines: " + String.join(", ", hit.definitions()));
+        }
+        signals.boosts().forEach(boost -> reasons.add("rule %s: %s".formatted(boost.rule(), decimal(boost.factor()))));
+        return reasons;
+    }
+
+    private static String rank(Integer place) {
+        return place == null ? "" : ", place " + place;
+    }
+
+    private static String decimal(double value) {
+        return String.format(Locale.US, "%.3f", value);
     }
 }

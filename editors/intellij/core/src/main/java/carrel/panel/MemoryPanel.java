@@ -2,15 +2,15 @@ package carrel.panel;
 
 import carrel.memory.ChoiceStore;
 import carrel.memory.Choices;
+import carrel.memory.IndexSummary;
 import carrel.memory.Memory;
 import carrel.memory.ServerState;
+import carrel.memory.Words;
 import java.awt.BorderLayout;
 import java.awt.Component;
 import java.awt.Dimension;
-import java.awt.FlowLayout;
-import java.awt.Font;
+import java.util.concurrent.CompletableFuture;
 import javax.swing.BorderFactory;
-import javax.swing.Box;
 import javax.swing.BoxLayout;
 import javax.swing.JButton;
 import javax.swing.JCheckBox;
@@ -18,19 +18,20 @@ import javax.swing.JComponent;
 import javax.swing.JLabel;
 import javax.swing.JPanel;
 import javax.swing.JProgressBar;
-import javax.swing.JScrollPane;
 import javax.swing.JSpinner;
 import javax.swing.JTextArea;
 import javax.swing.SpinnerNumberModel;
 import javax.swing.SwingUtilities;
-import javax.swing.UIManager;
 
 /** The Memory panel: the choices, the index and its progress, the last questions. It shows what {@link Memory} says. */
 public final class MemoryPanel extends JPanel {
     private static final String HOW = """
             Your files are cut along functions and classes and indexed on this machine; nothing leaves it.
             A question finds the places that fit, and they are put in front of it within the budget.
-            The list above shows for each question what was sent, from where, and what was left out.""";
+            The list above shows for each question what was sent, from where, why, and what was left out.
+            Pin a file, remove a place or repeat a question there.""";
+
+    private static final String SURE = "Delete the index of this project? Your files stay as they are.";
 
     private final Memory memory;
     private final ChoiceStore choices;
@@ -40,20 +41,23 @@ public final class MemoryPanel extends JPanel {
             new JSpinner(new SpinnerNumberModel(Choices.TOP_K_BY_DEFAULT, Choices.LEAST_TOP_K, Choices.MOST_TOP_K, 1));
     private final JButton index = new JButton("Index");
     private final JButton cancel = new JButton("Cancel");
+    private final JButton clear = new JButton("Clear…");
     private final JProgressBar progress = new JProgressBar(0, 100);
-    private final JTextArea note = text("note");
+    private final JTextArea note = Parts.text("note");
     private final StatusGrid status = new StatusGrid();
-    private final ReceiptTree receipts;
+    private final Desk desk;
+    private final ReceiptPanel receipts;
     private final Runnable renewal = () -> SwingUtilities.invokeLater(this::renew);
     private boolean renewing;
     private boolean asking;
     private String said = "";
 
-    public MemoryPanel(Memory memory, ChoiceStore choices, Places places) {
+    public MemoryPanel(Memory memory, ChoiceStore choices, Desk desk) {
         super(new BorderLayout(0, 8));
         this.memory = memory;
         this.choices = choices;
-        this.receipts = new ReceiptTree(places);
+        this.desk = desk;
+        this.receipts = new ReceiptPanel(memory, choices, desk, this::fail);
         name();
         lay();
         listen();
@@ -85,10 +89,12 @@ public final class MemoryPanel extends JPanel {
         topK.setName("topK");
         index.setName("index");
         cancel.setName("cancel");
+        clear.setName("clear");
         progress.setName("progress");
         enabled.setToolTipText("Chats that run through Carrel get pages of this project. Copying context and searching work in any case.");
         index.setToolTipText("Bring the index of this project up to date");
         cancel.setToolTipText("Stop indexing; what was finished stays");
+        clear.setToolTipText("Delete the index of this project; your files stay as they are");
         progress.setStringPainted(true);
     }
 
@@ -100,22 +106,18 @@ public final class MemoryPanel extends JPanel {
         var places = new JLabel("Places an answer: ");
         places.setLabelFor(topK);
         for (JComponent row : new JComponent[] {
-            enabled, autoIndex, row(places, topK), row(index, cancel), progress, note, heading("Index"), status
+            enabled, autoIndex, Parts.row(places, topK), Parts.row(index, cancel, clear), progress, note, Parts.heading("Index"), status
         }) {
             row.setAlignmentX(Component.LEFT_ALIGNMENT);
             top.add(row);
         }
         progress.setMaximumSize(new Dimension(Integer.MAX_VALUE, progress.getPreferredSize().height));
         add(top, BorderLayout.NORTH);
-        var middle = new JPanel(new BorderLayout(0, 4));
-        middle.setOpaque(false);
-        middle.add(heading("Last questions"), BorderLayout.NORTH);
-        middle.add(new JScrollPane(receipts), BorderLayout.CENTER);
-        add(middle, BorderLayout.CENTER);
+        add(receipts, BorderLayout.CENTER);
         var bottom = new JPanel(new BorderLayout(0, 4));
         bottom.setOpaque(false);
-        bottom.add(heading("How it works"), BorderLayout.NORTH);
-        var how = text("how");
+        bottom.add(Parts.heading("How it works"), BorderLayout.NORTH);
+        var how = Parts.text("how");
         how.setText(HOW);
         bottom.add(how, BorderLayout.CENTER);
         add(bottom, BorderLayout.SOUTH);
@@ -132,14 +134,25 @@ public final class MemoryPanel extends JPanel {
         choices.onChange(renewal);
         index.addActionListener(event -> index());
         cancel.addActionListener(event -> memory.cancel());
+        clear.addActionListener(event -> clear());
     }
 
     private void index() {
+        follow(memory.index().thenApply(IndexSummary::words));
+    }
+
+    private void clear() {
+        if (desk.confirm(SURE, "Delete")) {
+            follow(memory.clear().thenApply(bytes -> "The index is deleted, %s freed".formatted(Words.bytes(bytes))));
+        }
+    }
+
+    /** Show that something is going on until it is over, and then what came of it. */
+    private void follow(CompletableFuture<String> work) {
         asking = true;
         said = "";
         renew();
-        memory.index()
-                .thenAccept(summary -> say(summary.words()))
+        work.thenAccept(this::say)
                 .exceptionally(this::fail)
                 .whenComplete((nothing, error) -> SwingUtilities.invokeLater(() -> {
                     asking = false;
@@ -169,6 +182,7 @@ public final class MemoryPanel extends JPanel {
         renewing = false;
         boolean busy = asking || view.indexing();
         index.setEnabled(!busy);
+        clear.setEnabled(!busy);
         cancel.setEnabled(view.work().isPresent());
         progress.setVisible(busy);
         progress.setIndeterminate(view.work().map(work -> work.message().isEmpty()).orElse(true));
@@ -190,40 +204,5 @@ public final class MemoryPanel extends JPanel {
             return "The server stopped. It starts again with the next question or index run.";
         }
         return server instanceof ServerState.Starting ? "The server starts" : said;
-    }
-
-    private static JPanel row(JComponent... parts) {
-        var row = new JPanel(new FlowLayout(FlowLayout.LEADING, 0, 2)) {
-            @Override
-            public Dimension getMaximumSize() {
-                return new Dimension(Integer.MAX_VALUE, getPreferredSize().height);
-            }
-        };
-        row.setOpaque(false);
-        for (JComponent part : parts) {
-            row.add(part);
-            row.add(Box.createHorizontalStrut(6));
-        }
-        return row;
-    }
-
-    private static JLabel heading(String words) {
-        var label = new JLabel(words);
-        label.setFont(label.getFont().deriveFont(Font.BOLD));
-        label.setBorder(BorderFactory.createEmptyBorder(8, 0, 2, 0));
-        return label;
-    }
-
-    /** A label that wraps its lines and can be copied from. */
-    private static JTextArea text(String name) {
-        var area = new JTextArea();
-        area.setName(name);
-        area.setEditable(false);
-        area.setOpaque(false);
-        area.setLineWrap(true);
-        area.setWrapStyleWord(true);
-        area.setBorder(null);
-        area.setFont(UIManager.getFont("Label.font"));
-        return area;
     }
 }

@@ -1,5 +1,7 @@
 package carrel.protocol;
 
+import carrel.protocol.Messages.ClearParams;
+import carrel.protocol.Messages.ClearResult;
 import carrel.protocol.Messages.ContextParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.IndexParams;
@@ -30,6 +32,9 @@ public interface CarrelServer extends LanguageServer {
 
     @JsonRequest("carrel/context")
     CompletableFuture<ContextResult> context(ContextParams params);
+
+    @JsonRequest("carrel/clear")
+    CompletableFuture<ClearResult> clear(ClearParams params);
 
     /** Why the server that said this can't be spoken to; null if it can. */
     static String mismatch(ServerCapabilities capabilities) {

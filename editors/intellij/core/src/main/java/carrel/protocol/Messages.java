@@ -73,6 +73,10 @@ public final class Messages {
     public record IndexResult(
             int added, int changed, int removed, int unchanged, int skipped, int failed, int chunks, double elapsedMs) {}
 
+    public record ClearParams(String workspaceFolder) {}
+
+    public record ClearResult(long freedBytes) {}
+
     public record SearchParams(String workspaceFolder, String query, Integer limit, FiltersParam filters, Integer waitMs) {}
 
     public record SearchResult(
@@ -116,6 +120,12 @@ public final class Messages {
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
             return new ContextParams(workspaceFolder, query, null, null, null, null, active, openUris, null, null, null, null,
                     trigger, waitMs, null, null);
+        }
+
+        /** The same question with these files, and without these files and lines. */
+        public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
+            return new ContextParams(workspaceFolder, query, history, topK, budget, model, active, openUris, pinned, exclude,
+                    excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
 

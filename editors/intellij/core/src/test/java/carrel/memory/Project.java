@@ -56,6 +56,16 @@ public final class Project {
         return folder;
     }
 
+    /** A file that can answer with its beginning and with its end. */
+    public static void writeLong(Path folder) throws IOException {
+        var text = new StringBuilder("def stamp_parcel(weight):\n    \"\"\"Stamp a parcel by its weight.\"\"\"\n    return weight * 2\n");
+        for (int i = 0; i < 20; i++) {
+            text.append("\n\ndef fold_%d(paper):\n    return paper.half(%d)\n".formatted(i, i));
+        }
+        text.append("\n\ndef stamp_letter(weight):\n    \"\"\"Stamp a letter by its weight.\"\"\"\n    return weight * 3\n");
+        file(folder, "src/post.py", text.toString());
+    }
+
     /** Many files, so that an index run can be stopped while it goes on. */
     public static void writeMany(Path folder, int files) throws IOException {
         for (int i = 0; i < files; i++) {

@@ -31,6 +31,7 @@ import org.eclipse.lsp4j.services.LanguageClient;
 public final class RealServer implements ServerAccess, AutoCloseable {
     private final Path folder;
     private final Path home;
+    private final HeldChoices choices = new HeldChoices(this::choose);
     private final Memory memory;
     private Process process;
     private CompletableFuture<CarrelServer> running;
@@ -39,11 +40,20 @@ public final class RealServer implements ServerAccess, AutoCloseable {
     public RealServer(Path folder, Path home) {
         this.folder = folder;
         this.home = home;
-        this.memory = new Memory(this, () -> List.of(folder.toUri().toString()));
+        this.memory = new Memory(this, () -> List.of(folder.toUri().toString()), () -> choices.get().pinned());
     }
 
     public Memory memory() {
         return memory;
+    }
+
+    public HeldChoices choices() {
+        return choices;
+    }
+
+    /** A question to the project. */
+    public Question question(String text) {
+        return Question.of(folder.toUri().toString(), text, null, List.of());
     }
 
     @Override
@@ -64,6 +74,11 @@ public final class RealServer implements ServerAccess, AutoCloseable {
         var section = new JsonObject();
         section.add("carrel", settings(choices));
         server().join().getWorkspaceService().didChangeConfiguration(new DidChangeConfigurationParams(section));
+    }
+
+    /** Let the process stand still and hold what it holds. Only where there are signals. */
+    public void freeze() throws Exception {
+        new ProcessBuilder("kill", "-STOP", Long.toString(process.pid())).start().waitFor();
     }
 
     /** End the process as a crash does. */

@@ -2,6 +2,7 @@ package carrel.memory;
 
 import static carrel.memory.Eventually.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,7 +16,9 @@ import carrel.protocol.Messages.StatusResult;
 import carrel.protocol.Messages.Trigger;
 import carrel.server.ServerUnavailable;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -74,7 +77,7 @@ class RealServerTest {
         assertTrue(pack.text().contains("def authenticate_user"), pack.text());
         assertTrue(pack.tokens() > 0);
         var receipt = memory.view().receipts().get(0);
-        assertEquals("how is the password of a user checked?", receipt.question());
+        assertEquals("how is the password of a user checked?", receipt.question().text());
         assertEquals(pack, receipt.pack());
     }
 
@@ -138,8 +141,66 @@ class RealServerTest {
         eventually(memory::view, view -> view.statuses().stream().anyMatch(one -> one.state() == State.READY && one.files() == 5));
     }
 
+    @Test
+    void aPlaceIsRemovedAndAllowedAgain() throws Exception {
+        Project.writeLong(folder);
+        var question = server.question("how is a parcel or a letter stamped by its weight?");
+        var first = memory.context(question).join();
+        var parcel = first.hits().stream().filter(hit -> hit.text().contains("stamp_parcel")).findFirst().orElseThrow();
+        assertTrue(first.text().contains("stamp_letter"), first.text());
+
+        var without = question.without(Place.of(parcel));
+        var second = memory.context(without).join();
+        assertFalse(second.text().contains("stamp_parcel"), second.text());
+        assertTrue(second.text().contains("stamp_letter"), second.text());
+        assertTrue(second.hits().stream().anyMatch(hit -> hit.uri().equals(parcel.uri())), "the rest of the file may answer");
+
+        var third = memory.context(without.allowing(Place.of(parcel))).join();
+        assertTrue(third.text().contains("stamp_parcel"), third.text());
+        var fourth = memory.context(question.without(Place.of(parcel).wholeFile())).join();
+        assertTrue(fourth.hits().stream().noneMatch(hit -> hit.uri().equals(parcel.uri())), "the whole file is out");
+        assertEquals(4, memory.view().receipts().size());
+    }
+
+    @Test
+    void aFileAtTheRootIsRemovedWithoutItsNamesakes() throws Exception {
+        Files.writeString(folder.resolve("docs/notes.txt"), "The connection pool of the summer sale is larger.\n");
+        var question = server.question("what about the connection pool and the summer sale?");
+        var both = paths(memory.context(question).join());
+        assertTrue(both.containsAll(List.of("notes.txt", "docs/notes.txt")), both.toString());
+
+        var root = new Place(folder.resolve("notes.txt").toUri().toString(), "notes.txt", 0, 0);
+        var one = paths(memory.context(question.without(root)).join());
+        assertTrue(one.contains("docs/notes.txt") && !one.contains("notes.txt"), one.toString());
+    }
+
+    @Test
+    void aPinnedFileIsInEveryAnswerUntilItIsLetGo() {
+        memory.index().join();
+        var orders = folder.resolve("docs/orders.md").toUri().toString();
+        var question = server.question("where is the pool of database connections?");
+        assertFalse(paths(memory.context(question).join()).contains("docs/orders.md"));
+        server.choices().set(server.choices().get().withPinned(orders, true).withPinned(orders, true));
+        assertTrue(paths(memory.context(question).join()).contains("docs/orders.md"));
+        assertEquals(List.of(orders), memory.view().receipts().get(0).pinned());
+        server.choices().set(server.choices().get().withPinned(orders, false));
+        assertFalse(paths(memory.context(question).join()).contains("docs/orders.md"));
+    }
+
+    @Test
+    void theIndexIsDeleted() {
+        memory.index().join();
+        assertTrue(memory.clear().join() > 0);
+        assertEquals(State.EMPTY, status().state());
+        assertEquals("5 files indexed, 0 files unchanged, 0 removed", memory.index().join().words());
+    }
+
+    private static List<String> paths(ContextResult pack) {
+        return pack.hits().stream().map(HitResult::path).toList();
+    }
+
     private ContextResult ask(String question) {
-        return memory.context(uri(), question, null, null).join();
+        return memory.context(server.question(question)).join();
     }
 
     private ContextResult chat() {

@@ -28,6 +28,9 @@ class WordsTest {
         assertEquals("a.py:3-9", Words.place("a.py", 3, 9));
         assertEquals("a.py:3", Words.place("a.py", 3, 3));
         assertEquals("a.py", Words.place("a.py", 0, 0));
+        assertEquals("src/a+b c.py", Words.within("file:///shop/", "file:///shop/src/a+b%20c.py"));
+        assertEquals("src/a.py", Words.within("file:///shop", "file:///shop/src/a.py"));
+        assertEquals("file:///shopping/a.py", Words.within("file:///shop", "file:///shopping/a.py"));
     }
 
     @Test

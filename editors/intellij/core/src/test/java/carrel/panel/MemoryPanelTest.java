@@ -9,8 +9,8 @@ import carrel.memory.Memory;
 import carrel.memory.Project;
 import carrel.memory.RealServer;
 import carrel.server.ServerUnavailable;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import javax.swing.JButton;
 import javax.swing.JCheckBox;
@@ -23,6 +23,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The panel in a window, clicked, over the real server. */
@@ -38,14 +40,14 @@ class MemoryPanelTest {
     private HeldChoices choices;
     private Memory memory;
     private Screen screen;
-    private final List<String> opened = new ArrayList<>();
+    private final HeldDesk desk = new HeldDesk();
 
     @BeforeEach
     void open() throws Exception {
         server = new RealServer(Project.write(folder), home);
-        choices = new HeldChoices(server::choose);
+        choices = server.choices();
         memory = server.memory();
-        screen = new Screen(() -> new MemoryPanel(memory, choices, (uri, line) -> opened.add(uri + "#" + line)), 420, 640);
+        screen = new Screen(() -> new MemoryPanel(memory, choices, desk), 420, 680);
     }
 
     @AfterEach
@@ -71,22 +73,49 @@ class MemoryPanelTest {
         screen.shows(this::note, text -> text.equals("5 files indexed, 0 files unchanged, 0 removed"));
         screen.shows(() -> screen.find(JProgressBar.class, "progress").isVisible(), visible -> !visible);
 
-        memory.context(folder.toUri().toString(), "how is the password of a user checked?", null, null).join();
-        memory.context(folder.toUri().toString(), "who keeps the database connections?", null, null).join();
+        memory.context(server.question("how is the password of a user checked?")).join();
+        memory.context(server.question("who keeps the database connections?")).join();
         var tree = screen.find(JTree.class, "receipts");
-        var rows = screen.shows(() -> rows(tree), lines -> lines.size() > 2);
+        var rows = screen.shows(() -> Screen.rows(tree), lines -> lines.size() > 2);
         assertTrue(rows.get(0).matches("\\d+ tokens: who keeps the database connections\\?"), rows.get(0));
         assertTrue(rows.get(1).matches("[1-3] places?, \\d+ tokens \\(.* of 4,000 characters\\)"), rows.get(1));
         assertTrue(rows.get(2).startsWith("src/storage/Database.java:"), rows.get(2));
 
         Screen.onEdt(() -> {
             tree.setSelectionRow(2);
-            tree.getActionMap().get("open").actionPerformed(null);
-            tree.clearSelection();
             return null;
         });
-        assertTrue(opened.get(0).contains("/src/storage/Database.java#"), opened.toString());
         screen.picture("memory-panel");
+    }
+
+    @Test
+    void theIndexIsDeletedWhenThePersonIsSure() throws Exception {
+        screen.click("index");
+        screen.shows(() -> text("Files"), "5"::equals);
+        screen.shows(() -> screen.find(JButton.class, "clear").isEnabled(), on -> on);
+        screen.click("clear");
+        assertEquals(List.of("Delete: Delete the index of this project? Your files stay as they are."), desk.asked);
+        assertEquals("5", value("Files"));
+        desk.agrees = true;
+        screen.click("clear");
+        screen.shows(this::note, text -> text.matches("The index is deleted, .*B freed"));
+        assertEquals("not indexed yet", screen.shows(() -> text("State"), "not indexed yet"::equals));
+    }
+
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void anIndexThatAnotherProcessWritesIsToldWithTheRemedy() throws Exception {
+        try (var writer = new RealServer(folder, home)) {
+            writer.memory().index().join();
+            screen.click("index");
+            screen.shows(this::note, text -> text.equals("0 files indexed, 5 files unchanged, 0 removed"));
+            Files.writeString(folder.resolve("refunds.txt"), "A refund is made the same day, whatever was paid.\n");
+            writer.freeze();
+            screen.click("index");
+            screen.shows(this::note, text -> text.equals("Failed: Another Carrel process writes this index, and 1 changed file waits"
+                    + " for it. Index there (an editor has a command for it), or close it and try again."));
+            screen.picture("memory-panel-other-writer");
+        }
     }
 
     @Test
@@ -147,13 +176,5 @@ class MemoryPanelTest {
 
     private String note() {
         return screen.find(JTextArea.class, "note").getText();
-    }
-
-    private static List<String> rows(JTree tree) {
-        var rows = new ArrayList<String>();
-        for (int i = 0; i < tree.getRowCount(); i++) {
-            rows.add(tree.getPathForRow(i).getLastPathComponent().toString());
-        }
-        return rows;
     }
 }

@@ -13,12 +13,15 @@ import java.awt.event.InputEvent;
 import java.awt.image.BufferedImage;
 import java.io.File;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.function.Predicate;
 import javax.imageio.ImageIO;
 import javax.swing.JComponent;
 import javax.swing.JFrame;
+import javax.swing.JTree;
 import javax.swing.SwingUtilities;
 
 /** A panel in a real window, and a person in front of it. */
@@ -98,6 +101,15 @@ final class Screen implements AutoCloseable {
         } catch (Exception error) {
             throw new AssertionError(error);
         }
+    }
+
+    /** The texts of the rows that a tree shows. */
+    static List<String> rows(JTree tree) {
+        var rows = new ArrayList<String>();
+        for (int i = 0; i < tree.getRowCount(); i++) {
+            rows.add(tree.getPathForRow(i).getLastPathComponent().toString());
+        }
+        return rows;
     }
 
     private static Component search(Container container, String name) {

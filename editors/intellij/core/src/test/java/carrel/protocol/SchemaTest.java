@@ -84,15 +84,15 @@ class SchemaTest {
     @Test
     void choicesHaveTheServersNamesDefaultsAndLimits() {
         var settings = DEFINITIONS.getAsJsonObject("Settings").getAsJsonObject("properties");
-        var all = new Choices(true, 7, true).toSettings();
+        var all = new Choices(true, 7, true, List.of("file:///a")).toSettings();
         assertEquals(Set.of("ragEnabled", "ragTopK", "ragAutoIndex"), all.keySet());
         assertTrue(settings.keySet().containsAll(all.keySet()));
         assertEquals(settings.getAsJsonObject("ragEnabled").get("default").getAsBoolean(), Choices.NONE.enabled());
         assertEquals(settings.getAsJsonObject("ragAutoIndex").get("default").getAsBoolean(), Choices.NONE.autoIndex());
         var topK = settings.getAsJsonObject("ragTopK");
         assertEquals(topK.get("default").getAsInt(), Choices.NONE.topK());
-        assertEquals(topK.get("minimum").getAsInt(), new Choices(null, -3, null).topK());
-        assertEquals(topK.get("maximum").getAsInt(), new Choices(null, 1_000, null).topK());
+        assertEquals(topK.get("minimum").getAsInt(), Choices.NONE.withTopK(-3).topK());
+        assertEquals(topK.get("maximum").getAsInt(), Choices.NONE.withTopK(1_000).topK());
     }
 
     private static boolean fits(Type type, JsonObject schema) {

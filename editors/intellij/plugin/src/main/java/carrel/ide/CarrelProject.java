@@ -32,7 +32,7 @@ public final class CarrelProject implements ServerAccess {
 
     public CarrelProject(Project project) {
         this.project = project;
-        this.memory = new Memory(this, this::folders);
+        this.memory = new Memory(this, this::folders, () -> choices().get().pinned());
         this.notifications = new ServerNotifications(project);
     }
 

@@ -1,19 +1,18 @@
 package carrel.ide;
 
 import carrel.memory.Memory;
+import carrel.memory.Question;
 import carrel.memory.Words;
 import carrel.protocol.Messages.ActiveEditor;
 import carrel.protocol.Messages.ContextResult;
 import carrel.server.ServerUnavailable;
 import com.intellij.notification.NotificationType;
 import com.intellij.openapi.application.ApplicationManager;
-import com.intellij.openapi.ide.CopyPasteManager;
 import com.intellij.openapi.progress.ProgressIndicator;
 import com.intellij.openapi.progress.ProgressManager;
 import com.intellij.openapi.progress.Task;
 import com.intellij.openapi.project.Project;
 import com.intellij.openapi.ui.Messages;
-import java.awt.datatransfer.StringSelection;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -24,20 +23,21 @@ import java.util.concurrent.TimeoutException;
 public final class CopyContextAction extends ProjectAction {
     @Override
     void perform(Project project, CarrelProject carrel, String folder) {
-        var places = new EditorPlaces(project);
-        var question = Messages.showInputDialog(
-                project, "Context for which question?", "Carrel", Messages.getQuestionIcon(), places.selection(), null);
-        if (question == null || question.isBlank()) {
+        var desk = new EditorDesk(project);
+        var words = Messages.showInputDialog(
+                project, "Context for which question?", "Carrel", Messages.getQuestionIcon(), desk.selection(), null);
+        if (words == null || words.isBlank()) {
             return;
         }
-        var front = places.front();
+        var front = desk.front();
         var active = front == null ? null : new ActiveEditor(front, null);
-        var answer = carrel.memory().context(folder, question.strip(), active, places.open());
+        var question = Question.of(folder, words.strip(), active, desk.open());
+        var answer = carrel.memory().context(question);
         ProgressManager.getInstance().run(new Task.Backgroundable(project, "Carrel looks through the project", true) {
             @Override
             public void run(ProgressIndicator indicator) {
                 try {
-                    copy(project, question.strip(), await(answer, indicator));
+                    copy(project, question, await(answer, indicator), desk);
                 } catch (CancellationException cancelled) {
                     answer.cancel(true);
                 } catch (ExecutionException error) {
@@ -63,14 +63,13 @@ public final class CopyContextAction extends ProjectAction {
         }
     }
 
-    private static void copy(Project project, String question, ContextResult pack) {
+    private static void copy(Project project, Question question, ContextResult pack, EditorDesk desk) {
         if (pack.error() != null) {
             ServerNotifications.tell(project, pack.error(), NotificationType.WARNING);
         } else if (pack.hits().isEmpty()) {
             ServerNotifications.tell(project, "Nothing in the project fits this question.", NotificationType.INFORMATION);
         } else {
-            var text = new StringSelection(pack.text() + "\n\n" + question);
-            ApplicationManager.getApplication().invokeLater(() -> CopyPasteManager.getInstance().setContents(text));
+            ApplicationManager.getApplication().invokeLater(() -> desk.copy(question.after(pack)));
             var words = "%s and the question copied: %s.".formatted(Words.count(pack.hits().size(), "place"), Words.spent(pack));
             ServerNotifications.tell(project, words, NotificationType.INFORMATION);
         }

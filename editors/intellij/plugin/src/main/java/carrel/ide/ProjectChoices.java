@@ -8,6 +8,7 @@ import com.intellij.openapi.components.State;
 import com.intellij.openapi.components.Storage;
 import com.intellij.openapi.components.StoragePathMacros;
 import com.intellij.openapi.project.Project;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -20,6 +21,7 @@ public final class ProjectChoices implements PersistentStateComponent<ProjectCho
         public Boolean ragEnabled;
         public Integer ragTopK;
         public Boolean ragAutoIndex;
+        public List<String> pinned = new ArrayList<>();
     }
 
     private final Project project;
@@ -55,12 +57,13 @@ public final class ProjectChoices implements PersistentStateComponent<ProjectCho
         kept.ragEnabled = choices.ragEnabled();
         kept.ragTopK = choices.ragTopK();
         kept.ragAutoIndex = choices.ragAutoIndex();
+        kept.pinned = new ArrayList<>(choices.pinned());
         return kept;
     }
 
     @Override
     public void loadState(Kept kept) {
-        choices = new Choices(kept.ragEnabled, kept.ragTopK, kept.ragAutoIndex);
+        choices = new Choices(kept.ragEnabled, kept.ragTopK, kept.ragAutoIndex, kept.pinned);
         listeners.forEach(Runnable::run);
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.intellij.openapi.components.State;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What the IDE writes down, and where. */
@@ -20,6 +21,7 @@ class ProjectChoicesIT {
         assertNull(kept.ragEnabled);
         assertNull(kept.ragTopK);
         assertNull(kept.ragAutoIndex);
+        assertEquals(List.of(), kept.pinned);
     }
 
     @Test
@@ -27,11 +29,13 @@ class ProjectChoicesIT {
         var written = new ProjectChoices.Kept();
         written.ragEnabled = true;
         written.ragTopK = 50;
+        written.pinned = List.of("file:///shop/a.py");
         choices.loadState(written);
         assertTrue(choices.get().enabled());
         assertFalse(choices.get().autoIndex());
         assertEquals(20, choices.getState().ragTopK);
         assertNull(choices.getState().ragAutoIndex);
+        assertEquals(List.of("file:///shop/a.py"), choices.getState().pinned);
     }
 
     @Test

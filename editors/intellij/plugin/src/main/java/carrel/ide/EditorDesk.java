@@ -1,22 +1,25 @@
 package carrel.ide;
 
-import carrel.panel.Places;
+import carrel.panel.Desk;
 import com.intellij.notification.NotificationType;
 import com.intellij.openapi.fileEditor.FileEditorManager;
 import com.intellij.openapi.fileEditor.OpenFileDescriptor;
+import com.intellij.openapi.ide.CopyPasteManager;
 import com.intellij.openapi.project.Project;
+import com.intellij.openapi.ui.Messages;
 import com.intellij.openapi.vfs.LocalFileSystem;
 import com.intellij.openapi.vfs.VirtualFile;
+import java.awt.datatransfer.StringSelection;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 
-/** The editor's files: which are open, and how to open one. */
-final class EditorPlaces implements Places {
+/** The IDE around the panels: its open files, its clipboard, its questions. */
+final class EditorDesk implements Desk {
     private final Project project;
 
-    EditorPlaces(Project project) {
+    EditorDesk(Project project) {
         this.project = project;
     }
 
@@ -28,6 +31,17 @@ final class EditorPlaces implements Places {
         } else {
             new OpenFileDescriptor(project, file, line - 1, 0).navigate(true);
         }
+    }
+
+    @Override
+    public void copy(String text) {
+        CopyPasteManager.getInstance().setContents(new StringSelection(text));
+    }
+
+    @Override
+    public boolean confirm(String question, String action) {
+        return Messages.showOkCancelDialog(project, question, "Carrel", action, Messages.getCancelButton(), Messages.getWarningIcon())
+                == Messages.OK;
     }
 
     /** URIs of the open files that lie on a disk. */

@@ -1,0 +1,10 @@
+package carrel.panel;
+
+/** What the Memory panel needs of the editor around it. Called on Swing's thread. */
+public interface Desk extends Places {
+    /** Put a text on the clipboard. */
+    void copy(String text);
+
+    /** Ask a person for leave to do {@code action}, a word for the button. */
+    boolean confirm(String question, String action);
+}

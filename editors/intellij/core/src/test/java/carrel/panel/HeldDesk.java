@@ -1,0 +1,28 @@
+package carrel.panel;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** A desk that remembers what was done at it, and a person who says what the test says. */
+final class HeldDesk implements Desk {
+    final List<String> opened = new ArrayList<>();
+    final List<String> copied = new ArrayList<>();
+    final List<String> asked = new ArrayList<>();
+    boolean agrees;
+
+    @Override
+    public void open(String uri, int line) {
+        opened.add(uri + "#" + line);
+    }
+
+    @Override
+    public void copy(String text) {
+        copied.add(text);
+    }
+
+    @Override
+    public boolean confirm(String question, String action) {
+        asked.add(action + ": " + question);
+        return agrees;
+    }
+}

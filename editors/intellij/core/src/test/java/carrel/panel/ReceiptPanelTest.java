@@ -1,0 +1,192 @@
+package carrel.panel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import carrel.memory.Memory;
+import carrel.memory.Project;
+import carrel.memory.RealServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import javax.swing.JButton;
+import javax.swing.JMenuItem;
+import javax.swing.JTree;
+import javax.swing.KeyStroke;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The receipts in a window, changed by a person, over the real server. */
+@Timeout(90)
+class ReceiptPanelTest {
+    private static final String QUESTION = "how is a parcel or a letter stamped by its weight?";
+
+    @TempDir
+    Path folder;
+
+    @TempDir
+    Path home;
+
+    private final HeldDesk desk = new HeldDesk();
+    private RealServer server;
+    private Memory memory;
+    private Screen screen;
+    private JTree tree;
+
+    @BeforeEach
+    void open() throws Exception {
+        Project.writeLong(Project.write(folder));
+        server = new RealServer(folder, home);
+        memory = server.memory();
+        screen = new Screen(() -> new MemoryPanel(memory, server.choices(), desk), 420, 820);
+        tree = screen.find(JTree.class, "receipts");
+        memory.context(server.question(QUESTION)).join();
+        screen.shows(this::rows, rows -> rows.size() > 3);
+    }
+
+    @AfterEach
+    void close() {
+        screen.close();
+        server.close();
+    }
+
+    @Test
+    void nothingIsOfferedBeforeARowIsChosen() {
+        for (String name : new String[] {"pin", "remove", "repeat", "copy"}) {
+            assertFalse(isOffered(name), name);
+        }
+        select(row -> row.endsWith(": " + QUESTION));
+        assertTrue(isOffered("repeat") && isOffered("copy"));
+        assertFalse(isOffered("pin") || isOffered("remove"));
+    }
+
+    @Test
+    void onePlaceIsRemovedAndAllowedAgainAndTheOldReceiptStays() throws Exception {
+        var parcel = select(row -> row.contains("stamp_parcel"));
+        var place = parcel.substring(0, parcel.indexOf("  "));
+        screen.click("remove");
+        var rows = screen.shows(this::rows, now -> now.contains("removed by you: " + place));
+        assertTrue(rows.stream().anyMatch(row -> row.contains("stamp_letter")), rows.toString());
+        assertTrue(rows.stream().noneMatch(row -> row.contains("stamp_parcel")), rows.toString());
+        assertTrue(rows.stream().noneMatch(row -> row.equals("left out: " + place)), "told once: " + rows);
+        assertEquals(2, rows.stream().filter(row -> row.endsWith(": " + QUESTION)).count());
+        assertFalse(memory.view().receipts().get(0).pack().text().contains("stamp_parcel"));
+        screen.picture("receipt-removed");
+
+        select(row -> row.equals("removed by you: " + place));
+        assertEquals("Allow", screen.shows(screen.find(JButton.class, "remove")::getText, "Allow"::equals));
+        screen.click("remove");
+        screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.contains("stamp_parcel")));
+    }
+
+    @Test
+    void aFileIsPinnedToEveryQuestion() throws Exception {
+        select(row -> row.contains("stamp_parcel"));
+        screen.click("pin");
+        screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.contains("src/post.py") && row.endsWith("  pinned")));
+        memory.context(server.question("when can an order be cancelled?")).join();
+        screen.shows(this::rows, now -> now.get(0).endsWith("when can an order be cancelled?"));
+        select(row -> row.contains("src/post.py") && row.endsWith("  pinned"));
+        assertEquals("Unpin", screen.shows(screen.find(JButton.class, "pin")::getText, "Unpin"::equals));
+        screen.picture("receipt-pinned");
+        screen.click("pin");
+        screen.shows(() -> server.choices().get().pinned(), List::isEmpty);
+        screen.shows(this::rows, now -> now.stream().noneMatch(row -> row.endsWith("  pinned")));
+    }
+
+    @Test
+    void aPinnedFileThatIsGoneCanBeLetGo() throws Exception {
+        select(row -> row.contains("stamp_parcel"));
+        screen.click("pin");
+        screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.endsWith("  pinned")));
+        Files.delete(folder.resolve("src/post.py"));
+        memory.context(server.question("when can an order be cancelled?")).join();
+        screen.shows(this::rows, now -> now.contains("pinned, not given: src/post.py"));
+        select(row -> row.equals("pinned, not given: src/post.py"));
+        screen.click("pin");
+        screen.shows(() -> server.choices().get().pinned(), List::isEmpty);
+    }
+
+    @Test
+    void aQuestionIsRepeatedAboutTheFilesAsTheyAreNowAndCopied() throws Exception {
+        Files.writeString(folder.resolve("src/post.py"), "def stamp_letter(weight):\n    return 'stamped by moonlight, by its weight'\n");
+        select(row -> row.endsWith(": " + QUESTION));
+        screen.click("repeat");
+        screen.shows(() -> memory.view().receipts().get(0).pack().text(), text -> text.contains("moonlight"));
+        screen.shows(this::rows, now -> now.stream().filter(row -> row.endsWith(": " + QUESTION)).count() == 2);
+        screen.click("copy"); // the repeated question took over the selection
+        var copied = screen.shows(() -> desk.copied, texts -> !texts.isEmpty()).get(0);
+        assertTrue(copied.contains("moonlight") && copied.endsWith("\n\n" + QUESTION), copied);
+    }
+
+    @Test
+    void theMenuAndTheKeysDoTheSame() {
+        var parcel = select(row -> row.contains("stamp_parcel"));
+        press("ENTER");
+        assertTrue(desk.opened.get(0).contains("/src/post.py#"), desk.opened.toString());
+        press("DELETE");
+        screen.shows(this::rows, now -> now.contains("removed by you: " + parcel.substring(0, parcel.indexOf("  "))));
+        select(row -> row.contains("stamp_letter"));
+        assertEquals(List.of("Open", "Pin", "Remove", "Remove Whole File", "Repeat", "Copy"), Screen.onEdt(this::menu));
+        Screen.onEdt(() -> {
+            ((JMenuItem) tree.getComponentPopupMenu().getComponent(3)).doClick();
+            return null;
+        });
+        screen.shows(this::rows, now -> now.contains("removed by you: src/post.py"));
+        assertFalse(memory.view().receipts().get(0).pack().text().contains("stamp_"));
+    }
+
+    @Test
+    void aPlaceTellsWhyItWasPicked() {
+        select(row -> row.contains("stamp_parcel"));
+        Screen.onEdt(() -> {
+            tree.expandPath(tree.getSelectionPath());
+            return null;
+        });
+        var rows = Screen.onEdt(this::rows);
+        assertTrue(rows.stream().anyMatch(row -> row.matches("by (meaning|words): \\d\\.\\d{3}, place \\d+")), rows.toString());
+        assertTrue(rows.stream().anyMatch(row -> row.startsWith("matched words: ")), rows.toString());
+    }
+
+    private void press(String key) {
+        Screen.onEdt(() -> {
+            tree.getActionMap().get(tree.getInputMap().get(KeyStroke.getKeyStroke(key))).actionPerformed(null);
+            return null;
+        });
+    }
+
+    private List<String> menu() {
+        var texts = new ArrayList<String>();
+        for (var item : tree.getComponentPopupMenu().getComponents()) {
+            texts.add(((JMenuItem) item).getText());
+        }
+        return texts;
+    }
+
+    private boolean isOffered(String button) {
+        return Screen.onEdt(screen.find(JButton.class, button)::isEnabled);
+    }
+
+    /** Select the first row like this; gives its text. */
+    private String select(Predicate<String> wanted) {
+        return Screen.onEdt(() -> {
+            var rows = Screen.rows(tree);
+            int row = 0;
+            while (!wanted.test(rows.get(row))) {
+                row++;
+            }
+            tree.setSelectionRow(row);
+            return rows.get(row);
+        });
+    }
+
+    private List<String> rows() {
+        return Screen.rows(tree);
+    }
+}
