@@ -1,0 +1,105 @@
+"""What the rules of the ranking prefer, on candidates that are alike but for one thing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from carrel.engine.query_words import read
+from carrel.engine.ranking import ADDING, SCALING, TOGETHER, Asked, Ranked, Scene, boosts, rank
+
+
+def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Ranked:
+    info: Any = SimpleNamespace(
+        doc=doc, path=path, start_line=start, end_line=start + lines - 1, symbol=symbol, kind="function", definitions=[symbol]
+    )
+    return Ranked(info, path, **{"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals)
+
+
+def order(candidates: Sequence[Ranked], question: str = "how is it stored", scene: Scene | None = None) -> list[str]:
+    ranked = rank(candidates, Asked(read(question)), scene or Scene())
+    return [f"{r.path}:{r.info.start_line}" for r in ranked]
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ({"lexical": 0.6}, {}),
+        ({"dense": 0.6}, {}),
+        ({"dense_rank": 1, "lexical_rank": 1}, {"dense_rank": 1}),
+        ({"dense_rank": 2}, {"dense_rank": 3}),
+        ({"covered": 0.9}, {}),
+        ({"file_share": 0.8}, {}),
+        ({"file_words": 3000}, {}),
+        ({"lines": 40}, {"lines": 2}),
+    ],
+)
+def test_more_of_one_signal_is_better(better: dict[str, Any], worse: dict[str, Any]) -> None:
+    assert order([candidate("a.py", **worse), candidate("b.py", **better)]) == ["b.py:1", "a.py:1"]
+
+
+@pytest.mark.parametrize(
+    ("question", "better", "worse"),
+    [
+        ("how are sessions kept", "session.py", "other.py"),  # the file's name
+        ("how are sessions kept", "session.py", "session_cookie_jar_export.py"),  # and all of it
+        ("authentication of users", "auth.py", "other.py"),  # a word that begins like it
+        ("the size of a file", "filesize.py", "other.py"),
+        ("how is it stored", "store_it.py", "tests/store_it.py"),
+        ("how is it stored", "a.py", "docs/a.py"),
+        ("how is it stored", "a.py", "__init__.py"),
+        ("how is it stored", "a.py", "a.pyi"),
+        ("fix(parser): wrong line", "parser/a.py", "lexer/a.py"),
+    ],
+)
+def test_a_path_tells(question: str, better: str, worse: str) -> None:
+    assert order([candidate(worse), candidate(better)], question)[0] == f"{better}:1"
+
+
+def test_what_the_question_asks_for_does_not_step_back() -> None:
+    pair = [candidate("tests/test_a.py", lexical=0.6), candidate("a.py")]
+    assert order(pair)[0] == "a.py:1"
+    assert order(pair, "tests of how it is stored")[0] == "tests/test_a.py:1"
+
+
+def test_a_definition_beats_its_uses_more_so_in_a_file_of_its_name_and_its_class_beats_the_constructor() -> None:
+    uses = candidate("uses.py", lexical=0.9, dense=0.6)
+    defines = candidate("b.py", symbol="SessionStore", defines=1.0)
+    own_file = candidate("session_store.py", symbol="SessionStore", defines=1.0)
+    constructor = candidate("session_store.py", start=30, symbol="SessionStore.SessionStore", defines=1.0)
+    found = order([uses, defines, constructor, own_file], "SessionStore")
+    assert found == ["session_store.py:1", "b.py:1", "session_store.py:30", "uses.py:1"]
+
+
+def test_files_in_view_come_first_among_equals_the_one_in_front_before_all() -> None:
+    scene = Scene(active_path="c.py", open_paths=frozenset({"b.py", "c.py"}))
+    assert order([candidate(f"{name}.py", dense=0.5) for name in "abc"], scene=scene) == ["c.py:1", "b.py:1", "a.py:1"]
+
+
+def test_a_file_with_many_candidates_is_lifted_once() -> None:
+    many = [candidate("many.py", start=start, lexical=0.49) for start in (1, 40, 80)]
+    one = candidate("one.py")
+    assert order([*many, one])[:2] == ["many.py:1", "one.py:1"]  # the second of many.py counts half
+
+
+def test_rules_say_what_they_did() -> None:
+    ranked = candidate("tests/store.py", dense_rank=1)
+    rank([ranked, candidate("b.py")], Asked(read("how is it stored")), Scene())
+    told = dict(boosts(ranked))
+    assert told["aside"] == pytest.approx(0.2)
+    assert told["words"] > told["agreement"] > 0
+    assert "name_match" not in told
+    added = sum(value for name, value in told.items() if name in {rule.__name__ for rule in ADDING})
+    factor = math.prod(value for name, value in told.items() if name in {rule.__name__ for rule in SCALING})
+    assert ranked.score == pytest.approx(added * factor + told["coherence"], abs=1e-3)
+
+
+def test_without_any_rule_the_order_is_that_of_the_paths() -> None:
+    names = frozenset(rule.__name__ for rule in (*ADDING, *SCALING, *TOGETHER))
+    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], Asked(read("q")), Scene(), without=names)
+    assert [(r.path, r.score) for r in ranked] == [("a.py", 0.0), ("b.py", 0.0)]
+    assert rank([], Asked(read("q")), Scene()) == []
