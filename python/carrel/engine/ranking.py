@@ -100,6 +100,7 @@ class Asked:
         self.weight = sum(self.rarity.values()) or 1.0
         # `filesize` answers for "file size".
         self._joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairwise(split(question.text))}
+        self._telling = self.rarity.keys() | self._joined.keys()
         self._beginnings: dict[str, list[str]] = defaultdict(list)
         for word in self.rarity:
             self._beginnings[word[:AKIN_LETTERS]].append(word)
@@ -115,11 +116,15 @@ class Asked:
 
     def _measure(self, path: str) -> PathFit:
         name = path_words(path)
-        held = {word for compound, pair in self._joined.items() if compound in name for word in pair} | name
-        near = {word for other in name for word in self._beginnings.get(other[:AKIN_LETTERS], ()) if _akin(word, other)} - held
-        own = sum(rarity for word, rarity in self.rarity.items() if word in held)
-        akin = sum(rarity for word, rarity in self.rarity.items() if word in near) if near else 0.0
-        covered = len(name & (self.rarity.keys() | self._joined.keys())) / len(name) if name else 0.0
+        held = name.union(*(self._joined[compound] for compound in name & self._joined.keys()))
+        near = {word for other in name for word in self._beginnings.get(other[:AKIN_LETTERS], ()) if _akin(word, other)}
+        own = akin = 0.0
+        for word, rarity in self.rarity.items():
+            if word in held:
+                own += rarity
+            elif word in near:
+                akin += rarity
+        covered = len(name & self._telling) / len(name) if name else 0.0
         return PathFit(own / self.weight, akin / self.weight, covered)
 
 
