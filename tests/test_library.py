@@ -9,6 +9,7 @@ import pytest
 import carrel
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
+from carrel.engine.formats import SourceForm
 
 AUTH = "def authenticate_user(name, password):\n    '''Check the login of a user.'''\n    return check(name, hash(password))\n"
 ORDER = "class Order:\n    '''A customer order with items.'''\n    def __init__(self, items):\n        self.items = items\n"
@@ -72,6 +73,21 @@ def test_files_can_be_cut_by_lines() -> None:
         hits = index.search("compute_something", k=20)
         # Of windows that overlap, the better one is given.
         assert {(hit.start_line, hit.end_line) for hit in hits} <= {(1, 50), (46, 95), (91, 120)}
+        with carrel.Index(line_chunks=True) as default:
+            default.add_file("a.py", text)
+            assert default.search("compute_something", k=20) == hits
+
+
+@pytest.mark.parametrize("windows", [(0, 0), (5, 5), (10, -1)])
+def test_windows_that_get_nowhere_are_refused(windows: tuple[int, int]) -> None:
+    with pytest.raises(InvalidInput, match="line_chunks: "):
+        carrel.Index(line_chunks=windows)
+
+
+def test_the_source_form_has_parts_that_a_caller_replaces() -> None:
+    with three() as index:
+        form = SourceForm(separator="\n==\n", header_fmt="# {source}", make_source=lambda chunk: chunk.path)
+        assert index.context("database pool", form=form).text.startswith("# db/pool.py\nclass DatabaseConnection")
 
 
 def test_a_folder_is_indexed_and_followed(tmp_path: Path) -> None:

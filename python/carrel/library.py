@@ -12,7 +12,7 @@ from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOpt
 from carrel.core.ports import Embedder, Progress
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
 from carrel.engine.context import pack, render
-from carrel.engine.formats import ToolForm
+from carrel.engine.formats import Form, ToolForm
 from carrel.engine.indexer import WRITER_REMEDY, IndexReport, follow_index, run_index
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
@@ -43,24 +43,31 @@ class Index:
     """A searchable index of a folder, or of texts that are added one by one.
 
     With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
-    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap) instead of along
-    its syntax. The user's settings and the folder's `.carrel.toml` say what is left out; `SettingsError` where they can't be
-    read. Safe to share between threads; close it, or use it in a `with` block.
+    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`,
+    instead of along its syntax. The user's settings and the folder's `.carrel.toml` say what is left out; `SettingsError`
+    where they can't be read. Safe to share between threads; close it, or use it in a `with` block.
     """
 
     def __init__(
-        self, path: str | Path | None = None, *, line_chunks: tuple[int, int] | None = None, embedder: Embedder | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        line_chunks: tuple[int, int] | bool = False,
+        embedder: Embedder | None = None,
     ) -> None:
         self._embedder = embedder or bundled()
         self._on_disk = path is not None
-        cut = CutOptions(always_lines=line_chunks)
+        windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
+        if windows and not 0 <= windows[1] < windows[0]:
+            raise InvalidInput("line_chunks", f"{windows} are no windows: give (lines, overlap), the overlap less than the lines")
+        cut = CutOptions(always_lines=windows)
         if path is None:
             self._store = self._memory(cut)
         else:
             root = Path(path).expanduser().resolve()
             if not root.is_dir():
                 raise InvalidInput("path", f"{root} is not a folder")
-            self._store = self._disk(root, cut, line_chunks)
+            self._store = self._disk(root, cut, windows)
 
     def add_file(self, path: str | Path, content: str) -> None:
         """Add a text under this path, in place of an earlier one. It is kept in memory only."""
@@ -93,10 +100,13 @@ class Index:
         *,
         k: int = 5,
         model: str | None = None,
-        form: Format = "xml",
+        form: Format | Form = "xml",
         filters: Filters | None = None,
     ) -> ContextPack:
-        """What goes in front of a chat request: at most `budget` characters, or tokens of `model` by a `Budget`."""
+        """What goes in front of a chat request: at most `budget` characters, or tokens of `model` by a `Budget`.
+
+        `form` is one of the three by name, or one of your own, such as a `SourceForm` with another header and separator.
+        """
         view, found = self._ask(query, k, filters)
         amount = Budget(budget) if isinstance(budget, int) else budget
         tokenizer = tokenizer_for(model)
@@ -133,15 +143,15 @@ class Index:
             "", "", embedder_id=self._embedder.id, dim=self._embedder.dim, walk=WalkOptions(), cut=cut, in_memory=True
         )
 
-    def _disk(self, root: Path, cut: CutOptions, line_chunks: tuple[int, int] | None) -> Store:
+    def _disk(self, root: Path, cut: CutOptions, windows: tuple[int, int] | None) -> Store:
         from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
         from carrel.server.settings_files import settings_of  # noqa: PLC0415
         from carrel.server.wiring import walk_options  # noqa: PLC0415
 
         settings, _ = settings_of(root)
         location = locate(root, settings)
-        if line_chunks:  # other chunks, another index
-            lines, overlap = line_chunks
+        if windows:  # other chunks, another index
+            lines, overlap = windows
             location = replace(
                 location, directory=location.directory.with_name(f"{location.directory.name}-lines-{lines}-{overlap}")
             )
