@@ -50,3 +50,9 @@ def test_a_corrected_file_counts_at_once(settings: Path) -> None:
     os.utime(settings, ns=(later, later))
     assert toggle.on
     assert [toggle.changed(), toggle.changed()] == [True, False]
+
+
+@pytest.mark.parametrize(("text", "level"), [("", "warning"), ('logLevel = "debug"', "debug"), ('logLevel = "loud"', "warning")])
+def test_a_proxy_logs_little_unless_the_user_wants_more(settings: Path, text: str, level: str) -> None:
+    settings.write_text(text)
+    assert Toggle().log_level == Toggle().options["logLevel"] == level

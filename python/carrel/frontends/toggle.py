@@ -8,12 +8,15 @@ from __future__ import annotations
 import contextlib
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from carrel.core.errors import SettingsError
+from carrel.server.settings import LogLevel
 from carrel.server.settings_files import read_user, user_file
 
 log = logging.getLogger(__name__)
+
+QUIET = "warning"
 
 
 class Toggle:
@@ -23,6 +26,7 @@ class Toggle:
         self._path = user_file()
         self._stamp: int | None = None
         self._on = True
+        self._log_level = QUIET
         self._read()
 
     @property
@@ -36,7 +40,12 @@ class Toggle:
     @property
     def options(self) -> dict[str, Any]:
         """What a proxy hands to the server in an editor's place."""
-        return {"ragEnabled": self._on, "logLevel": "warning"}
+        return {"ragEnabled": self._on, "logLevel": self._log_level}
+
+    @property
+    def log_level(self) -> str:
+        """How much is logged: what the user set, else little, for a proxy's log stands among another program's."""
+        return self._log_level
 
     def changed(self) -> bool:
         """True once after each change."""
@@ -47,7 +56,10 @@ class Toggle:
         self._changed = False
         self._stamp = self._time()
         with contextlib.suppress(SettingsError):  # the session refuses to answer then, and says why
-            wanted = read_user(self._path).options.get("ragEnabled")
+            options = read_user(self._path).options
+            level = options.get("logLevel")
+            self._log_level = str(level) if level in get_args(LogLevel) else QUIET
+            wanted = options.get("ragEnabled")
             self._on = wanted is None or wanted is True
             if not self._on and wanted is not False:  # who writes "false" or 0 doesn't want context
                 log.warning("%s: ragEnabled is neither true nor false, so no context is put in: correct it there", self._path)

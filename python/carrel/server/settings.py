@@ -22,6 +22,7 @@ from carrel.core.types import Budget
 Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
 
+LogLevel = Literal["error", "warning", "info", "debug"]
 Narrowing = Literal["never", "union", "off", "lower"]
 
 
@@ -62,7 +63,7 @@ class Settings:
     save_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         2, "How long saves and changes on disk are gathered before they are indexed together."
     )
-    log_level: Literal["error", "warning", "info", "debug"] = _setting(
+    log_level: LogLevel = _setting(
         "info", "How much is logged, on stderr and to the editor. Never the content of files or questions."
     )
 

@@ -21,6 +21,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
     from carrel.frontends import logs
     from carrel.frontends.chat_proxy.guard import is_loopback
+    from carrel.frontends.toggle import Toggle
 
     if not is_loopback(arguments.host):
         raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")
@@ -46,7 +47,7 @@ def run(arguments: Namespace, output: Output) -> int:
             output.note(f"{path.name} has no index yet, so nothing is found in it: run `carrel index {shlex.quote(str(path))}`")
 
     logs.start()
-    logs.set_level("warning")
+    logs.set_level(Toggle().log_level)
     try:
         asyncio.run(serve(arguments.host, arguments.port, upstream, options, started))
     except OSError as error:

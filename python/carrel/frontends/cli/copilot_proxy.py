@@ -33,8 +33,8 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
     from carrel.frontends.transport import claim_stdio
 
     logs.start()
-    logs.set_level("warning")
     toggle = Toggle()
+    logs.set_level(toggle.log_level)
     options = ProxyOptions(
         mode=arguments.mode,
         deadline_ms=arguments.deadline_ms,

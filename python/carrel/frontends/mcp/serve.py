@@ -55,8 +55,8 @@ async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Optio
 @asynccontextmanager
 async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
     session = Session(Wiring(), longest_match)
+    session.on_settings = lambda settings: logs.set_level(settings.log_level)
     session.configure(options)
-    logs.set_level(session.settings.log_level)
     waiting = Waiting(session)
     try:
         yield McpServer(Folders(session, roots, fallback=Path.cwd()), waiting, ask_roots=ask_roots)
