@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
-from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp
+from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp, user_files
 from carrel.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Session:
         self.watched = False  # the editor tells of changes on disk
         self.options: Options = {}
         self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
+        self._user_files = user_files()
         self._stamps: dict[Path, object] = {}  # of the settings files, when a folder's settings were read
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -126,7 +127,7 @@ class Session:
 
     def recheck(self, workspace: Workspace) -> None:
         """Take over a settings file that was changed: nobody watches the user's, and not every client the workspace's."""
-        if not workspace.blocked and self._stamps.get(workspace.root) == stamp(workspace.root):
+        if not workspace.blocked and self._stamps.get(workspace.root) == self._stamp(workspace.root):
             return
         settings, _, _ = self._resolve(None)
         if settings != self.settings:
@@ -170,12 +171,15 @@ class Session:
             return self._good.get(key) or Layer("", {})
 
         if root:
-            self._stamps[root] = stamp(root)  # first: what changes while it is read is read again
+            self._stamps[root] = self._stamp(root)  # first: what changes while it is read is read again
         layers = [layer(None, read_user), Layer("editor", self.options)]
         if root:
             layers.append(layer(root, lambda: read_workspace(root)))
         settings, found = resolve(*layers)
         return settings, (*problems, *found), blocked
+
+    def _stamp(self, root: Path) -> object:
+        return stamp(*self._user_files, root / WORKSPACE_FILE)
 
     # --- end
 

@@ -8,6 +8,7 @@ leaves out may be secret, and nobody knows what that is.
 from __future__ import annotations
 
 import json
+import os
 import stat
 import tomllib
 from pathlib import Path
@@ -20,12 +21,17 @@ _LIMIT = 1_000_000
 
 
 def user_file() -> Path:
-    """The settings file that exists, or the one to create: `settings.toml` or `settings.json` in the user's config folder."""
+    """The settings file that exists, or the one to create."""
+    files = user_files()
+    return next((file for file in files if file.is_file()), files[0])
+
+
+def user_files() -> tuple[Path, ...]:
+    """Where the user's settings may be, the first that is there: `settings.toml` or `settings.json` in the config folder."""
     import platformdirs  # noqa: PLC0415 - not every start needs it
 
     folder = platformdirs.user_config_path("carrel", appauthor=False)
-    found = [folder / name for name in ("settings.toml", "settings.json") if (folder / name).is_file()]
-    return found[0] if found else folder / "settings.toml"
+    return folder / "settings.toml", folder / "settings.json"
 
 
 def read_user(path: Path | None = None) -> Layer:
@@ -38,14 +44,14 @@ def read_workspace(root: Path) -> Layer:
     return _read(root / WORKSPACE_FILE, workspace=True)
 
 
-def stamp(root: Path) -> tuple[tuple[int, int] | None, ...]:
-    """What is another as soon as the user's settings file or the workspace's is changed, made or removed."""
-    return tuple(_stamp_of(path) for path in (user_file(), root / WORKSPACE_FILE))
+def stamp(*files: Path) -> tuple[tuple[int, int] | None, ...]:
+    """What is another as soon as one of these is changed, made or removed."""
+    return tuple(_stamp_of(file) for file in files)
 
 
 def _stamp_of(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - each question asks; this is the quick way
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ctime_ns
