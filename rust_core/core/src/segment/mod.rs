@@ -34,7 +34,7 @@ pub struct FileEntry<'a> {
     pub size: u64,
     /// Modification time, nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// When it was indexed, seconds since 1970.
+    /// When its content was last changed, by its modification time then, seconds since 1970.
     pub updated_at: i64,
     /// What it imports, as written.
     pub imports: &'a [String],

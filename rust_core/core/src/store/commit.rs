@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::batch::{Batch, Body, CutEntry, Origin, Vectors};
 use super::load::{Ledger, segment_path};
 use super::set::Part;
-use super::{Disk, SegmentSet, Store, indexing_pool, locked, now_ns};
+use super::{Disk, SegmentSet, Store, indexing_pool, locked};
 use crate::cancel::CancelToken;
 use crate::db::{Change, FileRow};
 use crate::error::{Error, Result};
@@ -172,7 +172,6 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
     if files.is_empty() {
         return Ok(None);
     }
-    let updated_at = now_ns() / 1_000_000_000;
     let none = Vectors::default();
     let vectors = vectors.unwrap_or(&none);
     let draft = |file: &&CutEntry| -> Result<FileDraft> {
@@ -192,7 +191,7 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
             hash: file.hash,
             size: file.stamp.size,
             mtime_ns: file.stamp.mtime_ns,
-            updated_at,
+            updated_at: file.stamp.mtime_ns.div_euclid(1_000_000_000),
             imports: &file.imports,
         };
         Ok(FileDraft::new(&entry, file.chunks.clone(), &file.text, &rows))

@@ -223,6 +223,20 @@ fn filters_restrict_what_is_found() {
 }
 
 #[test]
+fn a_file_is_as_old_as_its_content_not_as_the_index() {
+    let workspace = Workspace::new(&[("new.py", &python(&["login"]))]);
+    workspace.write_long_ago("old.py", &python(&["login"]));
+    let store = workspace.open();
+    index(&store);
+    let snapshot = store.snapshot().unwrap();
+    let docs: Vec<_> = snapshot.lexical("login", 10, None, &token()).unwrap().iter().map(|c| c.doc).collect();
+    let lately = snapshot.describe(&docs).iter().map(|info| info.updated_at).max();
+    let filter = Filter::new(FilterOptions { updated_after: lately, ..Default::default() }).unwrap();
+    let found = snapshot.lexical("login", 10, Some(&filter), &token()).unwrap();
+    assert_eq!(places(&snapshot, &found), ["new.py:1-3 login"]);
+}
+
+#[test]
 fn other_cutting_rules_cut_again_and_keep_vectors() {
     let workspace = Workspace::new(&[]);
     workspace.write_long_ago("a.py", &python(&["one", "two"]));
