@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import carrel
 from carrel.core.errors import InvalidInput
-from carrel.core.types import Budget
+from carrel.core.types import Budget, Filters
 from carrel.engine.formats import SourceForm
 
 AUTH = "def authenticate_user(name, password):\n    '''Check the login of a user.'''\n    return check(name, hash(password))\n"
@@ -88,6 +90,24 @@ def test_the_source_form_has_parts_that_a_caller_replaces() -> None:
     with three() as index:
         form = SourceForm(separator="\n==\n", header_fmt="# {source}", make_source=lambda chunk: chunk.path)
         assert index.context("database pool", form=form).text.startswith("# db/pool.py\nclass DatabaseConnection")
+
+
+def test_a_file_is_as_old_as_its_time_says_not_as_its_index(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    for name in ("old.py", "new.py"):
+        (root / name).write_text(AUTH)
+    year_ago = time.time() - 365 * 86_400
+    os.utime(root / "old.py", (year_ago, year_ago))
+    with carrel.Index(root) as index:
+        assert {hit.file_path for hit in index.search("authenticate_user")} == {"old.py", "new.py"}
+        assert {hit.file_path for hit in index.search("authenticate_user", filters=Filters(max_age_days=30))} == {"new.py"}
+        (root / "old.py").write_text(AUTH + "\n# looked at again\n")
+        index.index()
+        assert {hit.file_path for hit in index.search("authenticate_user", filters=Filters(max_age_days=30))} == {
+            "old.py",
+            "new.py",
+        }
 
 
 def test_a_folder_is_indexed_and_followed(tmp_path: Path) -> None:

@@ -227,6 +227,25 @@ async def test_files_similar_and_commands(start: Start, project: Path) -> None:
         assert paths(await client.request("workspace/executeCommand", command)) == ["src/auth.py"]
 
 
+@pytest.mark.parametrize("method", ["carrel/similar", "carrel/explain"])
+async def test_code_that_is_asked_about_first_of_all_is_found(start: Start, project: Path, method: str) -> None:
+    (project / "src/baskets.py").write_text((project / "src/orders.py").read_text().replace("Order", "Basket"))
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 6, "character": 0}}
+    params = {
+        "uri": path_to_uri(str(project / "src/orders.py")),
+        "range": whole,
+        "query": "price",
+        "path": "src/orders.py",
+        "line": 1,
+    }
+    async with start(project) as client:
+        result = await client.request(method, params)
+        if method == "carrel/similar":
+            assert "src/baskets.py" in paths(result)
+        else:
+            assert "given" in result["candidates"][0]["verdict"]
+
+
 async def test_clear_deletes_the_index(start: Start, project: Path) -> None:
     async with start(project) as client:
         await client.request("carrel/index", {})

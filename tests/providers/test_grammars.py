@@ -24,6 +24,13 @@ if sys.argv[1] == "with":
 print([chunk.symbol for chunk in cut_text("pool.pl", sys.stdin.read(), CutOptions())])
 """
 
+UNUSED = """
+from carrel.core.native import registrable_grammars
+from carrel.providers import grammars
+grammars.log.info = lambda _text, name, _error: print(name)
+assert len(grammars.register_all()) > 30
+"""
+
 
 def symbols(how: str) -> list[str]:
     # A process of its own: what was registered stays for good.
@@ -35,6 +42,11 @@ def test_a_language_of_the_pack_is_cut_by_lines_without_it_and_by_functions_with
     assert not any("step_1" in symbol for symbol in symbols("without"))
     with_it = symbols("with")
     assert [symbol.rpartition(".")[2] for symbol in with_it if "step_" in symbol] == [f"step_{n}" for n in range(4)]
+
+
+def test_every_grammar_on_the_list_is_used() -> None:
+    done = subprocess.run([sys.executable, "-c", UNUSED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_what_is_no_grammar_or_not_on_the_list_is_refused() -> None:

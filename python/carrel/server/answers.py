@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
+_FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
 MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
 
@@ -114,7 +115,7 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
 
 async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
     """Code like the code in these lines; raises `CarrelError`."""
-    index = await workspace.ready(explicit=True, wait_ms=0)
+    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
 
     def work(token: CancelToken) -> list[Hit]:
         from carrel.engine.similar import similar as find
@@ -157,7 +158,7 @@ async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
 
 async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:
     """Why the chunk at `path:line` was or wasn't found."""
-    index = await workspace.ready(explicit=True, wait_ms=0)
+    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
 
     def work(token: CancelToken) -> list[Explanation]:
         from carrel.engine.explain import explain_line as explain

@@ -39,7 +39,6 @@ const REGISTRABLE: &[(&str, &str)] = &[
     ("clojure", "clojure"),
     ("erlang", "erlang"),
     ("ocaml", "ocaml"),
-    ("fsharp", "f-sharp"),
     ("julia", "julia"),
     ("groovy", "groovy"),
     ("powershell", "powershell"),
