@@ -20,7 +20,7 @@ pub struct FilterOptions {
     pub symbol: Option<String>,
     /// `code`, `docs` or both.
     pub sources: Vec<String>,
-    /// Indexed at this time or later, seconds since 1970.
+    /// Changed at this time or later, seconds since 1970.
     pub updated_after: Option<i64>,
 }
 

@@ -50,7 +50,7 @@ pub struct ChunkInfo {
     pub language: Language,
     /// `xxh3_128` of the file's bytes.
     pub file_hash: u128,
-    /// When the file was indexed, seconds since 1970.
+    /// When its content was last changed, seconds since 1970.
     pub updated_at: i64,
     /// From an unsaved buffer.
     pub overlay: bool,
