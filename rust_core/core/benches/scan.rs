@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use carrel_core::cancel::CancelToken;
 use carrel_core::segment::{FileMask, View};
-use carrel_core::simd::Kernel;
+use carrel_core::simd::{Kernel, Query};
 use carrel_core::vectors::dense_top_k;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
@@ -55,7 +55,7 @@ fn scans(c: &mut Criterion) {
         group.bench_function("read", |b| b.iter(|| read(black_box(&words))));
         let halves: Vec<u8> = words[..rows * DIM / 16].iter().flat_map(|w| w.to_le_bytes()).collect();
         drop(words);
-        let quantised: Vec<i8> = query.iter().map(|v| (v * 127.0) as i8).collect();
+        let quantised = Query::new(query.iter().map(|v| (v * 127.0) as i8).collect());
         let mut out = vec![0; rows];
         for kernel in Kernel::all() {
             group.bench_function(BenchmarkId::new("one core", kernel.name), |b| {

@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_si256, _mm256_srli_epi16,
 };
 
-use super::{BLOCK, BLOCK_BYTES, excess};
+use super::{BLOCK, BLOCK_BYTES, Query};
 
 /// Bytes that one step handles.
 const STEP: usize = 32;
@@ -16,28 +16,27 @@ const BLOCKS_IN_16_BITS: usize = 2;
 const AHEAD: usize = 4096;
 
 /// See `Kernel::dots`. The processor must have AVX2.
-pub fn dots(query: &[i8], rows: &[u8], out: &mut [i32]) {
+pub fn dots(query: &Query, rows: &[u8], out: &mut [i32]) {
     debug_assert!(is_x86_feature_detected!("avx2"));
     // SAFETY: `Kernel::all` offers this kernel only where AVX2 was detected.
     unsafe { dots_avx2(query, rows, out) }
 }
 
 #[target_feature(enable = "avx2")]
-fn dots_avx2(query: &[i8], rows: &[u8], out: &mut [i32]) {
-    let excess = excess(query);
-    for (row, out) in rows.chunks_exact(query.len() / 2).zip(out) {
+fn dots_avx2(query: &Query, rows: &[u8], out: &mut [i32]) {
+    for (row, out) in rows.chunks_exact(query.steps.len() / 2).zip(out) {
         let mut sum = _mm256_setzero_si256();
-        let spans = query.chunks(BLOCK * BLOCKS_IN_16_BITS).zip(row.chunks(BLOCK_BYTES * BLOCKS_IN_16_BITS));
-        for (query, bytes) in spans {
+        let spans = query.steps.chunks(BLOCK * BLOCKS_IN_16_BITS).zip(row.chunks(BLOCK_BYTES * BLOCKS_IN_16_BITS));
+        for (steps, bytes) in spans {
             let mut narrow = _mm256_setzero_si256();
-            for (query, bytes) in query.as_chunks().0.iter().zip(bytes.as_chunks().0) {
+            for (steps, bytes) in steps.as_chunks().0.iter().zip(bytes.as_chunks().0) {
                 // A prefetch never faults, whatever the address; `wrapping_add` forms it without leaving the allocation by `add`.
                 _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast::<i8>().wrapping_add(AHEAD));
-                narrow = _mm256_add_epi16(narrow, block(query, bytes));
+                narrow = _mm256_add_epi16(narrow, block(steps, bytes));
             }
             sum = _mm256_add_epi32(sum, _mm256_madd_epi16(narrow, _mm256_set1_epi16(1)));
         }
-        *out = total(sum) - excess;
+        *out = total(sum) - query.excess;
     }
 }
 

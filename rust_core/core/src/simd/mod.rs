@@ -21,7 +21,30 @@ use crate::vectors::BLOCK;
 const BLOCK_BYTES: usize = BLOCK / 2;
 
 /// Writes the dot product of `query` with each row of `rows` (half as many bytes) into `out`.
-type Dots = fn(query: &[i8], rows: &[u8], out: &mut [i32]);
+type Dots = fn(query: &Query, rows: &[u8], out: &mut [i32]);
+
+/// A question to rows, with what does not depend on them.
+#[derive(Clone, Debug)]
+pub struct Query {
+    steps: Vec<i8>,
+    /// What the 8 that is added to each half adds to a dot product.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "other kernels take it off before"))]
+    excess: i32,
+}
+
+impl Query {
+    /// Components, with zeros to whole blocks.
+    pub fn new(mut steps: Vec<i8>) -> Self {
+        steps.resize(steps.len().next_multiple_of(BLOCK), 0);
+        let excess = 8 * steps.iter().map(|&step| i32::from(step)).sum::<i32>();
+        Self { steps, excess }
+    }
+
+    /// Its components.
+    pub fn steps(&self) -> &[i8] {
+        &self.steps
+    }
+}
 
 /// A way to compute dot products.
 #[derive(Clone, Copy, Debug)]
@@ -62,28 +85,22 @@ impl Kernel {
     /// `out[i]` = dot product of `query` and the `i`-th row, whose components are from -8 to 7, stored with 8 added.
     ///
     /// # Panics
-    /// If the query isn't whole blocks, or `rows` does not hold exactly `out.len()` rows of its length.
+    /// If `rows` does not hold exactly `out.len()` rows of the query's length.
     #[inline]
-    pub fn dots(self, query: &[i8], rows: &[u8], out: &mut [i32]) {
-        assert!(query.len().is_multiple_of(BLOCK) && rows.len() == query.len() / 2 * out.len(), "rows of another length");
-        if query.is_empty() {
+    pub fn dots(self, query: &Query, rows: &[u8], out: &mut [i32]) {
+        assert_eq!(rows.len(), query.steps.len() / 2 * out.len(), "rows of another length");
+        if query.steps.is_empty() {
             return out.fill(0);
         }
         (self.dots)(query, rows, out);
     }
 }
 
-/// What the 8 that is added to each half adds to a dot product.
-#[cfg(target_arch = "x86_64")]
-fn excess(query: &[i8]) -> i32 {
-    8 * query.iter().map(|&q| i32::from(q)).sum::<i32>()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{BLOCK, Kernel, scalar};
+    use super::{BLOCK, Kernel, Query, scalar};
 
     proptest! {
         #[test]
@@ -93,14 +110,14 @@ mod tests {
             query in prop::collection::vec(any::<i8>(), 5 * BLOCK),
             data in prop::collection::vec(any::<u8>(), 5 * 4 * BLOCK / 2),
         ) {
-            let (query, data) = (&query[..blocks * BLOCK], &data[..rows * blocks * BLOCK / 2]);
+            let (query, data) = (Query::new(query[..blocks * BLOCK].to_vec()), &data[..rows * blocks * BLOCK / 2]);
             let mut expected = vec![0; rows];
             if blocks > 0 {
-                scalar::dots(query, data, &mut expected);
+                scalar::dots(&query, data, &mut expected);
             }
             for kernel in Kernel::all() {
                 let mut out = vec![1; rows];
-                kernel.dots(query, data, &mut out);
+                kernel.dots(&query, data, &mut out);
                 prop_assert_eq!(&out, &expected, "{}", kernel.name);
             }
         }
@@ -111,7 +128,7 @@ mod tests {
         for (q, byte, half) in [(-128_i8, 0x00, -8), (127, 0x00, -8), (-128, 0xff, 7), (127, 0xff, 7), (5, 0x88, 0)] {
             for kernel in Kernel::all() {
                 let mut out = [0; 5];
-                kernel.dots(&[q; 3072], &[byte; 1536 * 5], &mut out);
+                kernel.dots(&Query::new(vec![q; 3072]), &[byte; 1536 * 5], &mut out);
                 assert_eq!(out, [i32::from(q) * half * 3072; 5], "{}", kernel.name);
             }
         }

@@ -5,23 +5,23 @@ use std::arch::aarch64::{
     vmlal_high_s8, vmlal_s8, vpadalq_s16, vreinterpretq_s8_u8, vshrq_n_u8, vsubq_u8,
 };
 
-use super::{BLOCK, BLOCK_BYTES};
+use super::{BLOCK, BLOCK_BYTES, Query};
 
 /// Bytes that one step handles.
 const STEP: usize = 16;
 
 /// See `Kernel::dots`.
-pub fn dots(query: &[i8], rows: &[u8], out: &mut [i32]) {
+pub fn dots(query: &Query, rows: &[u8], out: &mut [i32]) {
     // SAFETY: NEON is part of aarch64.
     unsafe { dots_neon(query, rows, out) }
 }
 
 #[target_feature(enable = "neon")]
-fn dots_neon(query: &[i8], rows: &[u8], out: &mut [i32]) {
+fn dots_neon(query: &Query, rows: &[u8], out: &mut [i32]) {
     let (half, eight) = (vdupq_n_u8(15), vdupq_n_u8(8));
-    for (row, out) in rows.chunks_exact(query.len() / 2).zip(out) {
+    for (row, out) in rows.chunks_exact(query.steps.len() / 2).zip(out) {
         let mut sum = vdupq_n_s32(0);
-        for (query, bytes) in query.as_chunks::<BLOCK>().0.iter().zip(row.as_chunks::<BLOCK_BYTES>().0) {
+        for (steps, bytes) in query.steps.as_chunks::<BLOCK>().0.iter().zip(row.as_chunks::<BLOCK_BYTES>().0) {
             // Each lane takes eight products of at most 2^10 from a block.
             let mut sums = [vdupq_n_s16(0); 2];
             for at in (0..BLOCK_BYTES).step_by(STEP) {
@@ -29,8 +29,8 @@ fn dots_neon(query: &[i8], rows: &[u8], out: &mut [i32]) {
                 let (v, first, second) = unsafe {
                     (
                         vld1q_u8(bytes.as_ptr().add(at)),
-                        vld1q_s8(query.as_ptr().add(at)),
-                        vld1q_s8(query.as_ptr().add(BLOCK_BYTES + at)),
+                        vld1q_s8(steps.as_ptr().add(at)),
+                        vld1q_s8(steps.as_ptr().add(BLOCK_BYTES + at)),
                     )
                 };
                 let signed = |halves| vreinterpretq_s8_u8(vsubq_u8(halves, eight));

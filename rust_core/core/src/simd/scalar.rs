@@ -1,11 +1,11 @@
 //! The kernel that needs no special instructions, and says what the others must compute.
 
-use super::{BLOCK, BLOCK_BYTES};
+use super::{BLOCK, BLOCK_BYTES, Query};
 
 /// See `Kernel::dots`.
-pub fn dots(query: &[i8], rows: &[u8], out: &mut [i32]) {
-    for (row, out) in rows.chunks_exact(query.len() / 2).zip(out) {
-        let blocks = query.as_chunks::<BLOCK>().0.iter().zip(row.as_chunks::<BLOCK_BYTES>().0);
+pub fn dots(query: &Query, rows: &[u8], out: &mut [i32]) {
+    for (row, out) in rows.chunks_exact(query.steps.len() / 2).zip(out) {
+        let blocks = query.steps.as_chunks::<BLOCK>().0.iter().zip(row.as_chunks::<BLOCK_BYTES>().0);
         *out = blocks.map(|(query, bytes)| block(query, bytes)).sum();
     }
 }

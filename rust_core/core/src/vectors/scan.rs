@@ -1,4 +1,4 @@
-//! The exact scan: every live row is looked at, and none that belongs to the best is missed.
+//! The exact scan: every live row is looked at, and read to the end where it may be among the best.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::rows::{Quantised, plane_bytes, scale_and_slack};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::segment::{Scored, TopK, View};
-use crate::simd::Kernel;
+use crate::simd::{Kernel, Query};
 
 /// Rows per kernel call: scores stay in the first-level cache, and cancelling is noticed within microseconds.
 const ROWS_PER_CALL: usize = 256;
@@ -16,12 +16,16 @@ const ROWS_PER_CALL: usize = 256;
 const ROWS_PER_PART: u32 = 16_384;
 /// Below this, one core is done before the others are awake.
 const PARALLEL_FROM: u32 = 50_000;
+/// Rows whose bounds are compared at a time.
+const GROUP: usize = 16;
+/// Rows to score from which another core helps: each waits for memory.
+const ROWS_TO_SHARE: usize = 512;
 /// The largest step of a question's component.
 const LARGEST: f32 = 127.0;
 
 /// A question, quantised.
 struct Question {
-    steps: Vec<i8>,
+    query: Query,
     scale: f32,
     /// Its length (L2), quantised as it is.
     length: f32,
@@ -31,7 +35,7 @@ impl Question {
     fn new(vector: &[f32]) -> Self {
         let Quantised { steps, scale } = Quantised::new(vector, LARGEST);
         let squares: i64 = steps.iter().map(|&step| i64::from(step) * i64::from(step)).sum();
-        Self { length: (squares as f32).sqrt() * scale, steps, scale }
+        Self { length: (squares as f32).sqrt() * scale, query: Query::new(steps), scale }
     }
 }
 
@@ -42,7 +46,8 @@ struct Part {
 }
 
 /// The `k` chunks whose vectors are most like the unit vector `query`, best first, none below `floor`. Exact: every live vector
-/// is looked at. Segments of other dimensions, and a query of zeros, find nothing.
+/// is looked at, and passed over only if its score can't reach the others' (`rows.rs` says how sure that is). Segments of other
+/// dimensions, and a query of zeros, find nothing.
 pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, cancel: &CancelToken) -> Result<Vec<Scored>> {
     let question = Question::new(query);
     if question.scale == 0.0 || k == 0 {
@@ -67,31 +72,53 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
     };
     // Those with the highest bounds are nearly the best. What they score says which other rows may be better.
     let mut likely = TopK::new(views, k.saturating_mul(2), floor);
-    offer(&parts, &mut likely, |scored| scored);
+    each_above(&parts, floor, |row| {
+        likely.offer(row);
+        likely.floor()
+    });
     let mut best = TopK::new(views, k, floor);
     for row in likely.into_sorted() {
         best.offer(question.score(views, row));
     }
-    let mut exact = TopK::new(views, k, best.settle());
+    let floor = best.settle();
+    let mut rest = Vec::new();
+    each_above(&parts, floor, |row| {
+        rest.push(row);
+        floor
+    });
     cancel.check()?;
-    offer(&parts, &mut exact, |row| question.score(views, row));
+    let score = |row: Scored| question.score(views, row);
+    let scored: Vec<Scored> = if rest.len() < ROWS_TO_SHARE {
+        rest.into_iter().map(score).collect()
+    } else {
+        rest.into_par_iter().with_min_len(ROWS_TO_SHARE / 2).map(score).collect()
+    };
+    let mut exact = TopK::new(views, k, floor);
+    for row in scored {
+        exact.offer(row);
+    }
     Ok(exact.into_sorted())
 }
 
-/// Offer each row whose bound may still enter, as `score` makes it.
-fn offer(parts: &[(Vec<f32>, Part)], best: &mut TopK<'_>, score: impl Fn(Scored) -> Scored) {
+/// Hand out the rows whose bounds reach the floor: the first one, then what each row that is taken gives back.
+fn each_above(parts: &[(Vec<f32>, Part)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
     for (bounds, part) in parts {
-        for (chunk, &bound) in part.rows.clone().zip(bounds) {
-            if bound >= best.floor() {
-                best.offer(score(Scored { view: part.view, chunk, score: bound }));
+        for (group, first) in bounds.chunks(GROUP).zip(part.rows.clone().step_by(GROUP)) {
+            // Nearly all groups hold nothing, which one comparison of their highest says.
+            if group.iter().fold(f32::NEG_INFINITY, |most, &bound| if bound > most { bound } else { most }) < floor {
+                continue;
+            }
+            for (&bound, chunk) in group.iter().zip(first..) {
+                if bound >= floor {
+                    floor = take(Scored { view: part.view, chunk, score: bound });
+                }
             }
         }
     }
 }
 
 impl Question {
-    /// What each row of a part scores at most: its high halves' score, and what the low ones may add. By Cauchy and Schwarz that
-    /// is their length times the question's.
+    /// What each row of a part scores at most: its high halves' score, and what the low ones may add.
     fn bounds(&self, views: &[View<'_>], part: &Part, cancel: &CancelToken) -> Result<Vec<f32>> {
         let kernel = Kernel::best();
         let segment = views[part.view as usize].segment;
@@ -102,7 +129,7 @@ impl Question {
             cancel.check()?;
             let rows = first as usize..(first as usize + ROWS_PER_CALL).min(part.rows.end as usize);
             let dots = &mut dots[..rows.len()];
-            kernel.dots(&self.steps, &vectors.high[rows.start * bytes..rows.end * bytes], dots);
+            kernel.dots(&self.query, &vectors.high[rows.start * bytes..rows.end * bytes], dots);
             let scales = vectors.scales.as_chunks().0[rows].iter().copied().map(scale_and_slack);
             bounds.extend(
                 dots.iter()
@@ -115,11 +142,10 @@ impl Question {
 
     /// A row with what it scores.
     fn score(&self, views: &[View<'_>], row: Scored) -> Scored {
-        let segment = views[row.view as usize].segment;
-        let vector = segment.vector(row.chunk);
+        let vector = views[row.view as usize].segment.vector(row.chunk);
         let (mut high, mut low) = ([0], [0]);
-        Kernel::best().dots(&self.steps, vector.high, &mut high);
-        Kernel::best().dots(&self.steps, vector.low, &mut low);
+        Kernel::best().dots(&self.query, vector.high, &mut high);
+        Kernel::best().dots(&self.query, vector.low, &mut low);
         Scored { score: (high[0] * 16 + low[0]) as f32 * (self.scale * vector.scale), ..row }
     }
 }
