@@ -117,6 +117,22 @@ impl FolderRules {
         Self { above, files: IGNORE_FILES.map(|name| matcher(folder, &folder.join(name))), repository_exclude, is_repository }
     }
 
+    /// Whether a `.carrelignore` names this hidden folder as one that counts (`!.name/`). `!*/` names none.
+    pub fn brings_back(&self, path: &Path) -> bool {
+        let mut folder = Some(self);
+        while let Some(rules) = folder {
+            match rules.files[0].matched(path, true) {
+                Match::Ignore(_) => return false,
+                Match::Whitelist(rule) => {
+                    let pattern = rule.original().trim_start_matches('!').trim_end_matches('/');
+                    return pattern.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+                }
+                Match::None => folder = rules.above.as_deref(),
+            }
+        }
+        false
+    }
+
     /// Whether a rule leaves out `path`, an entry of this folder.
     pub fn ignores(&self, path: &Path, is_folder: bool, workspace: &WorkspaceRules) -> bool {
         match workspace.exclude.matched(path, is_folder) {

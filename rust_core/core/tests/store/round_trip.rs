@@ -191,6 +191,19 @@ fn vectors_of_a_remote_model_are_taken_in_the_order_of_the_texts() {
 }
 
 #[test]
+fn files_of_a_hidden_folder_leave_an_index_that_holds_them() {
+    let workspace =
+        Workspace::new(&[("a.py", &python(&["one"])), (".tool/b.py", &python(&["one"])), (".carrelignore", "!.tool/\n")]);
+    let store = workspace.open();
+    index(&store);
+    assert_eq!(files_with(&store, "result_one"), [".tool/b.py", "a.py"]);
+    workspace.remove(".carrelignore");
+    assert_eq!(index(&store).removed, 1);
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+    assert_eq!(store.gate(".tool/b.py"), Some(SkipReason::HiddenFolder));
+}
+
+#[test]
 fn filters_restrict_what_is_found() {
     let workspace = Workspace::new(&[
         ("src/a.py", &python(&["login"])),
