@@ -56,6 +56,7 @@ class WalkOptions:
         max_file_bytes: int = 500_000,
         exclude: Sequence[str] = ...,
         excluded_folders: Sequence[str] | None = None,
+        kept_folders: Sequence[str] = ...,
     ) -> WalkOptions: ...
 
 @final

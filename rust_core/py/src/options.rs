@@ -42,10 +42,10 @@ pub struct PyWalkOptions(pub WalkOptions);
 #[pymethods]
 impl PyWalkOptions {
     #[new]
-    #[pyo3(signature = (*, max_file_bytes = 500_000, exclude = Vec::new(), excluded_folders = None))]
-    fn new(max_file_bytes: u64, exclude: Vec<String>, excluded_folders: Option<Vec<String>>) -> Self {
-        let default = WalkOptions::default();
-        Self(WalkOptions { max_file_bytes, exclude, excluded_folders: excluded_folders.unwrap_or(default.excluded_folders) })
+    #[pyo3(signature = (*, max_file_bytes = 500_000, exclude = Vec::new(), excluded_folders = None, kept_folders = Vec::new()))]
+    fn new(max_file_bytes: u64, exclude: Vec<String>, excluded_folders: Option<Vec<String>>, kept_folders: Vec<String>) -> Self {
+        let excluded_folders = excluded_folders.unwrap_or_else(|| WalkOptions::default().excluded_folders);
+        Self(WalkOptions { max_file_bytes, exclude, excluded_folders, kept_folders })
     }
 }
 

@@ -32,6 +32,8 @@ pub struct WalkOptions {
     pub exclude: Vec<String>,
     /// Names of folders that are left out wherever they stand.
     pub excluded_folders: Vec<String>,
+    /// Names of folders that count although they are among the excluded ones, or hidden.
+    pub kept_folders: Vec<String>,
 }
 
 impl Default for WalkOptions {
@@ -40,6 +42,7 @@ impl Default for WalkOptions {
             max_file_bytes: 500_000,
             exclude: Vec::new(),
             excluded_folders: EXCLUDED_FOLDERS.iter().map(ToString::to_string).collect(),
+            kept_folders: Vec::new(),
         }
     }
 }
@@ -202,9 +205,10 @@ impl WorkspaceRules {
 
     /// Whether a folder counts, by its name and the rules of the folder that holds it.
     fn folder(&self, rules: &FolderRules, path: &Path, name: &str) -> std::result::Result<(), SkipReason> {
-        if self.is_excluded_folder(name) || rules::is_linked_worktree(path) {
+        let kept = self.kept_folders.contains(name);
+        if !kept && self.excluded_folders.contains(name) || rules::is_linked_worktree(path) {
             Err(SkipReason::ExcludedFolder)
-        } else if folders::is_tools_own(name) && !rules.brings_back(path) {
+        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(path) {
             Err(SkipReason::HiddenFolder)
         } else if rules.ignores(path, true, self) {
             Err(SkipReason::Ignored)

@@ -100,6 +100,26 @@ fn carrelignore_brings_hidden_folders_back_by_name() {
 }
 
 #[test]
+fn kept_folders_count_though_excluded_or_hidden() {
+    let folder = workspace(&[
+        ("build/a.py", "x"),
+        ("sub/.tool/a.py", "x"),
+        ("out/a.py", "x"),
+        (".other/a.py", "x"),
+        ("build/.gitignore", "gen/\n"),
+        ("build/gen/a.py", "x"),
+    ]);
+    let kept_folders = ["build", ".tool", "nowhere"].map(str::to_owned).to_vec();
+    let options = WalkOptions { kept_folders, ..WalkOptions::default() };
+    let walk = walk(folder.path(), &options, &CancelToken::new()).unwrap();
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["build/a.py", "sub/.tool/a.py"]);
+    let gate = Gate::new(folder.path(), &options);
+    assert!(gate.check("build/a.py").is_ok() && gate.check_unsaved("sub/.tool/new.py").is_ok());
+    assert_eq!(gate.check("build/gen/a.py"), Err(SkipReason::Ignored));
+    assert_eq!(gate.check("out/a.py"), Err(SkipReason::ExcludedFolder));
+}
+
+#[test]
 fn an_unsaved_text_of_a_hidden_folder_is_not_read() {
     let folder = workspace(&[("a.py", "x")]);
     let gate = Gate::new(folder.path(), &WalkOptions::default());
