@@ -1,5 +1,6 @@
 //! Plain values that Python hands in: tokens, options, filters, models.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -133,7 +134,7 @@ pub struct PyFilter(pub Filter);
 #[pymethods]
 impl PyFilter {
     #[new]
-    #[pyo3(signature = (*, path_globs = Vec::new(), exclude_globs = Vec::new(), languages = Vec::new(), symbol = None, sources = Vec::new(), updated_after = None))]
+    #[pyo3(signature = (*, path_globs = Vec::new(), exclude_globs = Vec::new(), languages = Vec::new(), symbol = None, sources = Vec::new(), updated_after = None, metadata = BTreeMap::new()))]
     fn new(
         path_globs: Vec<String>,
         exclude_globs: Vec<String>,
@@ -141,8 +142,9 @@ impl PyFilter {
         symbol: Option<String>,
         sources: Vec<String>,
         updated_after: Option<i64>,
+        metadata: BTreeMap<String, Vec<String>>,
     ) -> PyResult<Self> {
-        let options = FilterOptions { path_globs, exclude_globs, languages, symbol, sources, updated_after };
+        let options = FilterOptions { path_globs, exclude_globs, languages, symbol, sources, updated_after, metadata };
         Filter::new(options).map(Self).map_err(|error| to_python(&error))
     }
 }

@@ -48,6 +48,8 @@ class SearchArguments(Wire, kw_only=True, frozen=True):
     languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
     symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
     sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
+    kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
+    containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
     folder: Folder = ""
 
 
