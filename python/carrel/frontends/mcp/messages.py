@@ -43,7 +43,7 @@ class SearchArguments(Wire, kw_only=True, frozen=True):
     """`search_code`."""
 
     query: Question
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 8
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 3
     path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
     languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
     symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
