@@ -110,6 +110,17 @@ def test_a_file_is_as_old_as_its_time_says_not_as_its_index(tmp_path: Path) -> N
         }
 
 
+def test_metadata_of_a_chunk_is_compared_exactly() -> None:
+    with three() as index:
+        everything = {hit.file_path for hit in index.search("database user order", k=9)}
+        assert len(everything) == 3
+        one = index.search("database user order", k=9, filters=Filters(metadata={"path": "db/pool.py", "language": ["python"]}))
+        assert {hit.file_path for hit in one} == {"db/pool.py"}
+        assert index.search("database user order", filters=Filters(metadata={"language": "markdown"})) == []
+        with pytest.raises(InvalidInput, match=r"metadata: .*colour.*container, kind, language, path, source, symbol"):
+            index.search("database", filters=Filters(metadata={"colour": "red"}))
+
+
 def test_a_folder_is_indexed_and_followed(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()

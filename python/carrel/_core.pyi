@@ -6,7 +6,7 @@ bytes of little-endian float32, `dim` values a text, L2-normalised. Every call t
 `StoreError` (disk full, read-only, damaged), `NewerFormat`, `NotWriter`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, final
 
 __all__ = [
@@ -56,6 +56,7 @@ class WalkOptions:
         max_file_bytes: int = 500_000,
         exclude: Sequence[str] = ...,
         excluded_folders: Sequence[str] | None = None,
+        kept_folders: Sequence[str] = ...,
     ) -> WalkOptions: ...
 
 @final
@@ -159,6 +160,7 @@ class Filter:
         symbol: str | None = None,
         sources: Sequence[str] = ...,
         updated_after: int | None = None,
+        metadata: Mapping[str, Sequence[str]] = ...,
     ) -> Filter: ...
 
 @final

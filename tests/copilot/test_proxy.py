@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.copilot.conftest import STAND_IN, Client, Start, initialize, recorded
-from tests.shop import index
+from tests.copilot.conftest import LOGIN, STAND_IN, Client, Start, initialize, recorded
+from tests.shop import index, write_files
 
 from carrel.frontends.transport import frame, read_frame
 
@@ -104,6 +104,16 @@ def test_the_knowledge_base_holds_documents_only(start: Start, project: Path, re
     text = _answer(record)[0]["content"][0]["value"]
     assert text.startswith("File: LOGIN.md:1-3\nContent:\n# Login")
     assert "auth.py" not in text
+
+
+def test_the_agents_search_gives_three_places(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
+    write_files(project, {f"auth_{n}.py": LOGIN.replace("authenticate_user", f"authenticate_user_{n}") for n in range(5)})
+    index(project, env)
+    client = start()
+    initialize(client, project)
+    params = {"name": "carrel_search", "input": {"query": "authenticate user"}, "conversationId": "c"}
+    client.send({"jsonrpc": "2.0", "method": "test/ask", "params": {"method": "conversation/invokeClientTool", "params": params}})
+    assert _answer(record)[0]["content"][0]["value"].count("(lines 1-3") == 3
 
 
 def _answer(record: Path) -> Any:

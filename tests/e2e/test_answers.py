@@ -64,11 +64,34 @@ async def test_filters_hold(start: Start, project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"language": "markdown"}, {"README.md"}),
+        ({"path": ["src/pool.py", "README.md"], "source": "code"}, {"src/pool.py"}),
+        ({"kind": "class", "symbol": "DatabaseConnection"}, {"src/pool.py"}),
+        ({"kind": "no such kind"}, set()),
+        ({"kind": None}, {"README.md", "src/auth.py", "src/orders.py", "src/pool.py"}),
+    ],
+)
+async def test_metadata_holds_in_every_answer(start: Start, project: Path, metadata: dict[str, Any], expected: set[str]) -> None:
+    asked = {"query": "orders price pool login", "filters": {"metadata": metadata}, "trigger": "explicit"}
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        assert set(paths(await client.request("carrel/search", asked))) == expected
+        assert set(paths(await client.request("carrel/context", asked))) == expected
+        files = await client.request("carrel/files", asked)
+        assert {file["path"] for file in files["files"]} == expected
+
+
+@pytest.mark.parametrize(
     ("method", "params", "field"),
     [
         ("carrel/search", {"filters": {"pathGlob": "a["}}, "filters.pathGlob"),
         ("carrel/files", {"filters": {"languages": ["klingon"]}}, "filters.languages"),
         ("carrel/context", {"exclude": ["a.py", "{b"]}, "exclude"),
+        ("carrel/search", {"filters": {"metadata": {"colour": "red"}}}, "filters.metadata"),
+        ("carrel/context", {"filters": {"metadata": {"language": "klingon"}}}, "filters.metadata"),
+        ("carrel/files", {"filters": {"metadata": {"kind": 7}}}, "filters.metadata"),
     ],
 )
 async def test_a_filter_that_is_none_is_named_as_it_was_sent(

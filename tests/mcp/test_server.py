@@ -155,6 +155,21 @@ async def test_the_clients_roots_are_the_workspace(connect: Connect, project: Pa
         assert (await call(client, "search_code", query="login"))["folder"] == "shop"
 
 
+async def test_a_search_gives_three_places_unless_asked_for_more(connect: Connect, project: Path) -> None:
+    write_many(project, files=4, lines=20)
+    async with connect(project) as client:
+        assert len((await call(client, "search_code", query="function value result"))["hits"]) == 3
+        assert len((await call(client, "search_code", query="function value result", limit=6))["hits"]) == 6
+
+
+async def test_kinds_and_containers_narrow_a_search(connect: Connect, project: Path) -> None:
+    async with connect(project) as client:
+        asked = "check a login, the total price of the items"
+        functions = (await call(client, "search_code", query=asked, kinds=["function"], limit=20))["hits"]
+        assert {hit["kind"] for hit in functions} == {"function"}
+        assert not (await call(client, "search_code", query=asked, containers=["NoSuchClass"]))["hits"]
+
+
 async def test_settings_that_are_handed_over_count(connect: Connect, project: Path) -> None:
     async with connect(project, more=("--settings", '{"exclude": ["orders.py"], "nonsense": 1}')) as client:
         found = await call(client, "search_code", query="the total price of the items")

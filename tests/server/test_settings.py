@@ -11,6 +11,7 @@ from carrel.core.types import Budget
 from carrel.server import settings_docs
 from carrel.server.settings import Layer, Settings, resolve
 from carrel.server.settings_files import read_user, read_workspace
+from carrel.server.wiring import Wiring
 
 
 def editor(**options: object) -> Layer:
@@ -71,6 +72,27 @@ def test_a_pattern_that_is_none_is_named_and_the_others_count() -> None:
     assert "unclosed character class" in problems[0].message
 
 
+def test_a_folder_comes_back_and_what_was_said_last_of_it_counts(tmp_path: Path) -> None:
+    for name in ("a.py", "build/b.py", ".tool/c.py", "out/d.py", "mine/e.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
+
+    def paths(*layers: Layer) -> list[str]:
+        settings, problems = resolve(editor(storage="workspace"), *layers)
+        assert problems == ()
+        index = Wiring().open_index(tmp_path, settings)
+        try:
+            return [path for path in ("a.py", "build/b.py", ".tool/c.py", "out/d.py", "mine/e.py") if not index.store.gate(path)]
+        finally:
+            index.store.close()
+
+    assert paths() == ["a.py", "mine/e.py"]
+    back = editor(excludedFolders=["!build", "!.tool", "mine", "!nowhere"])
+    assert paths(back) == ["a.py", "build/b.py", ".tool/c.py"]
+    assert paths(back, workspace(excludedFolders=["build", ".tool"])) == ["a.py"]
+    assert paths(editor(excludedFolders=["build", "!build"])) == ["a.py", "build/b.py", "mine/e.py"]
+
+
 def test_unknown_keys_are_reported_where_a_person_typed_them() -> None:
     assert resolve(editor(serverPath="x"))[1] == ()
     assert [p.key for p in resolve(Layer("user", {"ragEnable": True}, report_unknown=True))[1]] == ["ragEnable"]
@@ -91,6 +113,7 @@ def test_a_workspace_narrows() -> None:
         {"ragEnabled": True},
         {"ragAutoIndex": True},
         {"exclude": ["!secret.key"]},
+        {"excludedFolders": ["!build"]},
         {"storage": "workspace"},
         {"cacheFolder": "/var/elsewhere"},
         {"budget": {"chars": 9_000_000}},

@@ -228,6 +228,8 @@ export interface FiltersParam {
   readonly minScore?: number;
   /** Only files whose content changed since, by their time stamps. */
   readonly maxAgeDays?: number;
+  /** What must be recorded of a chunk, exactly: `container`, `kind`, `language`, `path`, `source`, `symbol`; one value, or several of which one must be equal. */
+  readonly metadata?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** One earlier turn of the chat. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -72,6 +73,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
+    """Which chunks may answer; everything given must hold.
+
+    `metadata` compares what is recorded of a chunk exactly, with a value or with several of which one must be equal:
+    `{"language": "python", "kind": ["class", "method"]}`. Its fields are container, kind, language, path, source and symbol.
+    """
+
     sources: tuple[SourceName, ...] = ()
     path_globs: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -79,6 +86,7 @@ class Filters:
     symbol: str | None = None
     min_score: float | None = None
     max_age_days: float | None = None
+    metadata: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
 LONGEST_QUERY = 16_000

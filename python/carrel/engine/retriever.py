@@ -206,4 +206,5 @@ def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> 
         symbol=filters.symbol,
         sources=filters.sources,
         updated_after=None if age is None else int(now() - age * SECONDS_A_DAY),
+        metadata={name: [value] if isinstance(value, str) else value for name, value in filters.metadata.items()},
     )

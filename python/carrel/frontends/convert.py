@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
+_NAMES = {
+    "path_globs": "filters.pathGlob",
+    "exclude_globs": "exclude",
+    "languages": "filters.languages",
+    "metadata": "filters.metadata",
+}
 
 
 def to_range(span: Span) -> wire.Range:
@@ -32,7 +38,7 @@ def to_range(span: Span) -> wire.Range:
 
 
 def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:
-    """Filters as sent to the core's; raises `InvalidInput` for a pattern or a language that is none."""
+    """Filters as sent to the core's; raises `InvalidInput` for a pattern, a language or a field that is none."""
     globs = (param.path_glob,) if isinstance(param.path_glob, str) else param.path_glob
     filters = Filters(
         sources=param.sources,
@@ -42,18 +48,19 @@ def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filte
         symbol=param.symbol,
         min_score=param.min_score,
         max_age_days=param.max_age_days,
+        metadata=param.metadata,
     )
-    return checked(filters, {"path_globs": "filters.pathGlob", "exclude_globs": "exclude", "languages": "filters.languages"})
+    return checked(filters, _NAMES)
 
 
 def checked(filters: Filters, names: Mapping[str, str]) -> Filters:
     """The filters, if the core can use them; else `InvalidInput` with the field's name on the wire, which `names` gives."""
-    if not (filters.path_globs or filters.exclude or filters.languages):
+    if not (filters.path_globs or filters.exclude or filters.languages or filters.metadata):
         return filters
-    from carrel.core.native import Filter  # noqa: PLC0415 - a server starts without the core
+    from carrel.engine.retriever import native_filter  # noqa: PLC0415 - a server starts without the core
 
     try:
-        Filter(path_globs=filters.path_globs, exclude_globs=filters.exclude, languages=filters.languages)
+        native_filter(filters)
     except InvalidInput as error:
         raise InvalidInput(names.get(error.field, error.field), str(error).removeprefix(f"{error.field}: ")) from None
     return filters

@@ -66,6 +66,13 @@ class FiltersParam(Wire, kw_only=True, frozen=True):
     max_age_days: Annotated[
         Annotated[float, Meta(gt=0)] | None, Meta(description="Only files whose content changed since, by their time stamps.")
     ] = None
+    metadata: Annotated[
+        dict[str, str | tuple[str, ...]],
+        Meta(
+            description="What must be recorded of a chunk, exactly: `container`, `kind`, `language`, `path`, `source`, `symbol`; "
+            "one value, or several of which one must be equal."
+        ),
+    ] = field(default_factory=dict)
 
 
 class LinesParam(Wire, kw_only=True, frozen=True):
@@ -408,7 +415,7 @@ def decode(kind: type[P], raw: object) -> P:
 def _invalid(message: str) -> InvalidInput:
     match = _AT.match(message)
     what = match["what"] if match else message
-    where = ((match["path"] if match else "") or "").lstrip(".")
+    where = ((match["path"] if match else "") or "").lstrip(".").replace("[...]", "")  # the value of some key
     if missing := _MISSING.search(what):
         where = f"{where}.{missing[1]}" if where else missing[1]
     return InvalidInput(where or "params", what)

@@ -45,7 +45,10 @@ class Settings:
     budget: Budget = _setting(Budget(), 'How long a chat context may get: `{"chars": 4000}` or `{"tokens": 1000}`.')
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
     excluded_folders: tuple[str, ...] = _setting(
-        (), "Names of folders to leave out, beside the usual ones (node_modules, target, .git …).", workspace="union"
+        (),
+        "Names of folders to leave out, beside the usual ones (node_modules, build, .git …) and hidden ones; "
+        "`!build` takes one in again.",
+        workspace="union",
     )
     max_file_bytes: Annotated[int, Meta(ge=1_000, le=50_000_000)] = _setting(
         500_000, "Larger files are left out.", workspace="lower"

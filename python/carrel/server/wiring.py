@@ -190,8 +190,14 @@ def walk_options(settings: Settings) -> WalkOptions:
     """Which files count by the settings."""
     from carrel.core.native import WalkOptions
 
-    folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
-    return WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, *_NO_SOURCES))
+    folders: dict[str, bool] = {}  # whether it is kept; what was said last counts
+    for item in settings.excluded_folders:
+        folders[item.removeprefix("!")] = item.startswith("!")
+    return WalkOptions(
+        max_file_bytes=settings.max_file_bytes,
+        exclude=(*settings.exclude, *(f"**/{name}/" for name, kept in folders.items() if not kept), *_NO_SOURCES),
+        kept_folders=[name for name, kept in folders.items() if kept],
+    )
 
 
 def _temporary_place(location: IndexLocation, error: OSError) -> tuple[TemporaryDirectory[str], str]:

@@ -117,11 +117,13 @@ pub enum SkipReason {
     Gone = 11,
     /// A symbolic link to something inside the workspace, which is found by its own path.
     Link = 12,
+    /// Inside a folder whose name begins with a dot, other than those that hold code and configuration (`.github`, …).
+    HiddenFolder = 13,
 }
 
 impl SkipReason {
     /// Every reason, in the order of the discriminants.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Ignored,
         Self::ExcludedFolder,
         Self::TooLarge,
@@ -135,6 +137,7 @@ impl SkipReason {
         Self::Empty,
         Self::Gone,
         Self::Link,
+        Self::HiddenFolder,
     ];
 
     /// The reason of a stored [`SkipReason::code`].
@@ -158,6 +161,7 @@ impl SkipReason {
             Self::Empty => "empty",
             Self::Gone => "gone",
             Self::Link => "link",
+            Self::HiddenFolder => "hidden folder",
         }
     }
 }

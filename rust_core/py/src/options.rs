@@ -1,5 +1,6 @@
 //! Plain values that Python hands in: tokens, options, filters, models.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,10 +43,10 @@ pub struct PyWalkOptions(pub WalkOptions);
 #[pymethods]
 impl PyWalkOptions {
     #[new]
-    #[pyo3(signature = (*, max_file_bytes = 500_000, exclude = Vec::new(), excluded_folders = None))]
-    fn new(max_file_bytes: u64, exclude: Vec<String>, excluded_folders: Option<Vec<String>>) -> Self {
-        let default = WalkOptions::default();
-        Self(WalkOptions { max_file_bytes, exclude, excluded_folders: excluded_folders.unwrap_or(default.excluded_folders) })
+    #[pyo3(signature = (*, max_file_bytes = 500_000, exclude = Vec::new(), excluded_folders = None, kept_folders = Vec::new()))]
+    fn new(max_file_bytes: u64, exclude: Vec<String>, excluded_folders: Option<Vec<String>>, kept_folders: Vec<String>) -> Self {
+        let excluded_folders = excluded_folders.unwrap_or_else(|| WalkOptions::default().excluded_folders);
+        Self(WalkOptions { max_file_bytes, exclude, excluded_folders, kept_folders })
     }
 }
 
@@ -133,7 +134,7 @@ pub struct PyFilter(pub Filter);
 #[pymethods]
 impl PyFilter {
     #[new]
-    #[pyo3(signature = (*, path_globs = Vec::new(), exclude_globs = Vec::new(), languages = Vec::new(), symbol = None, sources = Vec::new(), updated_after = None))]
+    #[pyo3(signature = (*, path_globs = Vec::new(), exclude_globs = Vec::new(), languages = Vec::new(), symbol = None, sources = Vec::new(), updated_after = None, metadata = BTreeMap::new()))]
     fn new(
         path_globs: Vec<String>,
         exclude_globs: Vec<String>,
@@ -141,8 +142,9 @@ impl PyFilter {
         symbol: Option<String>,
         sources: Vec<String>,
         updated_after: Option<i64>,
+        metadata: BTreeMap<String, Vec<String>>,
     ) -> PyResult<Self> {
-        let options = FilterOptions { path_globs, exclude_globs, languages, symbol, sources, updated_after };
+        let options = FilterOptions { path_globs, exclude_globs, languages, symbol, sources, updated_after, metadata };
         Filter::new(options).map(Self).map_err(|error| to_python(&error))
     }
 }

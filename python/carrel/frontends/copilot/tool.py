@@ -16,6 +16,8 @@ _INVOKE = "conversation/invokeClientTool"
 _CONFIRM = "conversation/invokeClientToolConfirmation"
 METHODS = (_INVOKE, _CONFIRM)
 _MOST_HITS = 20
+_HITS = {SEARCH: 3, KNOWLEDGE: 5}
+"""How many hits a call gets that doesn't say."""
 
 _DESCRIPTIONS = {
     SEARCH: (
@@ -24,19 +26,17 @@ _DESCRIPTIONS = {
     ),
     KNOWLEDGE: knowledge.DESCRIPTION,
 }
-_INPUT = {
-    "type": "object",
-    "properties": {
-        "query": {"type": "string", "description": "a question, words or an identifier"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "description": "hits at most (5)"},
-    },
-    "required": ["query"],
-}
+
+
+def _input(name: str) -> dict[str, Any]:
+    limit = {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "description": f"hits at most ({_HITS[name]})"}
+    query = {"type": "string", "description": "a question, words or an identifier"}
+    return {"type": "object", "properties": {"query": query, "limit": limit}, "required": ["query"]}
 
 
 def registration() -> bytes:
     """The request that registers the tools beside the client's own."""
-    params = {"tools": [{"name": name, "description": text, "inputSchema": _INPUT} for name, text in _DESCRIPTIONS.items()]}
+    params = {"tools": [{"name": name, "description": text, "inputSchema": _input(name)} for name, text in _DESCRIPTIONS.items()]}
     return _encode({"jsonrpc": "2.0", "id": REGISTER_ID, "method": "conversation/registerTools", "params": params})
 
 
@@ -65,7 +65,7 @@ def question(request: dict[str, Any]) -> tuple[str, int]:
     query = given.get("query") if isinstance(given, dict) else None
     if not isinstance(query, str) or not query.strip():
         raise ValueError("`query` must be a text that isn't empty")
-    limit = given.get("limit", 5)
+    limit = given.get("limit", _HITS[request["params"]["name"]])
     if type(limit) is not int or not 1 <= limit <= _MOST_HITS:
         raise ValueError(f"`limit` must be a number from 1 to {_MOST_HITS}")
     return query, limit

@@ -43,11 +43,13 @@ class SearchArguments(Wire, kw_only=True, frozen=True):
     """`search_code`."""
 
     query: Question
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 8
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 3
     path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
     languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
     symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
     sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
+    kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
+    containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
     folder: Folder = ""
 
 

@@ -67,7 +67,11 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._waiting.ready(workspace, report)
         filters = Filters(
-            sources=asked.sources, path_globs=asked.path_glob, languages=asked.languages, symbol=asked.symbol or None
+            sources=asked.sources,
+            path_globs=asked.path_glob,
+            languages=asked.languages,
+            symbol=asked.symbol or None,
+            metadata={"kind": asked.kinds, "container": asked.containers},
         )
         found = await answers.search(workspace, Query(asked.query, asked.limit, convert.checked(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.hits)

@@ -1,7 +1,10 @@
 //! Which files and chunks a search may find.
 
+use std::collections::BTreeMap;
+
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::metadata::Metadata;
 use crate::error::{Error, Result};
 use crate::language::Language;
 use crate::segment::{FileMask, FileRef, Segment};
@@ -22,6 +25,8 @@ pub struct FilterOptions {
     pub sources: Vec<String>,
     /// Changed at this time or later, seconds since 1970.
     pub updated_after: Option<i64>,
+    /// Exact values by field: `container`, `kind`, `language`, `path`, `source`, `symbol`. Of each, one must hold.
+    pub metadata: BTreeMap<String, Vec<String>>,
 }
 
 /// A filter ready for use.
@@ -34,6 +39,7 @@ pub struct Filter {
     symbol: Option<String>,
     /// `Some(true)`: prose only; `Some(false)`: code only.
     prose: Option<bool>,
+    metadata: Metadata,
 }
 
 impl Filter {
@@ -55,6 +61,7 @@ impl Filter {
             languages: options.languages.iter().map(language).collect::<Result<_>>()?,
             symbol: options.symbol.as_ref().map(|symbol| symbol.to_lowercase()),
             prose: (wants("code") != wants("docs")).then(|| wants("docs")),
+            metadata: Metadata::new(&options.metadata)?,
             options,
         })
     }
@@ -70,6 +77,7 @@ impl Filter {
             || !self.languages.is_empty()
             || self.prose.is_some()
             || self.options.updated_after.is_some()
+            || self.metadata.restricts_files()
     }
 
     /// The files of `live` that pass.
@@ -84,10 +92,20 @@ impl Filter {
             && self.prose.is_none_or(|prose| file.language.is_prose() == prose)
             && self.options.updated_after.is_none_or(|after| file.updated_at >= after)
             && self.include.as_ref().is_none_or(|globs| globs.is_match(file.path))
+            && self.metadata.allows_file(file)
             && !self.exclude.as_ref().is_some_and(|globs| globs.is_match(file.path))
     }
 
-    pub(super) fn allows_symbol(&self, chunk: &Chunk) -> bool {
+    /// Whether it tells the chunks of a file apart.
+    pub(super) fn restricts_chunks(&self) -> bool {
+        self.symbol.is_some() || self.metadata.restricts_chunks()
+    }
+
+    pub(super) fn allows_chunk(&self, chunk: &Chunk) -> bool {
+        self.metadata.allows_chunk(chunk) && self.allows_symbol(chunk)
+    }
+
+    fn allows_symbol(&self, chunk: &Chunk) -> bool {
         let Some(wanted) = &self.symbol else { return true };
         let symbol = chunk.symbol.to_lowercase();
         let symbol = symbol.strip_suffix(" (header)").unwrap_or(&symbol);

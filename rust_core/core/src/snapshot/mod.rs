@@ -1,6 +1,7 @@
 //! What a reader sees: one generation of the index with the unsaved buffers over it. Immutable, and never waiting for a writer.
 
 mod filter;
+mod metadata;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -78,7 +79,7 @@ pub struct Snapshot {
     filtered: Mutex<Option<(FilterOptions, Arc<Vec<FileMask>>)>>,
 }
 
-/// How many times more than wanted are looked at when a filter by symbol drops candidates afterwards.
+/// How many times more than wanted are looked at when a filter by symbol or kind drops candidates afterwards.
 const WIDEN: usize = 8;
 
 impl Snapshot {
@@ -261,20 +262,19 @@ impl Snapshot {
         self.layers.iter().enumerate().map(|(i, layer)| View { segment: &layer.segment, files: mask(i, layer) }).collect()
     }
 
-    /// Search, drop what the filter's symbol excludes, and search wider while too few are left.
+    /// Search, drop what the filter excludes of a file's chunks, and search wider while too few are left.
     fn widening(
         &self,
         k: usize,
         filter: Option<&Filter>,
         search: impl Fn(usize) -> Result<Vec<Candidate>>,
     ) -> Result<Vec<Candidate>> {
-        let Some(filter) = filter.filter(|f| f.options().symbol.is_some()) else { return search(k) };
+        let Some(filter) = filter.filter(|f| f.restricts_chunks()) else { return search(k) };
         let mut wide = k.saturating_mul(WIDEN);
         loop {
             let mut found = search(wide)?;
             let all = found.len() < wide;
-            found
-                .retain(|c| self.layer_of(c.doc).is_some_and(|(layer, chunk)| filter.allows_symbol(&layer.segment.chunk(chunk))));
+            found.retain(|c| self.layer_of(c.doc).is_some_and(|(layer, chunk)| filter.allows_chunk(&layer.segment.chunk(chunk))));
             if all || found.len() >= k || wide >= self.chunks {
                 found.truncate(k);
                 return Ok(found);

@@ -79,17 +79,13 @@ impl Gate {
             if fs::symlink_metadata(&path).is_ok_and(|m| m.file_type().is_symlink()) {
                 return Err(self.workspace.link(&path));
             }
-            if is_folder && self.workspace.is_excluded_folder(name) {
-                return Err(SkipReason::ExcludedFolder);
-            }
-            if !is_folder && super::secrets::is_secret(&path) {
-                return Err(SkipReason::Secret);
-            }
-            if rules.ignores(&path, is_folder, &self.workspace) {
-                return Err(SkipReason::Ignored);
-            }
             if is_folder {
+                self.workspace.folder(&rules, &path, name)?;
                 rules = self.rules(&path, Some(&rules));
+            } else if super::secrets::is_secret(&path) {
+                return Err(SkipReason::Secret);
+            } else if rules.ignores(&path, false, &self.workspace) {
+                return Err(SkipReason::Ignored);
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Which files of a workspace count, and why the others don't. One set of rules serves the walk over the whole workspace and
 //! the [`Gate`] that every single path passes, so both always agree.
 
+mod folders;
 mod gate;
 mod links;
 mod rules;
@@ -17,66 +18,10 @@ use crate::language::Language;
 use crate::read::modified_ns;
 use crate::types::{SkipReason, Skipped};
 
+pub use folders::{EXCLUDED_FOLDERS, HIDDEN_FOLDERS_THAT_COUNT};
 pub use gate::{Gate, Pass};
 pub use links::FileId;
 use rules::{FolderRules, WorkspaceRules};
-
-/// Folders that hold no code of the user's own, left out unless the setting says otherwise (spec B4).
-pub const EXCLUDED_FOLDERS: &[&str] = &[
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    ".idea",
-    ".vs",
-    ".gradle",
-    ".cache",
-    ".carrel",
-    ".venv",
-    "venv",
-    ".env",
-    ".tox",
-    ".nox",
-    ".eggs",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    ".ipynb_checkpoints",
-    ".next",
-    ".nuxt",
-    ".svelte-kit",
-    ".turbo",
-    ".parcel-cache",
-    ".terraform",
-    ".dart_tool",
-    ".bundle",
-    ".stack-work",
-    ".cabal-sandbox",
-    ".zig-cache",
-    "zig-cache",
-    "zig-out",
-    "__pycache__",
-    "node_modules",
-    "bower_components",
-    "jspm_packages",
-    "site-packages",
-    "vendor",
-    "third_party",
-    "target",
-    "build",
-    "out",
-    "dist",
-    "obj",
-    "DerivedData",
-    "Pods",
-    "Carthage",
-    "_build",
-    "deps",
-    "elm-stuff",
-    "cmake-build-debug",
-    "cmake-build-release",
-];
 
 /// What a walk leaves out beyond the ignore files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +32,8 @@ pub struct WalkOptions {
     pub exclude: Vec<String>,
     /// Names of folders that are left out wherever they stand.
     pub excluded_folders: Vec<String>,
+    /// Names of folders that count although they are among the excluded ones, or hidden.
+    pub kept_folders: Vec<String>,
 }
 
 impl Default for WalkOptions {
@@ -95,6 +42,7 @@ impl Default for WalkOptions {
             max_file_bytes: 500_000,
             exclude: Vec::new(),
             excluded_folders: EXCLUDED_FOLDERS.iter().map(ToString::to_string).collect(),
+            kept_folders: Vec::new(),
         }
     }
 }
@@ -237,10 +185,7 @@ impl WorkspaceRules {
             return Err(self.link(path));
         }
         if kind.is_dir() {
-            if self.is_excluded_folder(name) || rules::is_linked_worktree(path) {
-                return Err(SkipReason::ExcludedFolder);
-            }
-            return if rules.ignores(path, true, self) { Err(SkipReason::Ignored) } else { Ok(()) };
+            return self.folder(rules, path, name);
         }
         if !kind.is_file() {
             return Err(SkipReason::Unreadable);
@@ -256,6 +201,20 @@ impl WorkspaceRules {
             return Err(SkipReason::UnknownType);
         }
         Ok(())
+    }
+
+    /// Whether a folder counts, by its name and the rules of the folder that holds it.
+    fn folder(&self, rules: &FolderRules, path: &Path, name: &str) -> std::result::Result<(), SkipReason> {
+        let kept = self.kept_folders.contains(name);
+        if !kept && self.excluded_folders.contains(name) || rules::is_linked_worktree(path) {
+            Err(SkipReason::ExcludedFolder)
+        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(path) {
+            Err(SkipReason::HiddenFolder)
+        } else if rules.ignores(path, true, self) {
+            Err(SkipReason::Ignored)
+        } else {
+            Ok(())
+        }
     }
 
     /// A file without an extension that begins with `#!` is a script (`bin/rails`). The two bytes are all that is read here.

@@ -21,7 +21,8 @@ pub(super) struct WorkspaceRules {
     /// With links resolved; where links must stay.
     canonical_root: PathBuf,
     pub max_file_bytes: u64,
-    excluded_folders: HashSet<String>,
+    pub excluded_folders: HashSet<String>,
+    pub kept_folders: HashSet<String>,
     /// The `exclude` setting: stronger than any file.
     exclude: Gitignore,
     /// The user's own git ignore file: weaker than any other.
@@ -40,13 +41,10 @@ impl WorkspaceRules {
             canonical_root: fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()),
             max_file_bytes: options.max_file_bytes,
             excluded_folders: options.excluded_folders.iter().cloned().collect(),
+            kept_folders: options.kept_folders.iter().cloned().collect(),
             exclude: exclude.build().unwrap_or_else(|_| Gitignore::empty()),
             global: Gitignore::global().0,
         }
-    }
-
-    pub fn is_excluded_folder(&self, name: &str) -> bool {
-        self.excluded_folders.contains(name)
     }
 
     /// Why a link is not followed: what it points to inside the workspace is found by its own path, what is outside is not the
@@ -115,6 +113,22 @@ impl FolderRules {
         let is_repository = git.exists();
         let repository_exclude = is_repository.then(|| matcher(folder, &git.join("info").join("exclude")));
         Self { above, files: IGNORE_FILES.map(|name| matcher(folder, &folder.join(name))), repository_exclude, is_repository }
+    }
+
+    /// Whether a `.carrelignore` names this hidden folder as one that counts (`!.name/`). `!*/` names none.
+    pub fn brings_back(&self, path: &Path) -> bool {
+        let mut folder = Some(self);
+        while let Some(rules) = folder {
+            match rules.files[0].matched(path, true) {
+                Match::Ignore(_) => return false,
+                Match::Whitelist(rule) => {
+                    let pattern = rule.original().trim_start_matches('!').trim_end_matches('/');
+                    return pattern.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+                }
+                Match::None => folder = rules.above.as_deref(),
+            }
+        }
+        false
     }
 
     /// Whether a rule leaves out `path`, an entry of this folder.

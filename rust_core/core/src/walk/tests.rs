@@ -49,18 +49,85 @@ fn agree(root: &Path, walk: &Walk) {
 }
 
 #[test]
-fn hidden_folders_inside_count_and_excluded_ones_are_one_entry() {
+fn left_out_folders_are_one_entry() {
     check(
-        &[
-            ("a.py", "x"),
-            (".github/run.yml", "x"),
-            ("node_modules/m/i.js", "x"),
-            ("sub/target/x.rs", "x"),
-            (".git/config.py", "x"),
-        ],
-        &[".github/run.yml", "a.py"],
+        &[("a.py", "x"), ("node_modules/m/i.js", "x"), ("sub/target/x.rs", "x"), (".git/config.py", "x")],
+        &["a.py"],
         &[("node_modules/", SkipReason::ExcludedFolder), ("sub/target/", SkipReason::ExcludedFolder)],
     );
+}
+
+#[test]
+fn hidden_folders_do_not_count_but_hidden_files_and_shared_configuration_do() {
+    check(
+        &[
+            (".eslintrc.js", "x"),
+            (".github/run.yml", "x"),
+            (".tool/state.py", "x"),
+            ("sub/.tool/deep/state.py", "x"),
+            ("sub/.config/.hidden.py", "x"),
+            (".github/.tool/state.py", "x"),
+        ],
+        &[".eslintrc.js", ".github/run.yml", "sub/.config/.hidden.py"],
+        &[
+            (".tool/", SkipReason::HiddenFolder),
+            ("sub/.tool/", SkipReason::HiddenFolder),
+            (".github/.tool/", SkipReason::HiddenFolder),
+        ],
+    );
+}
+
+#[test]
+fn carrelignore_brings_hidden_folders_back_by_name() {
+    check(
+        &[
+            (".carrelignore", "!*/\n!.tool/\n!docs/.notes/\n"),
+            (".tool/a.py", "x"),
+            ("sub/.tool/a.py", "x"),
+            ("docs/.notes/a.md", "x"),
+            (".notes/a.md", "x"),
+            (".other/a.py", "x"),
+            ("strict/.carrelignore", ".tool/\n"),
+            ("strict/.tool/a.py", "x"),
+        ],
+        &[".tool/a.py", "docs/.notes/a.md", "sub/.tool/a.py"],
+        &[
+            (".notes/", SkipReason::HiddenFolder),
+            (".other/", SkipReason::HiddenFolder),
+            ("strict/.tool/", SkipReason::HiddenFolder),
+        ],
+    );
+}
+
+#[test]
+fn kept_folders_count_though_excluded_or_hidden() {
+    let folder = workspace(&[
+        ("build/a.py", "x"),
+        ("sub/.tool/a.py", "x"),
+        ("out/a.py", "x"),
+        (".other/a.py", "x"),
+        ("build/.gitignore", "gen/\n"),
+        ("build/gen/a.py", "x"),
+    ]);
+    let kept_folders = ["build", ".tool", "nowhere"].map(str::to_owned).to_vec();
+    let options = WalkOptions { kept_folders, ..WalkOptions::default() };
+    let walk = walk(folder.path(), &options, &CancelToken::new()).unwrap();
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["build/a.py", "sub/.tool/a.py"]);
+    let gate = Gate::new(folder.path(), &options);
+    assert!(gate.check("build/a.py").is_ok() && gate.check_unsaved("sub/.tool/new.py").is_ok());
+    assert_eq!(gate.check("build/gen/a.py"), Err(SkipReason::Ignored));
+    assert_eq!(gate.check("out/a.py"), Err(SkipReason::ExcludedFolder));
+}
+
+#[test]
+fn an_unsaved_text_of_a_hidden_folder_is_not_read() {
+    let folder = workspace(&[("a.py", "x")]);
+    let gate = Gate::new(folder.path(), &WalkOptions::default());
+    assert_eq!(gate.check_unsaved(".tool/new.py"), Err(SkipReason::HiddenFolder));
+    assert_eq!(gate.check_unsaved(".github/new.yml"), Ok(()));
+    assert_eq!(gate.check_unsaved(".new.py"), Ok(()));
+    write(folder.path(), &[(".carrelignore", "!.tool/\n")]);
+    assert_eq!(gate.check_unsaved(".tool/new.py"), Ok(()));
 }
 
 #[test]
@@ -226,15 +293,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
     fn walk_and_gate_agree(
-        names in proptest::collection::vec("(a|b|build)/(c|d|\\.h)/[ef]\\.(py|log|env)", 1..8),
-        rules in proptest::collection::vec(("(|a/|a/c/|b/)", "(!?/?[a-f](/|\\.py|\\*)?|\\*\\.log|!\\*\\.py|\\.h/)"), 0..5),
+        names in proptest::collection::vec("(a|b|build)/(c|d|\\.h|\\.vim)/[ef]\\.(py|log|env)", 1..8),
+        rules in proptest::collection::vec(("(|a/|a/c/|b/)\\.(git|carrel)ignore", "(!?/?[a-f](/|\\.py|\\*)?|\\*\\.log|!\\*\\.py|!?\\.h/|!\\*/)"), 0..5),
     ) {
         let folder = tempfile::tempdir().unwrap();
         for name in &names {
             write(folder.path(), &[(name, "x")]);
         }
-        for (place, rule) in &rules {
-            write(folder.path(), &[(&format!("{place}.gitignore"), rule)]);
+        for (file, rule) in &rules {
+            write(folder.path(), &[(file, rule)]);
         }
         let walk = found(folder.path());
         agree(folder.path(), &walk);

@@ -191,6 +191,19 @@ fn vectors_of_a_remote_model_are_taken_in_the_order_of_the_texts() {
 }
 
 #[test]
+fn files_of_a_hidden_folder_leave_an_index_that_holds_them() {
+    let workspace =
+        Workspace::new(&[("a.py", &python(&["one"])), (".tool/b.py", &python(&["one"])), (".carrelignore", "!.tool/\n")]);
+    let store = workspace.open();
+    index(&store);
+    assert_eq!(files_with(&store, "result_one"), [".tool/b.py", "a.py"]);
+    workspace.remove(".carrelignore");
+    assert_eq!(index(&store).removed, 1);
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+    assert_eq!(store.gate(".tool/b.py"), Some(SkipReason::HiddenFolder));
+}
+
+#[test]
 fn filters_restrict_what_is_found() {
     let workspace = Workspace::new(&[
         ("src/a.py", &python(&["login"])),
@@ -220,6 +233,47 @@ fn filters_restrict_what_is_found() {
     check(FilterOptions { updated_after: Some(i64::MAX), ..Default::default() }, &[]);
     assert!(Filter::new(FilterOptions { languages: list(&["klingon"]), ..Default::default() }).is_err());
     assert!(Filter::new(FilterOptions { sources: list(&["web"]), ..Default::default() }).is_err());
+}
+
+#[test]
+fn metadata_is_compared_exactly() {
+    let class = "class User:\n    def login(self):\n        result_login = 1\n        return result_login\n";
+    let long = format!("{class}{}", "    pad = 1\n".repeat(40));
+    let workspace = Workspace::new(&[
+        ("src/a.py", &python(&["login", "login_again"])),
+        ("src/b.py", &long),
+        ("a.py", &python(&["login"])),
+        ("docs/c.md", "# Login\n\nresult_login\n"),
+    ]);
+    let store = workspace.open();
+    index(&store);
+    let snapshot = store.snapshot().unwrap();
+    let asked = |pairs: &[(&str, &[&str])]| {
+        let list = |values: &[&str]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let metadata = pairs.iter().map(|(name, values)| ((*name).to_owned(), list(values))).collect();
+        Filter::new(FilterOptions { metadata, ..Default::default() })
+    };
+    let check = |pairs: &[(&str, &[&str])], expected: &[&str]| {
+        let found = snapshot.lexical("login", 10, Some(&asked(pairs).unwrap()), &token()).unwrap();
+        let mut found: Vec<_> = places(&snapshot, &found).iter().map(|p| p.split(':').next().unwrap().to_owned()).collect();
+        found.sort();
+        found.dedup();
+        assert_eq!(found, expected, "{pairs:?}");
+    };
+    check(&[("language", &["markdown"])], &["docs/c.md"]);
+    check(&[("source", &["docs"])], &["docs/c.md"]);
+    check(&[("path", &["a.py"])], &["a.py"]);
+    check(&[("path", &["a.py", "docs/c.md"]), ("language", &["python"])], &["a.py"]);
+    check(&[("symbol", &["login"])], &["a.py", "src/a.py"]);
+    check(&[("symbol", &["Login"]), ("language", &["python"])], &[]);
+    check(&[("kind", &["method"])], &["src/b.py"]);
+    check(&[("kind", &["function"]), ("path", &["src/a.py"])], &["src/a.py"]);
+    check(&[("container", &["User"])], &["src/b.py"]);
+    check(&[("kind", &[])], &["a.py", "docs/c.md", "src/a.py", "src/b.py"]);
+    let found = snapshot.lexical("login", 1, Some(&asked(&[("kind", &["method"])]).unwrap()), &token()).unwrap();
+    assert_eq!(found.len(), 1, "one that is far behind is found too");
+    assert!(asked(&[("colour", &["red"])]).unwrap_err().to_string().contains("container, kind, language, path, source, symbol"));
+    assert!(asked(&[("language", &["klingon"])]).is_err());
 }
 
 #[test]
