@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
@@ -17,9 +17,24 @@ MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli")
 """Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.mcp.clients` says where it is."""
 
 
+class WrongUsage(Exception):
+    """What was typed is no command; `usage` says what would be."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class _Parser(ArgumentParser):
+    """Raises instead of leaving the process, so that `--json` holds for this failure too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUsage(message, self.format_usage())
+
+
 def parser() -> ArgumentParser:
-    """Build the parser of all commands."""
-    top = ArgumentParser(prog="carrel", description="The right pages of your own code, in front of every chat request.")
+    """Build the parser of all commands; it raises `WrongUsage`."""
+    top: ArgumentParser = _Parser(prog="carrel", description="The right pages of your own code, in front of every chat request.")
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
