@@ -53,7 +53,7 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
-    add_proxies(commands, _positive, _port)
+    add_proxies(commands, _positive, _count, _port)
     return top
 
 
@@ -140,6 +140,9 @@ def _serving_assistants(commands: _Commands) -> None:
     mcp.add_argument(
         "--token-file", type=Path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
     )
+    mcp.add_argument(
+        "--rate-limit", type=_count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)"
+    )
     actions = mcp.add_subparsers(dest="action", metavar="ACTION")
     for name, text in (
         ("install", "enter Carrel in an assistant's configuration file"),
@@ -189,6 +192,12 @@ def _filters(command: ArgumentParser) -> None:
 
 def _json(command: ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a number from 0 on")
 
 
 def _positive(text: str) -> int:
