@@ -44,6 +44,7 @@ class OpenIndex:
     complete: bool = False
     last_indexed: float | None = None
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
+    not_kept: str | None = None  # why it is in a temporary folder
     in_project: Path | None = None  # the project's folder, if the index lives in it
 
     @property
@@ -117,12 +118,12 @@ class Wiring:
         embedder = bundled()
         location = locate(root, settings)
         problems = list(location.problems)
-        temporary = None
+        temporary, not_kept = None, None
         try:
             prepare(location, root)
         except OSError as error:
-            temporary, note = _temporary_place(location, error)
-            problems.append(note)
+            temporary, not_kept = _temporary_place(location, error)
+            problems.append(not_kept)
         directory = Path(temporary.name) if temporary else location.directory
         store = Store.open(
             str(directory),
@@ -132,7 +133,7 @@ class Wiring:
             walk=walk_options(settings),
             cut=CutOptions(),
         )
-        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary)
+        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary, not_kept=not_kept)
         if location.in_workspace and temporary is None:
             index.in_project = root
         index.read_meta()
