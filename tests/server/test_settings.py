@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.shop import write_files
 
 from carrel.core.errors import SettingsError
+from carrel.core.native import CancelToken
 from carrel.core.types import Budget
 from carrel.server import settings_docs
+from carrel.server.jobs import Work
 from carrel.server.settings import Layer, Settings, resolve
 from carrel.server.settings_files import read_user, read_workspace
+from carrel.server.wiring import Wiring
 
 
 def editor(**options: object) -> Layer:
@@ -69,6 +73,19 @@ def test_a_pattern_that_is_none_is_named_and_the_others_count() -> None:
         (".carrel.toml", "exclude", "'c['"),
     ]
     assert "unclosed character class" in problems[0].message
+
+
+def test_what_the_editor_excludes_comes_before_a_persons_own_patterns(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "root", dict.fromkeys(("shown.gen.py", "hidden.gen.py", "own/a.py", "kept.py"), "x = 1\n"))
+    settings, _ = resolve(
+        editor(editorExclude=["**/*.gen.py"], exclude=["!shown.gen.py"], cacheFolder=str(tmp_path / "cache")),
+        workspace(exclude=["/own/"]),
+    )
+    wiring = Wiring()
+    index = wiring.open_index(root, settings)
+    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    assert sorted(index.store.snapshot().paths()) == ["kept.py", "shown.gen.py"]
+    index.store.close()
 
 
 def test_unknown_keys_are_reported_where_a_person_typed_them() -> None:

@@ -436,6 +436,7 @@ export const SETTING_KEYS = [
   'budget',
   'exclude',
   'excludedFolders',
+  'editorExclude',
   'maxFileBytes',
   'storage',
   'cacheFolder',

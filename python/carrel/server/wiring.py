@@ -105,7 +105,7 @@ class Wiring:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
-        keys = ("exclude", "excluded_folders", "max_file_bytes", "storage", "cache_folder")
+        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder")
         return any(getattr(old, key) != getattr(new, key) for key in keys)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
@@ -192,7 +192,9 @@ def walk_options(settings: Settings) -> WalkOptions:
     from carrel.core.native import WalkOptions
 
     folders = tuple(f"**/{name}/" for name in settings.excluded_folders)
-    return WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=(*settings.exclude, *folders, *_NO_SOURCES))
+    # The last pattern that fits counts: a person's own may bring back what the editor only hides.
+    exclude = (*settings.editor_exclude, *settings.exclude, *folders, *_NO_SOURCES)
+    return WalkOptions(max_file_bytes=settings.max_file_bytes, exclude=exclude)
 
 
 def _temporary_place(location: IndexLocation, error: OSError) -> tuple[TemporaryDirectory[str], str]:
