@@ -116,7 +116,7 @@ def _chat(folder: Path, rounds: int) -> dict[str, Any]:
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{upstream.server_port}"
     command = [sys.executable, "-m", "carrel", "proxy", "--upstream", url, "--port", "0", "--workspace", str(folder)]
-    process = subprocess.Popen([*command, "--deadline-ms", "5000"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, "--deadline-ms", "5000", "--rate-limit", "0"], stderr=subprocess.PIPE, text=True)
     assert process.stderr
     proxied = process.stderr.readline().split("Listening on ")[1].split(",")[0]
     notes: list[str] = []

@@ -196,6 +196,46 @@ async def test_settings_are_pulled_where_the_client_wants_that(
     await client.kill()
 
 
+async def test_what_the_editor_excludes_is_left_out_of_its_folder_from_the_next_question_on(
+    env: dict[str, str], options: dict[str, Any], project: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(project, other)
+    excluded = {path_to_uri(str(project)): ["**/pool.py"]}
+
+    def settings(params: Any) -> list[dict[str, Any]]:
+        return [{"exclude": ["orders.py"], "editorExclude": excluded.get(i.get("scopeUri"), [])} for i in params["items"]]
+
+    async def pools(folder: Path) -> list[str]:
+        asked = {"query": "authenticate, configure_pool, orders", "limit": 20, "workspaceFolder": path_to_uri(str(folder))}
+        return sorted({path for path in paths(await client.request("carrel/search", asked)) if not path.endswith("auth.py")})
+
+    client = await LspClient.spawn(env=env)
+    client.answers["workspace/configuration"] = settings
+    first = {**options, "editorExclude": ["**/pool.py"]}  # for the moment until the server has asked
+    await client.initialize(project, options=first, capabilities={"workspace": {"configuration": True}})
+    await client.wait_for("workspace/configuration")
+    assert "src/pool.py" not in await pools(project)
+    # A folder that joins has settings of its own.
+    folder = {"uri": path_to_uri(str(other)), "name": "other"}
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
+    await client.wait_for("workspace/configuration", lambda params: len(params["items"]) == 3)
+    assert "src/pool.py" in await pools(other)
+    assert "src/orders.py" not in await pools(other)  # beside a person's own patterns, not in place of them
+    excluded.clear()
+    excluded[path_to_uri(str(other))] = ["/src/"]
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    for _ in range(100):
+        found = await pools(project), await pools(other)
+        if "src/pool.py" in found[0] and not any(path.startswith("src/") for path in found[1]):
+            break
+        await asyncio.sleep(0.05)
+    assert "src/pool.py" in found[0]
+    assert not any(path.startswith("src/") for path in found[1])
+    await client.stop()
+    await client.kill()
+
+
 async def test_a_workspace_file_can_only_switch_off(start: Start, project: Path) -> None:
     (project / ".carrel.toml").write_text('ragEnabled = false\nragAutoIndex = true\nexclude = ["pool.py"]\n')
     async with start(project) as client:

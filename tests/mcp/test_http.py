@@ -19,11 +19,14 @@ TOKEN = "a-token-of-tests"  # noqa: S105
 
 
 @pytest.fixture
-async def server(env: dict[str, str], project: Path, tmp_path: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """A running server, and where it listens."""
+async def server(
+    request: pytest.FixtureRequest, env: dict[str, str], project: Path, tmp_path: Path
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """A running server, and where it listens; a parameter is more of its command line."""
     token = tmp_path / "token"
     token.write_text(TOKEN + "\n")
     arguments = ["-m", "carrel", "mcp", "--root", str(project), "--http", "0", "--token-file", str(token)]
+    arguments += getattr(request, "param", ())
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=env, stderr=asyncio.subprocess.PIPE)
     assert process.stderr
     line = (await process.stderr.readline()).decode()
@@ -63,6 +66,23 @@ async def test_others_are_kept_out(url: str, headers: dict[str, str], status: in
     async with httpx2.AsyncClient() as http:
         answer = await http.post(url, json=ping, headers={"Accept": "application/json, text/event-stream", **headers})
     assert answer.status_code == status
+
+
+@pytest.mark.parametrize("server", [("--rate-limit", "12")], indirect=True)
+async def test_past_the_limit_requests_are_told_to_wait(url: str) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient(headers=accept, timeout=60) as http:
+        strangers = [(await http.post(url, json=ping)).status_code for _ in range(5)]
+        assert strangers == [401] * 5  # who has no token uses up nobody's requests
+        own = {"Authorization": f"Bearer {TOKEN}"}
+        answers = [await http.post(url, json=ping, headers=own) for _ in range(3)]
+    assert [answer.status_code == 429 for answer in answers] == [False, False, True]
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 5
+    refused = answers[-1].json()
+    assert (refused["jsonrpc"], refused["id"]) == ("2.0", None)
+    assert "Carrel's own limit of 12 requests a minute" in refused["error"]["message"]
+    assert "--rate-limit" in refused["error"]["message"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as on POSIX")

@@ -225,6 +225,18 @@ async def test_only_this_machine_and_only_with_the_token(start: Start, upstream:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as on POSIX")
+async def test_past_the_limit_questions_go_on_as_they_came_and_it_is_told_once(start: Start, upstream: Upstream) -> None:
+    proxy = start("--rate-limit", "12")  # two at once
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
+        bodies = [{"model": "m", "messages": [{"role": "user", "content": QUESTION}]} for _ in range(4)]
+        answers = [await http.post("/v1/chat/completions", json=body) for body in bodies]
+        assert (await http.get("/v1/models")).status_code == 200
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert [answer.headers["x-carrel-context"] for answer in answers] == ["1 places", "1 places", "rate limit", "rate limit"]
+    assert upstream.requests[3][2] == bodies[3]
+    assert proxy.stop().count("--rate-limit N") == 1
+
+
 def test_ctrl_c_ends_it_quietly(start: Start) -> None:
     proxy = start()
     proxy.process.send_signal(signal.SIGINT)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.shop import write_files
 
 from carrel.core.errors import SettingsError
+from carrel.core.native import CancelToken
 from carrel.core.types import Budget
 from carrel.server import settings_docs
+from carrel.server.jobs import Work
 from carrel.server.settings import Layer, Settings, resolve
 from carrel.server.settings_files import read_user, read_workspace
 from carrel.server.wiring import Wiring
@@ -91,6 +94,19 @@ def test_a_folder_comes_back_and_what_was_said_last_of_it_counts(tmp_path: Path)
     assert paths(back) == ["a.py", "build/b.py", ".tool/c.py"]
     assert paths(back, workspace(excludedFolders=["build", ".tool"])) == ["a.py"]
     assert paths(editor(excludedFolders=["build", "!build"])) == ["a.py", "build/b.py", "mine/e.py"]
+
+
+def test_what_the_editor_excludes_comes_before_a_persons_own_patterns(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "root", dict.fromkeys(("shown.gen.py", "hidden.gen.py", "own/a.py", "kept.py"), "x = 1\n"))
+    settings, _ = resolve(
+        editor(editorExclude=["**/*.gen.py"], exclude=["!shown.gen.py"], cacheFolder=str(tmp_path / "cache")),
+        workspace(exclude=["/own/"]),
+    )
+    wiring = Wiring()
+    index = wiring.open_index(root, settings)
+    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    assert sorted(index.store.snapshot().paths()) == ["kept.py", "shown.gen.py"]
+    index.store.close()
 
 
 def test_unknown_keys_are_reported_where_a_person_typed_them() -> None:

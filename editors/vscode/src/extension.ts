@@ -17,7 +17,7 @@ import { editorPython } from './server/editor_python';
 import { locate, type Located } from './server/locate';
 import { realMachine } from './server/machine';
 import { Supervisor, messageOf } from './server/supervisor';
-import { configuration, memoryIsOn } from './settings';
+import { configuration, EDITOR_EXCLUDES, memoryIsOn } from './settings';
 import { offerMemory, turnOn } from './welcome';
 
 /** What other extensions may use, and what the tests look at. */
@@ -86,6 +86,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
 
 /** Which server runs, and whether one does, may be set at any time. The other settings are the server's to follow. */
 async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
+  if (EDITOR_EXCLUDES.some(key => event.affectsConfiguration(key))) server.settingsChanged();
   if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
   else if (['ragEnabled', 'ragAutoIndex'].some(key => event.affectsConfiguration(`carrel.${key}`)) && memoryIsOn())
     await server.start();

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { localFolders } from './memory/memory';
 import type { Located } from './server/locate';
-import { configuration, serverSettings } from './settings';
+import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
 
 export class McpOffer implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<void>();
@@ -20,7 +20,9 @@ export class McpOffer implements vscode.McpServerDefinitionProvider<vscode.McpSt
     const changed = (): void => this.emitter.fire();
     this.disposables = [
       this.emitter,
-      vscode.workspace.onDidChangeConfiguration(event => event.affectsConfiguration('carrel') && changed()),
+      vscode.workspace.onDidChangeConfiguration(
+        event => ['carrel', ...EDITOR_EXCLUDES].some(key => event.affectsConfiguration(key)) && changed(),
+      ),
       vscode.workspace.onDidChangeWorkspaceFolders(changed),
       vscode.workspace.onDidGrantWorkspaceTrust(changed),
     ];

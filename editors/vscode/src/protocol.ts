@@ -438,6 +438,7 @@ export const SETTING_KEYS = [
   'budget',
   'exclude',
   'excludedFolders',
+  'editorExclude',
   'maxFileBytes',
   'storage',
   'cacheFolder',

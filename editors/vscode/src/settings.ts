@@ -1,6 +1,7 @@
 /** Settings: what the server gets, and where the extension writes. */
 
 import * as vscode from 'vscode';
+import { ignoreLines } from './editor_excludes';
 import { SETTING_KEYS } from './protocol';
 
 export type SettingKey = (typeof SETTING_KEYS)[number];
@@ -9,13 +10,27 @@ export function configuration(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration('carrel');
 }
 
+/** The editor's own settings that the server hears of. */
+export const EDITOR_EXCLUDES = ['files.exclude', 'search.exclude'] as const;
+
 /**
- * What a person set, for the server. A setting at its default is null, so that the user's own settings file, which the
- * command line reads too, counts there.
+ * What a person set, for the server, and what the editor excludes from a folder. A setting at its default is null, so that
+ * the user's own settings file, which the command line reads too, counts there.
  */
-export function serverSettings(): Record<string, unknown> {
+export function serverSettings(folder?: vscode.Uri): Record<string, unknown> {
   const all = configuration();
-  return Object.fromEntries(SETTING_KEYS.map(key => [key, isSet(all.inspect(key)) ? valueOf(key, all) : null]));
+  const set = Object.fromEntries(SETTING_KEYS.map(key => [key, isSet(all.inspect(key)) ? valueOf(key, all) : null]));
+  return { ...set, editorExclude: editorExclude(folder) };
+}
+
+/** For no folder in particular, what any of them excludes: rather too little is read than too much. */
+function editorExclude(folder?: vscode.Uri): string[] {
+  const folders = folder ? [folder] : (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);
+  const lines = folders.flatMap(scope => {
+    const editor = vscode.workspace.getConfiguration(undefined, scope);
+    return EDITOR_EXCLUDES.flatMap(key => ignoreLines(editor.get(key)));
+  });
+  return [...new Set(lines)];
 }
 
 export interface Budget {

@@ -96,14 +96,19 @@ class Documents:
                 folder.watched = True
 
     async def _fetch_settings(self) -> None:
+        """Ask for the settings in general, and for each folder's: what an editor excludes may differ between folders."""
+        folders = tuple(self._session.folders.values())
+        scoped = ({"scopeUri": folder.uri, "section": "carrel"} for folder in folders)
         try:
-            request = self._server.protocol.ask_client("workspace/configuration", {"items": [{"section": "carrel"}]})
+            request = self._server.protocol.ask_client("workspace/configuration", {"items": [{"section": "carrel"}, *scoped]})
             answer = await asyncio.wait_for(request, 5)
         except Exception as error:
             log.warning("The editor gave no settings (%s)", type(error).__name__)
             return
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):
-            self._session.configure({**self._first_options, **answer[0]})
+            general, *own = ({**self._first_options, **(given if isinstance(given, dict) else answer[0])} for given in answer)
+            # A client may answer the first item only; the general settings count for the folders then.
+            self._session.configure(general, {folder.root_key: given for folder, given in zip(folders, own, strict=False)})
 
     # --- notifications
 
@@ -138,15 +143,18 @@ class Documents:
         for workspace, paths in by_workspace.items():
             self._changed_on_disk(workspace, paths)
 
-    def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
-        """Folders joined or left the window."""
+    async def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        """Folders joined or left the window. A new one starts when its own settings are known."""
         for folder in params.event.removed:
             if path := uri_to_path(folder.uri):
                 self._session.remove_folder(path)
-        for folder in params.event.added:
-            if workspace := self._add(folder.uri, uri_to_path(folder.uri)):
-                self._session.start(workspace)
+        added = [self._add(folder.uri, uri_to_path(folder.uri)) for folder in params.event.added]
         self._adopt_open_documents()
+        if self._pull_settings and any(added):
+            await self._fetch_settings()
+        for workspace in added:
+            if workspace:
+                self._session.start(workspace)
 
     async def did_change_configuration(self, params: types.DidChangeConfigurationParams) -> None:
         """Settings are others; some clients send them, others wait to be asked."""

@@ -23,6 +23,7 @@ from carrel.frontends import logs, parent
 from carrel.frontends.capabilities import carrel_version
 from carrel.frontends.commands import Commands, status_result
 from carrel.frontends.documents import Documents
+from carrel.frontends.notices import Notices
 from carrel.frontends.progress import ProgressBars, StatusNotifier
 from carrel.frontends.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.transport import Writer, start_reader
@@ -63,9 +64,10 @@ class LspServer:
         self.session.on_problems = self._tell_problems
         self.bars = ProgressBars(self.protocol)
         self.statuses = StatusNotifier(self._send_status)
+        self.notices = Notices(self._show_message)
         self.documents = Documents(self.pygls, self.session)
         self.protocol.requests = {
-            method: _guarded(handler) for method, handler in Commands(self.session, self.bars).table().items()
+            method: self._guarded(handler) for method, handler in Commands(self.session, self.bars).table().items()
         }
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)
@@ -73,7 +75,6 @@ class LspServer:
         self.pygls.listen(types.INITIALIZED, self._initialized)
         self.pygls.listen(types.SHUTDOWN, self._shutdown)
         self._code: int | None = None
-        self._told: set[str] = set()
         self._auto: set[object] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -137,6 +138,7 @@ class LspServer:
     def _opened(self, workspace: Workspace) -> None:
         workspace.on_change = self.statuses.changed
         workspace.on_progress = self._progressed
+        workspace.on_fault = self.notices.tell_unless_answered
 
     def _send_status(self, workspace: Workspace) -> None:
         if workspace.root_key not in self.session.folders:
@@ -166,27 +168,28 @@ class LspServer:
             self.bars.end(job, bar, "stopped" if job.done.exception() else "done")
 
     def _tell_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Tell a person of each problem once."""
         for problem in problems:
-            text = str(problem)
-            log.warning("Settings: %s", text)
-            if text not in self._told:
-                self._told.add(text)
-                self.protocol.send("window/showMessage", {"type": 2, "message": f"Carrel: {text}"})
+            log.warning("Settings: %s", problem)
+            self.notices.tell(str(problem))
 
+    def _show_message(self, kind: int, text: str) -> None:
+        self.protocol.send("window/showMessage", {"type": kind, "message": f"Carrel: {text}"})
 
-def _guarded(handler: Handler) -> Handler:
-    """A handler whose errors travel by their kinds."""
+    def _guarded(self, handler: Handler) -> Handler:
+        """A handler whose errors travel by their kinds."""
 
-    async def guarded(params: Any) -> Any:
-        try:
-            return await handler(params)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            raise to_rpc_error(error) from None
+        async def guarded(params: Any) -> Any:
+            try:
+                result = await handler(params)
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                self.notices.refused(error)
+                raise to_rpc_error(error) from None
+            self.notices.answered(params, result)
+            return result
 
-    return guarded
+        return guarded
 
 
 def _locate(roots: list[str], path: str) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -60,6 +60,7 @@ class Session:
         self._locate = locate
         self.watched = False  # the editor tells of changes on disk
         self.options: Options = {}
+        self._folder_options: Mapping[str, Options] = {}  # by root, where the editor has others for a folder
         self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
         self._user_files = user_files()
         self._stamps: dict[Path, object] = {}  # of the settings files, when a folder's settings were read
@@ -115,9 +116,9 @@ class Session:
 
     # --- settings
 
-    def configure(self, options: Options) -> None:
-        """Take the editor's settings; they replace what it sent before."""
-        self.options = options
+    def configure(self, options: Options, by_folder: Mapping[str, Options] | None = None) -> None:
+        """Take the editor's settings, and those of folders by their roots; they replace what it sent before."""
+        self.options, self._folder_options = options, by_folder or {}
         self.settings, problems, _ = self._resolve(None)
         self.on_settings(self.settings)
         if problems:
@@ -172,7 +173,7 @@ class Session:
 
         if root:
             self._stamps[root] = self._stamp(root)  # first: what changes while it is read is read again
-        layers = [layer(None, read_user), Layer("editor", self.options)]
+        layers = [layer(None, read_user), Layer("editor", self._folder_options.get(str(root), self.options))]
         if root:
             layers.append(layer(root, lambda: read_workspace(root)))
         settings, found = resolve(*layers)

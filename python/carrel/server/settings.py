@@ -50,6 +50,9 @@ class Settings:
         "`!build` takes one in again.",
         workspace="union",
     )
+    editor_exclude: tuple[str, ...] = _setting(
+        (), "What the editor itself leaves out, written as in .gitignore. Editors' plugins send it; `exclude` comes after it."
+    )
     max_file_bytes: Annotated[int, Meta(ge=1_000, le=50_000_000)] = _setting(
         500_000, "Larger files are left out.", workspace="lower"
     )
@@ -103,7 +106,7 @@ def wire_name(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-_PATTERNS = {"exclude": "{}", "excluded_folders": "**/{}/"}
+_PATTERNS = {"exclude": "{}", "excluded_folders": "**/{}/", "editor_exclude": "{}"}
 """Settings whose items are patterns, and the pattern that each item stands for."""
 
 KEYS = {wire_name(name): name for name in _FIELDS}

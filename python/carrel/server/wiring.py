@@ -44,6 +44,7 @@ class OpenIndex:
     complete: bool = False
     last_indexed: float | None = None
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
+    not_kept: str | None = None  # why it is in a temporary folder
     in_project: Path | None = None  # the project's folder, if the index lives in it
 
     @property
@@ -104,7 +105,7 @@ class Wiring:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
-        keys = ("exclude", "excluded_folders", "max_file_bytes", "storage", "cache_folder")
+        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder")
         return any(getattr(old, key) != getattr(new, key) for key in keys)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
@@ -117,12 +118,12 @@ class Wiring:
         embedder = bundled()
         location = locate(root, settings)
         problems = list(location.problems)
-        temporary = None
+        temporary, not_kept = None, None
         try:
             prepare(location, root)
         except OSError as error:
-            temporary, note = _temporary_place(location, error)
-            problems.append(note)
+            temporary, not_kept = _temporary_place(location, error)
+            problems.append(not_kept)
         directory = Path(temporary.name) if temporary else location.directory
         store = Store.open(
             str(directory),
@@ -132,7 +133,7 @@ class Wiring:
             walk=walk_options(settings),
             cut=CutOptions(),
         )
-        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary)
+        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary, not_kept=not_kept)
         if location.in_workspace and temporary is None:
             index.in_project = root
         index.read_meta()
@@ -193,9 +194,11 @@ def walk_options(settings: Settings) -> WalkOptions:
     folders: dict[str, bool] = {}  # whether it is kept; what was said last counts
     for item in settings.excluded_folders:
         folders[item.removeprefix("!")] = item.startswith("!")
+    left_out = (f"**/{name}/" for name, kept in folders.items() if not kept)
     return WalkOptions(
         max_file_bytes=settings.max_file_bytes,
-        exclude=(*settings.exclude, *(f"**/{name}/" for name, kept in folders.items() if not kept), *_NO_SOURCES),
+        # The last pattern that fits counts: a person's own may bring back what the editor only hides.
+        exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
         kept_folders=[name for name, kept in folders.items() if kept],
     )
 

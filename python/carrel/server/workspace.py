@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from carrel.core.errors import Cancelled, CarrelError, NotReady, SettingsError, StoreError
+from carrel.core.errors import Cancelled, CarrelError, NotReady, NotWriter, SettingsError, StoreError
 from carrel.server.buffers import Buffers
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.status import Progress, Role, State, Status
@@ -52,6 +52,7 @@ class Workspace:
         self.error: str | None = None
         self.watched = False  # somebody tells us of changes on disk
         self.on_change: Callable[[Workspace], None] = lambda _: None
+        self.on_fault: Callable[[str], None] = lambda _: None  # gets what a person must act on, again and again while it stands
         self.on_progress: Callable[[Workspace, Job[CancelToken, IndexReport], Progress], None] = lambda *_: None
         self._wiring = wiring
         self._jobs = jobs
@@ -116,13 +117,15 @@ class Workspace:
         try:
             index = await self.ask(lambda _: self._wiring.open_index(self.root, self.settings))
         except CarrelError as error:
-            self.error = str(error)
+            self._failed(error)
             self.on_change(self)
             raise
         if self._closed:
             index.store.close()
             raise NotReady("The workspace was closed.")
         self.index, self.error = index, None
+        if index.not_kept:
+            self.on_fault(index.not_kept)
         self.buffers.attach(index)
         if index.store.role == "follower":
             self._follow()
@@ -202,7 +205,7 @@ class Workspace:
         except Cancelled:
             raise
         except CarrelError as error:
-            self.error = str(error)
+            self._failed(error)
             if not index.directory.exists():
                 await self._reopen()  # deleted under us: the next job starts anew
             raise
@@ -254,10 +257,15 @@ class Workspace:
                         self.queue.request(full=True)
                     self.on_change(self)
             except CarrelError as error:
-                self.error = str(error)
+                self._failed(error)
                 self.on_change(self)
 
     # --- state
+
+    def _failed(self, error: CarrelError) -> None:
+        self.error = str(error)
+        if isinstance(error, StoreError) and not isinstance(error, NotWriter):
+            self.on_fault(self.error)
 
     def state(self) -> State:
         """The state in one word."""

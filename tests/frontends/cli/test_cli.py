@@ -161,6 +161,29 @@ def test_a_failure_is_one_json_value_too(run: Run) -> None:
     assert "nowhere is not a folder" in one_json(out)["error"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("search", "--json"), "QUERY"),
+        (("search", "x", "--json", "--limit", "0"), "'0' is not a number above 0"),
+        (("status", "--json", "--nonsense"), "--nonsense"),
+        (("serach", "x", "--json"), "serach"),
+        (("--json",), "COMMAND"),
+    ],
+)
+def test_wrong_usage_is_one_json_value_too(run: Run, arguments: tuple[str, ...], reason: str) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert reason in one_json(out)["error"]
+    assert reason in err
+
+
+def test_json_behind_two_dashes_is_another_programs(run: Run) -> None:
+    code, out, err = run("copilot-proxy", "--mode", "loud", "--", "server", "--json")
+    assert (code, out) == (2, "")
+    assert "usage: carrel copilot-proxy" in err
+
+
 def test_doctor_is_content_with_a_sound_installation(run: Run) -> None:
     code, out, _ = run("doctor", "--json")
     report = one_json(out)

@@ -3,10 +3,14 @@
 // A workspace's settings file comes with a clone: it must not say where on the disk something is written.
 const USER_ONLY = new Set(['cacheFolder', 'storage']);
 
+// Sent by the extension, from settings that the editor has already.
+const FROM_EDITOR = new Set(['editorExclude']);
+
 /** A block of `contributes.configuration`. */
 export function settingsBlock(settings) {
   const properties = {};
   for (const [key, spec] of Object.entries(settings.properties)) {
+    if (FROM_EDITOR.has(key)) continue;
     const { description, ...rest } = spec;
     properties[`carrel.${key}`] = {
       ...rest,

@@ -82,6 +82,11 @@ export class Connection {
     return this.client.onProgress(WorkDoneProgress.type, token, () => undefined); // the middleware tells the listener
   }
 
+  /** Have the server ask for its settings again: the client by itself tells only of those under `carrel`. */
+  settingsChanged(): void {
+    void this.client.sendNotification('workspace/didChangeConfiguration', { settings: null });
+  }
+
   cancelProgress(token: string | number): void {
     void this.client.sendNotification('window/workDoneProgress/cancel', { token });
   }
@@ -122,7 +127,12 @@ function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClie
     },
     initializationFailedHandler: () => false,
     middleware: {
-      workspace: { configuration: params => params.items.map(item => (item.section === 'carrel' ? serverSettings() : null)) },
+      workspace: {
+        configuration: params =>
+          params.items.map(({ section, scopeUri }) =>
+            section === 'carrel' ? serverSettings(scopeUri === undefined ? undefined : vscode.Uri.parse(scopeUri)) : null,
+          ),
+      },
       handleWorkDoneProgress: (token, progress, next) => {
         listener.progress(token, progress);
         next(token, progress);

@@ -87,6 +87,10 @@ export class Supervisor implements vscode.Disposable {
     }
   }
 
+  settingsChanged(): void {
+    this.connection?.settingsChanged();
+  }
+
   cancelProgress(token: string | number): void {
     this.connection?.cancelProgress(token);
   }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrel.core.types import Budget
 from carrel.engine.chat import augment, question_of
-from carrel.frontends.chat_proxy.questions import question_in
+from carrel.frontends.chat_proxy.questions import Question, question_in
 from carrel.frontends.chat_proxy.room import room_for, window_of
+from carrel.frontends.rate_limit import RateLimit
 from carrel.frontends.toggle import Toggle
 from carrel.frontends.uris import longest_match, path_to_uri
 from carrel.server import answers
@@ -17,18 +19,21 @@ from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
 
+log = logging.getLogger(__name__)
+
 _COMMON_MODEL = "gpt-4o"
 """Counted by the larger of the two tables; the session itself loads the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """Which folders may be asked about (the first is the default), and how much may be given."""
+    """Which folders may be asked about (the first is the default), how much may be given, and how often."""
 
     folders: tuple[Path, ...]
     window: int | None = None
     tokens: int | None = None
     deadline_ms: int = 300
+    limit: RateLimit = field(default_factory=RateLimit)
 
 
 class Pages:
@@ -40,6 +45,7 @@ class Pages:
         self._session = Session(Wiring(), longest_match)
         self._session.configure(toggle.options)
         self._by_name: dict[str, Workspace] = {}
+        self._limit_told = False
         for folder in options.folders:
             workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)))
             self._by_name.setdefault(folder.name, workspace)
@@ -82,17 +88,33 @@ class Pages:
         workspace = self.workspace(name)
         if workspace is None:
             return raw, "unknown workspace"
+        return await self._with_pages(path, raw, question, query, workspace)
+
+    async def _with_pages(self, path: str, raw: bytes, question: Question, query: str, workspace: Workspace) -> tuple[bytes, str]:
         settings = workspace.settings
         wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget
         budget = room_for(question.body, len(raw), window_of(question.body, path, self._options.window), wanted)
         if budget is None:
             return raw, "no room"
+        if self._options.limit.take():  # a chat is never refused: it goes on as it came
+            self._tell_limit()
+            return raw, "rate limit"
         deadline = self._options.deadline_ms
         request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
         answer, _ = await answers.context(workspace, request)
         if not answer.pack.text:
             return raw, _why_nothing(workspace, answer)
         return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"
+
+    def _tell_limit(self) -> None:
+        """Say it once: whoever asks that often would fill the log too."""
+        if not self._limit_told:
+            self._limit_told = True
+            log.warning(
+                "More than %d questions a minute: the others go on without context. `carrel proxy --rate-limit N` sets "
+                "another limit (0: none).",
+                self._options.limit.per_minute,
+            )
 
 
 def _why_nothing(workspace: Workspace, answer: ContextAnswer) -> str:

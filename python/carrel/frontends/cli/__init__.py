@@ -6,12 +6,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 cancelled. With `--json` exactl
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
-from carrel.frontends.cli.arguments import parser
+from carrel.frontends.cli.arguments import WrongUsage, parser
 from carrel.frontends.cli.output import Enough, Output, Unwritable
 from carrel.frontends.cli.plain import is_text
 from carrel.frontends.interrupts import CANCELLED
@@ -24,9 +25,15 @@ _ANY_BYTES = ("file", "server", "start", "svg")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
-    output = Output()
+    typed = sys.argv[1:] if argv is None else argv
+    output = Output(json=_asks_for_json(typed))
     try:
-        arguments = parser().parse_args(argv)
+        try:
+            arguments = parser().parse_args(typed)
+        except WrongUsage as wrong:
+            output.usage(wrong.usage)
+            output.fail(str(wrong))
+            return WRONG_USAGE
         output = Output(json=getattr(arguments, "json", False))
         return _run(arguments, output)
     except Enough:
@@ -52,6 +59,12 @@ def _run(arguments: Namespace, output: Output) -> int:
     except ImportError as error:
         output.fail(f"Carrel isn't installed completely ({error}). `carrel doctor` says what is missing.")
         return FAILED
+
+
+def _asks_for_json(typed: Sequence[str]) -> bool:
+    """Whether `--json` stands among arguments that may be no command at all; what follows `--` is for another program."""
+    own = typed[: typed.index("--")] if "--" in typed else typed
+    return "--json" in own
 
 
 def _check_text(arguments: Namespace) -> None:

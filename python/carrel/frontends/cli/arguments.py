@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
@@ -17,9 +17,24 @@ MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli")
 """Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.mcp.clients` says where it is."""
 
 
+class WrongUsage(Exception):
+    """What was typed is no command; `usage` says what would be."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class _Parser(ArgumentParser):
+    """Raises instead of leaving the process, so that `--json` holds for this failure too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUsage(message, self.format_usage())
+
+
 def parser() -> ArgumentParser:
-    """Build the parser of all commands."""
-    top = ArgumentParser(prog="carrel", description="The right pages of your own code, in front of every chat request.")
+    """Build the parser of all commands; it raises `WrongUsage`."""
+    top: ArgumentParser = _Parser(prog="carrel", description="The right pages of your own code, in front of every chat request.")
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -38,7 +53,7 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
-    add_proxies(commands, _positive, _port)
+    add_proxies(commands, _positive, _count, _port)
     return top
 
 
@@ -125,6 +140,9 @@ def _serving_assistants(commands: _Commands) -> None:
     mcp.add_argument(
         "--token-file", type=Path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
     )
+    mcp.add_argument(
+        "--rate-limit", type=_count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)"
+    )
     actions = mcp.add_subparsers(dest="action", metavar="ACTION")
     for name, text in (
         ("install", "enter Carrel in an assistant's configuration file"),
@@ -174,6 +192,12 @@ def _filters(command: ArgumentParser) -> None:
 
 def _json(command: ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a number from 0 on")
 
 
 def _positive(text: str) -> int:

@@ -22,6 +22,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
     from carrel.frontends import logs
     from carrel.frontends.chat_proxy.guard import is_loopback
+    from carrel.frontends.rate_limit import RateLimit
     from carrel.frontends.toggle import Toggle
 
     if not is_loopback(arguments.host):
@@ -39,7 +40,8 @@ def run(arguments: Namespace, output: Output) -> int:
             raise
         raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
-    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms)
+    limit = RateLimit() if arguments.rate_limit is None else RateLimit(arguments.rate_limit)
+    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms, limit)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
     def started(port: int, unindexed: tuple[Path, ...]) -> None:

@@ -36,6 +36,8 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.http is None:
         if arguments.token_file:
             raise InvalidInput("--token-file", "is for --http; over stdio there is nobody to keep out")
+        if arguments.rate_limit is not None:
+            raise InvalidInput("--rate-limit", "is for --http; over stdio the one client waits for its answers")
         from carrel.frontends.mcp.lobby import Lobby
 
         lobby = Lobby.on_standard_streams()  # it answers while what follows is loaded
@@ -44,8 +46,10 @@ def run(arguments: Namespace, output: Output) -> int:
         return serve(roots, lobby, options)
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
+    from carrel.frontends.rate_limit import RateLimit
 
-    return serve(roots, Loopback(arguments.http, _token(arguments.token_file)), options)
+    limit = RateLimit() if arguments.rate_limit is None else RateLimit(arguments.rate_limit)
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), limit), options)
 
 
 def _options(text: str) -> Options:

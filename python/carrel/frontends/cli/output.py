@@ -62,6 +62,11 @@ class Output:
         if self.json:
             self.value({"error": one_line(message)})
 
+    def usage(self, text: str) -> None:
+        """Show how a command is written."""
+        for line in text.splitlines():
+            self.note(line)
+
     def console(self) -> Console:
         """Give a console for results; colours only on a terminal, full width when piped."""
         from rich.console import Console

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def add_proxies(commands: Any, positive: Callable[[str], int], port: Callable[[str], int]) -> None:
+def add_proxies(commands: Any, positive: Callable[[str], int], count: Callable[[str], int], port: Callable[[str], int]) -> None:
     """Add `copilot-proxy` and `proxy` to the commands."""
     copilot = commands.add_parser(
         "copilot-proxy",
@@ -35,6 +35,9 @@ def add_proxies(commands: Any, positive: Callable[[str], int], port: Callable[[s
     proxy.add_argument("--tokens", type=positive, metavar="N", help="context of at most N tokens (setting budget)")
     proxy.add_argument(
         "--deadline-ms", type=positive, default=300, metavar="N", help="after this a question goes on as it was (300)"
+    )
+    proxy.add_argument(
+        "--rate-limit", type=count, metavar="N", help="questions a minute that get context at most (600; 0 for no limit)"
     )
     proxy.add_argument("--token-env", metavar="NAME", help="environment variable with a token that callers must send")
     proxy.add_argument("--upstream-key-env", metavar="NAME", help="environment variable with the key for the upstream")

@@ -2,15 +2,17 @@
 
 The socket is bound to 127.0.0.1. A web page that the user visits could still reach it under a name of its own (DNS
 rebinding), so the Host and Origin headers must name this very address and port; a bearer token keeps out other users of the
-machine.
+machine, and a limit on requests an agent that went round in circles.
 """
 
 from __future__ import annotations
 
 import hmac
+import json
+import math
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
@@ -19,9 +21,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.listening import listen
+from carrel.frontends.rate_limit import RateLimit
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
+_LIMITED = -32029
+"""Among the codes that JSON-RPC leaves to servers; it has none for this."""
 
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -35,6 +40,7 @@ class Loopback:
 
     port: int
     token: str | None = None
+    limit: RateLimit = field(default_factory=RateLimit)
 
 
 async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[[str], None]) -> None:
@@ -48,6 +54,7 @@ async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[
             allowed_origins=[f"http://{name}" for name in names],
         )
         app: _App = server.streamable_http_app(streamable_http_path=PATH, host=HOST, transport_security=security)
+        app = KeepPace(app, loopback.limit)
         if loopback.token:
             app = RequireToken(app, loopback.token)
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on")
@@ -71,6 +78,33 @@ class RequireToken:
                 await send({"type": "http.response.start", "status": 401, "headers": headers})
                 await send({"type": "http.response.body", "body": b""})
                 return
+        await self._app(scope, receive, send)
+
+
+class KeepPace:
+    """Lets only so many requests a minute through."""
+
+    def __init__(self, app: _App, limit: RateLimit) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        """Answer 429 past the limit, with an error as JSON-RPC has them: its request was not read, so it names no id."""
+        if scope["type"] == "http" and (wait := math.ceil(self._limit.take())):
+            message = (
+                f"Carrel's own limit of {self._limit.per_minute} requests a minute was reached: try again in {wait} s, "
+                "or start `carrel mcp` with a higher --rate-limit (0: none)."
+            )
+            error = {"code": _LIMITED, "message": message, "data": {"retryAfter": wait}}
+            body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+            headers = [
+                (b"retry-after", str(wait).encode()),
+                (b"content-type", b"application/json"),
+                (b"content-length", str(len(body)).encode()),
+            ]
+            await send({"type": "http.response.start", "status": 429, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+            return
         await self._app(scope, receive, send)
 
 
