@@ -19,12 +19,6 @@ const ZERO: u8 = EXCESS << 4 | EXCESS;
 pub(crate) const SCALES_BYTES: usize = 8;
 /// Sums that [`VectorRow::dot`] makes side by side.
 const LANES: usize = 8;
-/// Up to which share of a row's length its low halves are noise of rounding (a ninth or so of a text's vector). In a row of one
-/// large component and many tiny ones they are the rest of it.
-const NOISE: f32 = 0.2;
-/// How far noise may turn towards a question, in standard deviations. The dot product of a question with a direction that has
-/// nothing to do with it deviates by its length over the root of the dimensions, and by eight times that about once in 10^15 rows.
-const DEVIATIONS: f32 = 8.0;
 /// Makes up for the rounding of floats: many times what it can be, and nothing beside the bound itself.
 const ROUNDING: f32 = 1.0 + 1e-5;
 
@@ -42,8 +36,7 @@ pub struct VectorRow<'a> {
     pub low: &'a [u8],
     /// What one step of a component is worth.
     pub scale: f32,
-    /// What the low halves add at most to the score of a unit vector: at most their length (Cauchy and Schwarz), and less where
-    /// they are noise.
+    /// The length (L2) of what the low halves add: they change no unit vector's score by more (Cauchy and Schwarz).
     pub slack: f32,
 }
 
@@ -104,20 +97,17 @@ impl Vectors {
     /// Quantise a vector and add it. Components that aren't finite count as 0.
     pub fn push(&mut self, vector: &[f32]) {
         let quantised = Quantised::new(vector, LARGEST);
-        let (mut squares, mut low_squares) = (0, 0);
+        let mut low_squares = 0;
         for block in quantised.steps.as_chunks::<BLOCK>().0 {
             let (first, second) = block.split_at(BLOCK_BYTES);
             for (&a, &b) in first.iter().zip(second) {
                 let (high, low) = ([halves(a).0, halves(b).0], [halves(a).1, halves(b).1]);
-                squares += square(a) + square(b);
                 low_squares += square(low[0]) + square(low[1]);
                 self.high.push(pair(high));
                 self.low.push(pair(low));
             }
         }
-        let (length, low) = ((squares as f32).sqrt(), (low_squares as f32).sqrt());
-        let likely = if low > length * NOISE { 1.0 } else { (DEVIATIONS / (vector.len() as f32).sqrt()).min(1.0) };
-        self.push_scales(quantised.scale, low * likely * quantised.scale * ROUNDING);
+        self.push_scales(quantised.scale, (low_squares as f32).sqrt() * quantised.scale * ROUNDING);
     }
 
     /// Copy a row.

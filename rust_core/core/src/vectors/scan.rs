@@ -46,8 +46,8 @@ struct Part {
 }
 
 /// The `k` chunks whose vectors are most like the unit vector `query`, best first, none below `floor`. Exact: every live vector
-/// is looked at, and passed over only if its score can't reach the others' (`rows.rs` says how sure that is). Segments of other
-/// dimensions, and a query of zeros, find nothing.
+/// is looked at, and passed over only if its score can't reach the others'. Segments of other dimensions, and a query of zeros,
+/// find nothing.
 pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, cancel: &CancelToken) -> Result<Vec<Scored>> {
     let question = Question::new(query);
     if question.scale == 0.0 || k == 0 {

@@ -131,13 +131,26 @@ fn peaked(count: usize) -> Vec<Vec<f32>> {
     vectors
 }
 
+/// Vectors of texts that say much of one thing and one word of another: half of the dimensions hold small components only, which
+/// are what a question for that word asks about.
+fn with_a_word_aside(count: usize) -> Vec<Vec<f32>> {
+    let mut vectors = unit_vectors(count, 9);
+    for (vector, word) in vectors.iter_mut().zip(unit_vectors(count, 10)) {
+        for (component, aside) in vector[DIM / 2..].iter_mut().zip(&word[DIM / 2..]) {
+            *component = aside * 0.12;
+        }
+    }
+    vectors
+}
+
 #[test]
 fn the_high_halves_hide_nothing() {
-    for vectors in [unit_vectors(4000, 7), peaked(4000)] {
+    for vectors in [unit_vectors(4000, 7), peaked(4000), with_a_word_aside(4000)] {
         let segment = segment_of("f", &vectors);
         let files = FileMask::new_all(segment.file_count());
         let views = [View { segment: &segment, files: &files }];
-        for query in vectors.iter().take(20).chain(&unit_vectors(20, 8)).chain(&peaked(20)) {
+        let words = vectors.iter().skip(20).take(20).map(|v| [&[0.0; DIM / 2][..], &v[DIM / 2..]].concat()).collect::<Vec<_>>();
+        for query in vectors.iter().take(20).chain(&unit_vectors(20, 8)).chain(&peaked(20)).chain(&words) {
             // A query on the grid of its own steps, so that both ways compute the same numbers.
             let largest = query.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
             let query: Vec<f32> = query.iter().map(|v| (v / largest * 127.0).round() * (largest / 127.0)).collect();
