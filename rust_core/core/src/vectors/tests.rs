@@ -158,6 +158,9 @@ fn the_high_halves_hide_nothing() {
             let expected = every_score(&vectors, &query, 60, -1.0);
             let common = found.iter().filter(|s| expected.contains(&s.chunk)).count();
             assert!(common >= 59, "{common}: only rounding at the edge may differ");
+            let floor = found[0].score - found[0].score.abs() * 0.3;
+            let above = dense_top_k(&views, &query, 60, floor, &CancelToken::new()).unwrap();
+            assert_eq!(above.first(), found.first(), "a floor hides none above it");
         }
     }
 }
