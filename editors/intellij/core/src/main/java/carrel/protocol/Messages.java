@@ -92,7 +92,8 @@ public final class Messages {
             List<String> languages,
             String symbol,
             Double minScore,
-            Double maxAgeDays) {}
+            Double maxAgeDays,
+            Map<String, List<String>> metadata) {}
 
     /** Lines of a file, 1-based and inclusive. */
     public record LinesParam(String uri, int startLine, int endLine) {}
