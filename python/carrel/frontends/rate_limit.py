@@ -17,11 +17,11 @@ _BURST_SECONDS = 10
 
 
 class RateLimit:
-    """A token bucket. Used on one event loop; 0 a minute is no limit."""
+    """A token bucket. Used on one event loop; 0 a minute is no limit, None the default."""
 
-    def __init__(self, per_minute: int = PER_MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
-        self.per_minute = per_minute
-        self._per_second = per_minute / 60
+    def __init__(self, per_minute: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute = PER_MINUTE if per_minute is None else per_minute
+        self._per_second = self.per_minute / 60
         self._most = max(1.0, self._per_second * _BURST_SECONDS)
         self._tokens = self._most
         self._clock = clock

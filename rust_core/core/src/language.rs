@@ -190,6 +190,11 @@ impl Language {
     pub fn is_prose(self) -> bool {
         TABLE[self.0 as usize].nature == Nature::Prose
     }
+
+    /// The source that its files belong to: `docs` or `code`.
+    pub fn source(self) -> &'static str {
+        if self.is_prose() { "docs" } else { "code" }
+    }
 }
 
 impl std::fmt::Debug for Language {

@@ -87,7 +87,7 @@ impl PyChunkInfo {
 
     #[getter]
     fn source(&self) -> &'static str {
-        if self.0.language.is_prose() { "docs" } else { "code" }
+        self.0.language.source()
     }
 
     #[getter]

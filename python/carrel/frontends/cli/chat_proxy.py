@@ -40,8 +40,7 @@ def run(arguments: Namespace, output: Output) -> int:
             raise
         raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
-    limit = RateLimit() if arguments.rate_limit is None else RateLimit(arguments.rate_limit)
-    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms, limit)
+    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit))
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
     def started(port: int, unindexed: tuple[Path, ...]) -> None:

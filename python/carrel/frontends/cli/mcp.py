@@ -48,8 +48,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from carrel.frontends.mcp.serve import run as serve
     from carrel.frontends.rate_limit import RateLimit
 
-    limit = RateLimit() if arguments.rate_limit is None else RateLimit(arguments.rate_limit)
-    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), limit), options)
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options)
 
 
 def _options(text: str) -> Options:

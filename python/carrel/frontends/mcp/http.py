@@ -74,9 +74,7 @@ class RequireToken:
         if scope["type"] == "http":
             given = [value for name, value in scope["headers"] if name == b"authorization"]
             if len(given) != 1 or not hmac.compare_digest(given[0], self._expected):
-                headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"content-length", b"0")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": b""})
+                await _refuse(send, 401, [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")], b"")
                 return
         await self._app(scope, receive, send)
 
@@ -97,15 +95,16 @@ class KeepPace:
             )
             error = {"code": _LIMITED, "message": message, "data": {"retryAfter": wait}}
             body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
-            headers = [
-                (b"retry-after", str(wait).encode()),
-                (b"content-type", b"application/json"),
-                (b"content-length", str(len(body)).encode()),
-            ]
-            await send({"type": "http.response.start", "status": 429, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
+            headers = [(b"retry-after", str(wait).encode()), (b"content-type", b"application/json")]
+            await _refuse(send, 429, headers, body)
             return
         await self._app(scope, receive, send)
+
+
+async def _refuse(send: _Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    headers = [*headers, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _bound(port: int) -> socket.socket:

@@ -7,15 +7,12 @@ use crate::language::Language;
 use crate::segment::FileRef;
 use crate::types::Chunk;
 
-type FileField = fn(&FileRef<'_>) -> String;
+type FileField = for<'a> fn(&FileRef<'a>) -> &'a str;
 type ChunkField = fn(&Chunk) -> &str;
 
 /// What is the same for every chunk of a file.
-const FILE_FIELDS: [(&str, FileField); 3] = [
-    ("language", |file| file.language.name().to_owned()),
-    ("path", |file| file.path.to_owned()),
-    ("source", |file| source(file)),
-];
+const FILE_FIELDS: [(&str, FileField); 3] =
+    [("language", |file| file.language.name()), ("path", |file| file.path), ("source", |file| file.language.source())];
 
 /// What differs between the chunks of a file.
 const CHUNK_FIELDS: [(&str, ChunkField); 3] =
@@ -60,16 +57,12 @@ impl Metadata {
     }
 
     pub fn allows_file(&self, file: &FileRef<'_>) -> bool {
-        self.files.iter().all(|(field, values)| values.contains(&field(file)))
+        self.files.iter().all(|(field, values)| values.iter().any(|value| value == field(file)))
     }
 
     pub fn allows_chunk(&self, chunk: &Chunk) -> bool {
         self.chunks.iter().all(|(field, values)| values.iter().any(|value| value == field(chunk)))
     }
-}
-
-fn source(file: &FileRef<'_>) -> String {
-    if file.language.is_prose() { "docs" } else { "code" }.to_owned()
 }
 
 fn names() -> String {

@@ -101,10 +101,10 @@ impl Vectors {
         for block in quantised.steps.as_chunks::<BLOCK>().0 {
             let (first, second) = block.split_at(BLOCK_BYTES);
             for (&a, &b) in first.iter().zip(second) {
-                let (high, low) = ([halves(a).0, halves(b).0], [halves(a).1, halves(b).1]);
-                low_squares += square(low[0]) + square(low[1]);
-                self.high.push(pair(high));
-                self.low.push(pair(low));
+                let ((high_a, low_a), (high_b, low_b)) = (halves(a), halves(b));
+                low_squares += square(low_a) + square(low_b);
+                self.high.push(pair(high_a, high_b));
+                self.low.push(pair(low_a, low_b));
             }
         }
         self.push_scales(quantised.scale, (low_squares as f32).sqrt() * quantised.scale * ROUNDING);
@@ -222,6 +222,6 @@ fn square(value: i8) -> i32 {
 }
 
 /// Two halves as they are stored.
-fn pair([first, second]: [i8; 2]) -> u8 {
+fn pair(first: i8, second: i8) -> u8 {
     (second + EXCESS as i8) as u8 * 16 + (first + EXCESS as i8) as u8
 }
