@@ -1,18 +1,16 @@
 //! The decision of the walk, for one path.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::rules::{FolderRules, IGNORE_FILES, WorkspaceRules};
+use super::rules::{FolderRules, WorkspaceRules};
+use super::stamp::Stamp;
 use super::{FileId, FoundFile, WalkOptions, walk};
 use crate::cancel::CancelToken;
 use crate::read::modified_ns;
 use crate::types::SkipReason;
-
-/// Size and time of the ignore files of a folder: when they differ, its rules are loaded again.
-type Stamp = [Option<(u64, i64)>; IGNORE_FILES.len() + 1];
 
 /// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
 /// of the folders on the way are kept, and loaded again when an ignore file was edited.
@@ -51,7 +49,7 @@ impl Gate {
     }
 
     /// Remember a secret that came after the last walk.
-    fn note_secret(&self, metadata: &fs::Metadata) {
+    fn note_secret(&self, metadata: &Metadata) {
         let mut secrets = self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(known) = secrets.as_mut() {
             known.extend(FileId::of(metadata));
@@ -72,16 +70,17 @@ impl Gate {
     pub fn check_unsaved(&self, relative_path: &str) -> Result<(), SkipReason> {
         let names = components(relative_path)?;
         let mut path = self.workspace.root.clone();
-        let mut rules = self.rules(&path, None);
+        let mut rules = self.root_rules();
         for (i, name) in names.iter().enumerate() {
             path.push(name);
             let is_folder = i + 1 < names.len();
-            if fs::symlink_metadata(&path).is_ok_and(|m| m.file_type().is_symlink()) {
+            let metadata = fs::symlink_metadata(&path).ok();
+            if metadata.as_ref().is_some_and(Metadata::is_symlink) {
                 return Err(self.workspace.link(&path));
             }
             if is_folder {
                 self.workspace.folder(&rules, &path, name)?;
-                rules = self.rules(&path, Some(&rules));
+                rules = self.rules(&path, metadata.as_ref(), Some(&rules));
             } else if super::secrets::is_secret(&path) {
                 return Err(SkipReason::Secret);
             } else if rules.ignores(&path, false, &self.workspace) {
@@ -91,16 +90,21 @@ impl Gate {
         Ok(())
     }
 
-    /// The rules of a folder, from memory while its ignore files and the rules above it are the same.
-    fn rules(&self, folder: &Path, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
-        let stamp = stamp(folder);
+    fn root_rules(&self) -> Arc<FolderRules> {
+        let root = &self.workspace.root;
+        self.rules(root, fs::metadata(root).ok().as_ref(), None)
+    }
+
+    /// The rules of a folder, which has `metadata` now: from memory while its ignore files and the rules above it are the same.
+    fn rules(&self, folder: &Path, metadata: Option<&Metadata>, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
         let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((known, rules)) = folders.get(folder)
-            && *known == stamp
+            && known.holds(folder, metadata)
             && rules.is_below(above)
         {
             return Arc::clone(rules);
         }
+        let stamp = Stamp::of(folder, metadata);
         let rules = Arc::new(match above {
             Some(above) => FolderRules::below(above, folder),
             None => FolderRules::of_root(&self.workspace),
@@ -153,22 +157,16 @@ impl Pass<'_> {
 
     fn look_at(&mut self, names: &[&str], folder: &Path) -> Result<Arc<FolderRules>, SkipReason> {
         let gate = self.gate;
-        let Some((name, above)) = names.split_last() else { return Ok(gate.rules(&gate.workspace.root, None)) };
+        let Some((name, above)) = names.split_last() else { return Ok(gate.root_rules()) };
         let above_rules = self.folder(above)?;
         let folder = gate.workspace.root.join(folder);
-        let kind = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?.file_type();
-        gate.workspace.entry(&above_rules, &folder, name, kind)?;
-        if !kind.is_dir() {
+        let metadata = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?;
+        gate.workspace.entry(&above_rules, &folder, name, metadata.file_type())?;
+        if !metadata.is_dir() {
             return Err(SkipReason::Gone);
         }
-        Ok(gate.rules(&folder, Some(&above_rules)))
+        Ok(gate.rules(&folder, Some(&metadata), Some(&above_rules)))
     }
-}
-
-fn stamp(folder: &Path) -> Stamp {
-    let of = |path: PathBuf| fs::metadata(path).ok().map(|m| (m.len(), modified_ns(&m)));
-    let [a, b, c] = IGNORE_FILES.map(|name| of(folder.join(name)));
-    [a, b, c, of(folder.join(".git").join("info").join("exclude"))]
 }
 
 /// The names of a relative path. Anything that could lead out of the workspace, on any system, is refused.

@@ -6,6 +6,7 @@ mod gate;
 mod links;
 mod rules;
 mod secrets;
+mod stamp;
 
 use std::collections::HashSet;
 use std::fs::{self, FileType};

@@ -1,0 +1,159 @@
+//! Whether the ignore files of a folder are still those that were read.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::rules::IGNORE_FILES;
+use crate::read::modified_ns;
+
+/// A folder that changed this short before it was looked at may change again without its time telling: file systems count
+/// time in steps, of up to 2 s (FAT).
+const SETTLED_AFTER: Duration = Duration::from_secs(3);
+
+/// Size and time of a file that is there.
+type FileStamp = Option<(u64, i64)>;
+
+/// What was found when a folder's rules were read.
+///
+/// A name can only come into a folder, or leave it, with the folder's own time. So while that stands, names that were not there
+/// need not be asked for: one look at a folder instead of five, which counts where each look is slow (network, WSL's `/mnt`).
+pub(super) struct Stamp {
+    folder: Option<FolderTime>,
+    /// Those of [`IGNORE_FILES`] and `.git/info/exclude`: `None` where the folder has no such name.
+    files: [Option<FileStamp>; IGNORE_FILES.len() + 1],
+}
+
+#[derive(PartialEq, Eq)]
+struct FolderTime {
+    /// Another folder under the same name is another one, whatever its time.
+    id: u64,
+    changed_ns: i64,
+}
+
+impl Stamp {
+    /// Look at all names of the folder, which had `metadata` just before.
+    pub fn of(folder: &Path, metadata: Option<&Metadata>) -> Self {
+        Self::at(folder, metadata, SystemTime::now())
+    }
+
+    fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Self {
+        let time = metadata.and_then(FolderTime::of).filter(|time| time.is_settled(now));
+        let [a, b, c] = IGNORE_FILES.map(|name| look(folder, name, name));
+        Self { folder: time, files: [a, b, c, look(folder, ".git", EXCLUDE)] }
+    }
+
+    /// Whether the folder, which has `metadata` now, is as it was.
+    pub fn holds(&self, folder: &Path, metadata: Option<&Metadata>) -> bool {
+        let names = IGNORE_FILES.into_iter().chain([EXCLUDE]);
+        if self.folder.is_some() && self.folder == metadata.and_then(FolderTime::of) {
+            let mut there = self.files.iter().zip(names).filter_map(|(file, name)| Some((file.as_ref()?, name)));
+            return there.all(|(file, name)| *file == stamp_of(&folder.join(name)));
+        }
+        self.files == Self::of(folder, None).files
+    }
+}
+
+const EXCLUDE: &str = ".git/info/exclude";
+
+/// The stamp of `file`, if the folder has the entry `name`, which leads to it. A link that leads nowhere is an entry.
+fn look(folder: &Path, name: &str, file: &str) -> Option<FileStamp> {
+    fs::symlink_metadata(folder.join(name)).ok().map(|_| stamp_of(&folder.join(file)))
+}
+
+fn stamp_of(path: &Path) -> FileStamp {
+    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata)))
+}
+
+impl FolderTime {
+    /// The time of the last change of any kind, which nobody can set back.
+    #[cfg(unix)]
+    #[allow(clippy::unnecessary_wraps)] // elsewhere there may be none
+    fn of(metadata: &Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        Some(Self { id: metadata.ino(), changed_ns: metadata.ctime().saturating_mul(1_000_000_000) + metadata.ctime_nsec() })
+    }
+
+    /// Times of creation and of the last write.
+    #[cfg(windows)]
+    fn of(metadata: &Metadata) -> Option<Self> {
+        use std::os::windows::fs::MetadataExt;
+        Some(Self { id: metadata.creation_time(), changed_ns: modified_ns(metadata) })
+    }
+
+    #[cfg(not(any(unix, windows)))]
+    fn of(_metadata: &Metadata) -> Option<Self> {
+        None
+    }
+
+    /// A time in the future is a clock that can't be trusted.
+    fn is_settled(&self, now: SystemTime) -> bool {
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(self.changed_ns).unwrap_or(0));
+        self.changed_ns > 0 && now.duration_since(changed).is_ok_and(|age| age >= SETTLED_AFTER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `change` does to a folder that was looked at long after it had changed last is seen.
+    #[track_caller]
+    fn check(before: &[&str], change: impl FnOnce(&Path), same: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for path in before {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), "a\n").unwrap();
+        }
+        // So long that the change can't fall into the same step of the file system's clock.
+        std::thread::sleep(Duration::from_millis(50));
+        let metadata = || fs::symlink_metadata(root).ok();
+        let stamp = Stamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        assert!(stamp.folder.is_some() && stamp.holds(root, metadata().as_ref()));
+        change(root);
+        assert_eq!(stamp.holds(root, metadata().as_ref()), same);
+    }
+
+    #[test]
+    fn each_change_of_an_ignore_file_is_seen() {
+        let write = |name: &'static str| move |root: &Path| fs::write(root.join(name), "changed\n").unwrap();
+        for name in IGNORE_FILES {
+            check(&["a.py"], write(name), false);
+            check(&[name], write(name), false);
+            check(&[name], |root| fs::remove_file(root.join(name)).unwrap(), false);
+        }
+        check(&[".git/info/exclude"], write(EXCLUDE), false);
+        check(&[".git/info/other"], write(EXCLUDE), false);
+        check(
+            &["a.py"],
+            |root| fs::create_dir_all(root.join(".git/info")).and_then(|()| fs::write(root.join(EXCLUDE), "x")).unwrap(),
+            false,
+        );
+        check(&["a.py", ".gitignore"], write("a.py"), true);
+        check(&["a.py", ".gitignore"], write("b.py"), true);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_may_lead_somewhere_later() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let target = elsewhere.path().join("rules");
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join(".gitignore")).unwrap();
+        let metadata = fs::symlink_metadata(folder.path()).ok();
+        let stamp = Stamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        assert!(stamp.holds(folder.path(), metadata.as_ref()));
+        fs::write(&target, "*.py\n").unwrap();
+        assert!(!stamp.holds(folder.path(), metadata.as_ref()));
+    }
+
+    #[test]
+    fn a_folder_that_just_changed_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let metadata = fs::symlink_metadata(folder.path()).ok();
+        assert!(Stamp::of(folder.path(), metadata.as_ref()).folder.is_none());
+        let past = SystemTime::now() - Duration::from_secs(60);
+        assert!(Stamp::at(folder.path(), metadata.as_ref(), past).folder.is_none(), "a clock that is ahead");
+    }
+}
