@@ -67,6 +67,24 @@ async def test_requests_during_a_run_merge_into_the_next() -> None:
     assert runner.ran[1] == (False, True, {"a"})
 
 
+async def test_saves_are_told_from_runs_over_everything() -> None:
+    runner = Runner()
+    q = queue(runner)
+    assert q.saves is None
+    saved = q.request(paths=["a"])
+    assert q.saves is saved
+    await asyncio.sleep(0.05)
+    assert q.running is saved
+    assert q.saves is saved
+    later = q.request(paths=["b"])
+    assert q.saves is later
+    q.request(full=True)
+    assert q.saves is None
+    runner.gate.set()
+    await q.wait(later)
+    assert q.saves is None
+
+
 async def test_cancelling_the_only_waiter_stops_the_job() -> None:
     runner = Runner()
     q = queue(runner)

@@ -1,16 +1,20 @@
-"""A workspace that is closed while a thread still works for it."""
+"""A workspace: closed while a thread still works for it, asked right after something was saved."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import threading
+import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from carrel.core.types import Query
+from carrel.server import answers
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
 from carrel.server.wiring import Wiring
@@ -47,3 +51,57 @@ async def test_an_index_that_opens_too_late_is_closed_and_nobody_complains(tmp_p
     del workspace, asked, opening
     gc.collect()
     assert complaints == []
+
+
+class HeldWiring(Wiring):
+    """Indexes saved files when it is let; everything else at once."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+
+    def run_index(self, index: Any, work: Any, *rest: Any) -> Any:
+        if not work.full:
+            self.gate.wait(10)
+        return super().run_index(index, work, *rest)
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Callable[[Wiring], Workspace]]:
+    """Opens a workspace of one file with an index of its own."""
+    opened: list[Workspace] = []
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "login.py").write_text("def sign_in_with_password(user, password):\n    return check(user, password)\n")
+
+    def of(wiring: Wiring) -> Workspace:
+        settings = Settings(cache_folder=str(tmp_path / "cache"))
+        opened.append(Workspace(root, root.as_uri(), settings=settings, wiring=wiring, jobs=Jobs()))
+        return opened[0]
+
+    yield of
+    for workspace in opened:
+        await workspace.close()
+
+
+async def saved_and_found(workspace: Workspace, name: str) -> bool:
+    (workspace.root / "new.py").write_text(f"def {name}():\n    return 'what was saved right before the question'\n")
+    workspace.files_changed(["new.py"])
+    found = await answers.search(workspace, Query(name, 1), 10_000)
+    return any(name in hit.chunk.text for hit in found.hits)
+
+
+async def test_a_question_right_after_a_save_finds_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:
+    workspace = shop(Wiring())
+    await answers.search(workspace, Query("password", 1), 10_000)
+    for i in range(20):
+        assert await saved_and_found(workspace, f"refund_of_order_{i}")
+
+
+async def test_a_question_waits_only_a_moment_for_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:
+    wiring = HeldWiring()
+    workspace = shop(wiring)
+    await answers.search(workspace, Query("password", 1), 10_000)
+    began = time.monotonic()
+    assert not await saved_and_found(workspace, "refund_of_order")
+    assert time.monotonic() - began < 5
+    wiring.gate.set()

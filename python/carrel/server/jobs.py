@@ -128,6 +128,12 @@ class IndexQueue(Generic[TokenT, R]):
         return any(path in job.work.paths for job in (self.running, self._pending) if job)
 
     @property
+    def saves(self) -> Job[TokenT, R] | None:
+        """The job that ends when all that was saved is indexed; None without one, and behind a run over the whole workspace."""
+        jobs = [job for job in (self._pending, self.running) if job]
+        return jobs[0] if jobs and all(job.work.paths and not job.work.full for job in jobs) else None
+
+    @property
     def busy(self) -> bool:
         """True while a job runs or waits."""
         return self.running is not None or self._pending is not None

@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 FOLLOW_SECONDS = 1.0
 NO_INDEX = "This folder has no index yet; `carrel index`, or indexing it in the editor, makes it."
+_SAVES_SECONDS = 0.1
+_SCAN_DELAY_SECONDS = 0.5
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
@@ -60,6 +62,7 @@ class Workspace:
         self._follower: asyncio.Task[None] | None = None
         self._progress = Progress(0, 0)
         self._scanned = 0.0
+        self._scan_timer: asyncio.TimerHandle | None = None
         self._scan_seconds = 0.0
         self._closed = False
         self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(wiring.new_token, self._run, settings.save_delay_ms / 1000)
@@ -82,13 +85,17 @@ class Workspace:
             await asyncio.shield(self.changing)
 
     async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
-        """Give the index with every buffer in it. Only an explicit question starts a first index, and waits for it."""
+        """Give the index with every buffer in it. Only an explicit question waits: for what was just saved, for a moment, and
+        for a first index, which it starts."""
         await self.settle()
         index = await (self.open() if explicit else self._open_existing())
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
-        elif index.begun:
-            self._catch_up(index)
+        else:
+            if explicit and (saves := self.queue.saves):
+                await asyncio.wait({saves.done}, timeout=min(_SAVES_SECONDS, wait_ms / 1000))
+            if index.begun:
+                self._catch_up(index)
         await self.buffers.flush()
         return self.index or index
 
@@ -148,7 +155,17 @@ class Workspace:
         """Look for changes that nobody told us of: at the first question, and now and then when nothing watches the disk."""
         pause = 60.0 if self.watched else max(2.0, 20 * self._scan_seconds)
         if index.store.role == "writer" and not self.queue.busy and time.monotonic() - self._scanned > pause:
-            self.queue.request(full=True)
+            self._scan_soon()
+
+    def _scan_soon(self) -> None:
+        """Look at everything, but not while the question that is being asked wants the processor."""
+        if self._scan_timer is None:
+            self._scan_timer = asyncio.get_running_loop().call_later(_SCAN_DELAY_SECONDS, self._scan)
+
+    def _scan(self) -> None:
+        self._scan_timer = None
+        if not self._closed:
+            self.rescan()
 
     # --- indexing
 
@@ -161,8 +178,11 @@ class Workspace:
         warming.add_done_callback(lambda done: done.cancelled() or done.exception())
         with contextlib.suppress(CarrelError):
             index = await (self.open() if settings.rag_auto_index else self._open_existing())
-            if index.store.role == "writer" and (settings.rag_auto_index or index.begun):
-                self.queue.request(full=True)
+            if index.store.role == "writer":
+                if index.begun:
+                    self._scan_soon()
+                elif settings.rag_auto_index:
+                    self.queue.request(full=True)
 
     def request_index(self, *, force: bool = False) -> Job[CancelToken, IndexReport]:
         """Have the whole workspace brought up to date."""
