@@ -1,7 +1,8 @@
 """`carrel serve`: take stdio, answer `initialize` at once, then load the server and hand the connection over.
 
 Importing an LSP library costs more than half a second on a slow machine; an editor waits for `initialize` before it
-does anything else. So the first message is read and answered here with the standard library's means.
+does anything else. So the first message is read and answered here with the standard library's means. Where a chat may ask
+soon, the tokenizer's table, which is read without the interpreter's lock, is loaded meanwhile.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import BinaryIO
+import threading
+from typing import Any, BinaryIO
 
 from carrel.frontends.interrupts import leave_at_once
 from carrel.frontends.transport import BadFrame, claim_stdio, frame, read_frame
@@ -26,22 +28,31 @@ def serve() -> int:
     if first is None:
         sys.stderr.write(f"carrel serve: {cause}. An editor starts this, and speaks LSP with it on standard input and output.\n")
         return 1
-    answered = _answer_initialize(first, stdout)
-    from carrel.frontends.lsp import run  # noqa: PLC0415 - the point of this module
+    params = _initialize_params(first)
+    answered = _answer(params[0], stdout) if params else None
+    if params and _asks_soon(params[1]):
+        threading.Thread(target=_load_tokenizer, name="carrel-tokenizer", daemon=True).start()
+    from carrel.frontends.lsp_types import load_lsp_types  # noqa: PLC0415 - the point of this module
+
+    load_lsp_types()
+    from carrel.frontends.lsp import run  # noqa: PLC0415
 
     return run(stdin, stdout, first, answered)
 
 
-def _answer_initialize(first: bytes, stdout: BinaryIO) -> str | int | None:
-    """Answer a well-formed `initialize`; gives its id, or None when the server shall look at it itself."""
+def _initialize_params(first: bytes) -> tuple[str | int, dict[str, Any]] | None:
+    """Id and parameters of a well-formed `initialize`; None when the server shall look at the message itself."""
     try:
         message = json.loads(first)
         identity, params = message["id"], message["params"]
         usable = message["method"] == "initialize" and isinstance(params, dict) and type(identity) in (str, int)
     except (ValueError, KeyError, TypeError):
         return None
-    if not usable:
-        return None
+    return (identity, params) if usable else None
+
+
+def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
+    """Answer `initialize`; gives its id, or None when nobody could be told."""
     from carrel.frontends.capabilities import initialize_result  # noqa: PLC0415 - only now needed
 
     body = json.dumps({"jsonrpc": "2.0", "id": identity, "result": initialize_result()}, separators=(",", ":"))
@@ -49,7 +60,20 @@ def _answer_initialize(first: bytes, stdout: BinaryIO) -> str | int | None:
         stdout.write(frame(body.encode()))
     except OSError:
         return None
-    return identity  # type: ignore[no-any-return]
+    return identity
+
+
+def _asks_soon(params: dict[str, Any]) -> bool:
+    """Whether the memory is on by the editor's settings. A file may still turn it off: then a table was read in vain."""
+    options = params.get("initializationOptions")
+    section = options.get("carrel", options) if isinstance(options, dict) else None
+    return isinstance(section, dict) and section.get("ragEnabled") is True
+
+
+def _load_tokenizer() -> None:
+    from carrel.core.native import count_tokens  # noqa: PLC0415 - only now needed
+
+    count_tokens("warm", "cl100k_base")
 
 
 def main() -> None:
