@@ -45,23 +45,6 @@ EXTRA = {
     "erb",
     "tcl",
 }
-HELD = frozenset(
-    [
-        "aeson",
-        "bash-it",
-        "cats",
-        "fmtlib",
-        "httpx",
-        "jackson-databind",
-        "ktor",
-        "messagepack-csharp",
-        "monolog",
-        "redux",
-        "telescope.nvim",
-        "tokio",
-        "zls",
-    ]
-)
 
 
 @dataclass(slots=True)
@@ -220,21 +203,6 @@ class Bench:
                 total[order] += (1 / (60 + np.arange(1, len(order) + 1))) * (arm[i][order] != 0)
             out[i] = total
         return out
-
-    def quick(self, scores: dict[int, np.ndarray]) -> dict[str, float]:
-        """NDCG@10 overall, on the half kept for checking, and on the rest."""
-        found = self.ranked(scores, 10)
-        values = {}
-        for task in self.tasks:
-            ranks = self.scorer.first_ranks(found[task["id"]], task["targets"])
-            values[task["id"]] = self.scorer.ndcg(ranks, len(task["targets"]))
-        held = [v for k, v in values.items() if k.split("#")[0] in HELD]
-        rest = [v for k, v in values.items() if k.split("#")[0] not in HELD]
-        return {
-            "all": round(float(np.mean(list(values.values()))), 4),
-            "tuned": round(float(np.mean(rest or [0])), 4),
-            "held": round(float(np.mean(held or [0])), 4),
-        }
 
     def report(self, scores: dict[int, np.ndarray], out: Path) -> dict[str, float]:
         """The benchmark's full figures, kept for paired comparison."""

@@ -106,8 +106,6 @@ class Plan:
     @property
     def pending(self) -> int:
         """Files that `cut` has not taken yet."""
-    @property
-    def is_empty(self) -> bool: ...
 
 @final
 class Batch:
@@ -115,10 +113,6 @@ class Batch:
 
     @property
     def files(self) -> int: ...
-    @property
-    def added_chunks(self) -> int: ...
-    @property
-    def kept_chunks(self) -> int: ...
     def embed(self, embedder: Embedder, cancel: CancelToken) -> None: ...
     def texts(self) -> list[str]:
         """What a remote model embeds for each added chunk: the descriptor of spec C1, then the body."""

@@ -186,7 +186,7 @@ async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str,
     await client.kill()
 
 
-async def test_end_of_input_ends_the_server_within_a_second_also_while_indexing(
+async def test_end_of_input_ends_the_server_also_while_indexing(
     env: dict[str, str], options: dict[str, Any], tmp_path: Path
 ) -> None:
     root = tmp_path / "big"

@@ -115,6 +115,21 @@ def test_the_first_is_told_and_the_second_ends_the_process(monkeypatch: pytest.M
     assert left == [130, 130]
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs POSIX signals")
+def test_a_program_ends_with_the_code_of_its_signal_but_not_by_one_that_it_ignores() -> None:
+    code = """
+import signal
+from carrel.frontends.interrupts import leave_at_once
+signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup has it
+leave_at_once("SIGTERM", "SIGHUP")
+signal.raise_signal(signal.SIGHUP)
+print("still here", flush=True)
+signal.raise_signal(signal.SIGTERM)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": PACKAGE}, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, b"still here\n")
+
+
 @pytest.mark.usefixtures("own_handler")
 def test_what_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -15,15 +15,18 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 CANCELLED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
-def leave_at_once() -> None:
-    """From now on Ctrl-C ends the process without a word, unless it is ignored (a shell's background job)."""
-    if not _ignored(signal.SIGINT):
-        signal.signal(signal.SIGINT, _leave)
+def leave_at_once(*others: str) -> None:
+    """From now on Ctrl-C ends the process without a word, unless it is ignored (a shell's background job).
+
+    So do signals with the names `others`, where this system has them: with 128 and the signal's number, as shells have it.
+    """
+    for number in _heeded("SIGINT", *others):
+        signal.signal(number, _leave)
 
 
 @contextmanager
@@ -34,15 +37,14 @@ def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[None
     """
     asked = False
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
+    def interrupt(_number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            _leave(number, frame)
+            _leave(signal.SIGINT, frame)
         asked = True
         ask()
 
-    found = (getattr(signal, name, None) for name in ("SIGINT", *others))
-    before = {number: signal.signal(number, interrupt) for number in found if number and not _ignored(number)}
+    before = {number: signal.signal(number, interrupt) for number in _heeded("SIGINT", *others)}
     try:
         yield
     finally:
@@ -50,12 +52,14 @@ def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[None
             signal.signal(number, handler)
 
 
-def _ignored(number: signal.Signals) -> bool:
-    return signal.getsignal(number) is signal.SIG_IGN
+def _heeded(*names: str) -> list[signal.Signals]:
+    """Those that this system has and this process doesn't ignore."""
+    found = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return [number for number in found if signal.getsignal(number) is not signal.SIG_IGN]
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
+def _leave(number: int, _frame: FrameType | None) -> None:
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, _SHOW_CURSOR)  # a progress bar hides it
-    os._exit(CANCELLED)
+    os._exit(128 + number)

@@ -47,11 +47,6 @@ impl PyPlan {
     fn pending(&self) -> usize {
         self.0.pending()
     }
-
-    #[getter]
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// See `_core.pyi`.
@@ -63,16 +58,6 @@ impl PyBatch {
     #[getter]
     fn files(&self) -> usize {
         self.0.files()
-    }
-
-    #[getter]
-    fn added_chunks(&self) -> usize {
-        self.0.added_chunks()
-    }
-
-    #[getter]
-    fn kept_chunks(&self) -> usize {
-        self.0.kept_chunks()
     }
 
     fn embed(&self, py: Python<'_>, embedder: &PyEmbedder, cancel: &PyCancelToken) -> PyResult<()> {

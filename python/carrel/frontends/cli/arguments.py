@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from argparse import SUPPRESS, Action, ArgumentParser, BooleanOptionalAction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from carrel.frontends.cli.argument_types import count, place, port, positive
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
 if TYPE_CHECKING:
@@ -53,42 +54,42 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
-    add_proxies(commands, _positive, _count, _port)
+    add_proxies(commands)
     return top
 
 
 def _asking(commands: _Commands) -> None:
     search = commands.add_parser("search", help="find code by words, a question or an identifier")
     _query(search)
-    search.add_argument("--limit", type=_positive, default=10, metavar="N", help="hits at most (10)")
+    search.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
     _filters(search)
     _json(search)
 
     context = commands.add_parser("context", help="print the context that a chat request would get")
     _query(context)
     budget = context.add_mutually_exclusive_group()
-    budget.add_argument("--tokens", type=_positive, metavar="N", help="at most N tokens, everything counted")
-    budget.add_argument("--chars", type=_positive, metavar="N", help="at most N characters, everything counted (4000)")
-    context.add_argument("--top-k", type=_positive, metavar="N", help="hits at most (setting ragTopK)")
+    budget.add_argument("--tokens", type=positive, metavar="N", help="at most N tokens, everything counted")
+    budget.add_argument("--chars", type=positive, metavar="N", help="at most N characters, everything counted (4000)")
+    context.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
     context.add_argument("--format", choices=("xml", "source", "tool"), default="xml", help="the form of the text (xml)")
     _filters(context)
     _json(context)
 
     files = commands.add_parser("files", help="find the files that answer a query best")
     _query(files)
-    files.add_argument("--limit", type=_positive, default=5, metavar="N", help="files at most (5)")
+    files.add_argument("--limit", type=positive, default=5, metavar="N", help="files at most (5)")
     _filters(files)
     _json(files)
 
     compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
     _query(compare)
-    compare.add_argument("--limit", type=_positive, default=10, metavar="N", help="hits at most (10)")
-    compare.add_argument("--tokens", type=_positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
+    compare.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
+    compare.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
     _json(compare)
 
     explain = commands.add_parser("explain", help="say why a line was or wasn't found")
     _query(explain)
-    explain.add_argument("place", type=_place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
+    explain.add_argument("place", type=place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
     _json(explain)
 
 
@@ -105,20 +106,20 @@ def _maintaining(commands: _Commands) -> None:
     batch = commands.add_parser("batch", help="answer many queries: JSON lines {id, repo_dir, query, k} in, {id, results} out")
     batch.add_argument("file", metavar="FILE", help='a file of JSON lines, "-" for standard input')
     batch.add_argument("--context", action="store_true", help="give the items of the packed context instead of the ranked hits")
-    batch.add_argument("--tokens", type=_positive, default=4_000, metavar="N", help="budget of each context in tokens (4000)")
+    batch.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of each context in tokens (4000)")
 
     evaluate = commands.add_parser(
         "eval", help="measure search on the folder's own git history: subjects of commits -> files they changed"
     )
     _folder(evaluate)
-    evaluate.add_argument("--commits", type=_positive, default=200, metavar="N", help="questions at most (200)")
-    evaluate.add_argument("--misses", type=_positive, default=10, metavar="N", help="worst questions to show (10)")
+    evaluate.add_argument("--commits", type=positive, default=200, metavar="N", help="questions at most (200)")
+    evaluate.add_argument("--misses", type=positive, default=10, metavar="N", help="worst questions to show (10)")
     _json(evaluate)
 
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
     demo.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder of code (a well-known package by default)")
     demo.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask about it")
-    demo.add_argument("--tokens", type=_positive, default=1_500, metavar="N", help="budget of the context (1500)")
+    demo.add_argument("--tokens", type=positive, default=1_500, metavar="N", help="budget of the context (1500)")
     demo.add_argument(
         "--fresh", action=BooleanOptionalAction, default=True, help="index from nothing, in a cache of its own (default)"
     )
@@ -135,14 +136,12 @@ def _serving_assistants(commands: _Commands) -> None:
     mcp.add_argument(
         "--root", action="append", type=Path, default=[], metavar="PATH", help="a workspace folder (repeatable; the client's)"
     )
-    mcp.add_argument("--http", type=_port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
+    mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
     mcp.add_argument(
         "--token-file", type=Path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
     )
-    mcp.add_argument(
-        "--rate-limit", type=_count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)"
-    )
+    mcp.add_argument("--rate-limit", type=count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)")
     actions = mcp.add_subparsers(dest="action", metavar="ACTION")
     for name, text in (
         ("install", "enter Carrel in an assistant's configuration file"),
@@ -192,32 +191,3 @@ def _filters(command: ArgumentParser) -> None:
 
 def _json(command: ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
-
-
-def _count(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        return int(text)
-    raise ArgumentTypeError(f"{text!r} is not a number from 0 on")
-
-
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
-def _port(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) < 65_536:
-        return int(text)
-    raise ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
-
-
-def _place(text: str) -> tuple[str, int]:
-    path, _, line = text.rpartition(":")
-    if not path:
-        raise ArgumentTypeError(f"{text!r} is not FILE:LINE")
-    return path, _positive(line)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argparse import REMAINDER, ArgumentParser, BooleanOptionalAction
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from carrel.frontends.cli.argument_types import count, port, positive
 
-def add_proxies(commands: Any, positive: Callable[[str], int], count: Callable[[str], int], port: Callable[[str], int]) -> None:
+
+def add_proxies(commands: Any) -> None:
     """Add `copilot-proxy` and `proxy` to the commands."""
     copilot = commands.add_parser(
         "copilot-proxy",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +13,7 @@ from mcp.server.stdio import stdio_server
 from carrel.core.errors import Cancelled
 from carrel.frontends import logs
 from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import CANCELLED
+from carrel.frontends.interrupts import CANCELLED, leave_at_once
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.lobby import Lobby
@@ -44,7 +42,8 @@ def run(roots: tuple[Path, ...], way: Lobby | Loopback, options: Options) -> int
 
 async def _over_stdio(roots: tuple[Path, ...], lobby: Lobby, options: Options) -> None:
     async with _opened(roots, options, ask_roots=True) as server:
-        _exit_on_signals()
+        # The thread that reads standard input can't be interrupted, and every commit is whole.
+        leave_at_once("SIGTERM", "SIGHUP")
         # The SDK wants files, but only iterates over the one, and writes to the other.
         async with stdio_server(cast("Any", lobby.lines()), cast("Any", lobby)) as (read, write):
             await server.sdk.run(read, write, server.sdk.create_initialization_options())
@@ -65,14 +64,3 @@ async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool)
         yield McpServer(Folders(session, roots, fallback=Path.cwd()), waiting, ask_roots=ask_roots)
     finally:
         await session.close()
-
-
-def _exit_on_signals() -> None:
-    """The thread that reads standard input can't be interrupted, so a signal ends the process; every commit is whole."""
-
-    def leave(number: int, _frame: object) -> None:
-        os._exit(CANCELLED if number == signal.SIGINT else 128 + number)
-
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if number := getattr(signal, name, None):
-            signal.signal(number, leave)

@@ -1,0 +1,38 @@
+"""What the values of arguments are checked by: text -> value, or argparse's own error with the words for a person."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+
+
+def count(text: str) -> int:
+    """A number from 0 on."""
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a number from 0 on")
+
+
+def positive(text: str) -> int:
+    """A number above 0."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def port(text: str) -> int:
+    """A TCP port; 0 stands for any free one."""
+    if text.isascii() and text.isdigit() and int(text) < 65_536:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
+
+
+def place(text: str) -> tuple[str, int]:
+    """`FILE:LINE`."""
+    path, _, line = text.rpartition(":")
+    if not path:
+        raise ArgumentTypeError(f"{text!r} is not FILE:LINE")
+    return path, positive(line)
