@@ -76,7 +76,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Callable[[Wiring], Workspace]]:
     def of(wiring: Wiring) -> Workspace:
         settings = Settings(cache_folder=str(tmp_path / "cache"))
         opened.append(Workspace(root, root.as_uri(), settings=settings, wiring=wiring, jobs=Jobs()))
-        return opened[0]
+        return opened[-1]
 
     yield of
     for workspace in opened:
@@ -105,3 +105,22 @@ async def test_a_question_waits_only_a_moment_for_what_was_saved(shop: Callable[
     assert not await saved_and_found(workspace, "refund_of_order")
     assert time.monotonic() - began < 5
     wiring.gate.set()
+
+
+async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself(shop: Callable[[Wiring], Workspace]) -> None:
+    for i in range(4):
+        workspace = shop(Wiring())
+        found = await answers.search(workspace, Query(f"refund_of_order_{i}", 1), 10_000)
+        assert i == 0 or f"refund_of_order_{i}" in found.hits[0].chunk.text
+        await workspace.close()
+        (workspace.root / "new.py").write_text(f"def refund_of_order_{i + 1}():\n    return 'written while nobody looked'\n")
+
+
+async def test_where_changes_are_told_no_question_waits_for_a_look(shop: Callable[[Wiring], Workspace]) -> None:
+    workspace = shop(Wiring())
+    workspace.watched = True
+    await answers.search(workspace, Query("password", 1), 10_000)
+    await asyncio.sleep(0.6)
+    (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
+    await answers.search(workspace, Query("password", 1), 10_000)
+    assert not workspace.queue.busy

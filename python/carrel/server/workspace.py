@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 FOLLOW_SECONDS = 1.0
 NO_INDEX = "This folder has no index yet; `carrel index`, or indexing it in the editor, makes it."
-_SAVES_SECONDS = 0.1
 _SCAN_DELAY_SECONDS = 0.5
+_MOMENT_SECONDS = 0.25
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
@@ -63,6 +63,7 @@ class Workspace:
         self._progress = Progress(0, 0)
         self._scanned = 0.0
         self._scan_timer: asyncio.TimerHandle | None = None
+        self._look: Job[CancelToken, IndexReport] | None = None  # at the disk, by the last question that needed one
         self._scan_seconds = 0.0
         self._closed = False
         self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(wiring.new_token, self._run, settings.save_delay_ms / 1000)
@@ -85,17 +86,17 @@ class Workspace:
             await asyncio.shield(self.changing)
 
     async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
-        """Give the index with every buffer in it. Only an explicit question waits: for what was just saved, for a moment, and
-        for a first index, which it starts."""
+        """Give the index with every buffer in it. Only an explicit question waits: for a first index, which it starts, and for
+        a moment for what was just saved, or changed where nobody tells us of changes."""
         await self.settle()
         index = await (self.open() if explicit else self._open_existing())
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
         else:
-            if explicit and (saves := self.queue.saves):
-                await asyncio.wait({saves.done}, timeout=min(_SAVES_SECONDS, wait_ms / 1000))
             if index.begun:
-                self._catch_up(index)
+                self._catch_up(index, at_once=explicit and not self.watched)
+            if explicit and (latest := self.queue.saves or self._look) and not latest.done.done():
+                await asyncio.wait({latest.done}, timeout=min(_MOMENT_SECONDS, wait_ms / 1000))
         await self.buffers.flush()
         return self.index or index
 
@@ -151,11 +152,14 @@ class Workspace:
             job = self.queue.request(full=True)
         await asyncio.wait({job.done}, timeout=seconds)
 
-    def _catch_up(self, index: OpenIndex) -> None:
+    def _catch_up(self, index: OpenIndex, *, at_once: bool) -> None:
         """Look for changes that nobody told us of: at the first question, and now and then when nothing watches the disk."""
-        pause = 60.0 if self.watched else max(2.0, 20 * self._scan_seconds)
+        pause = 60.0 if self.watched else max(0.5, 20 * self._scan_seconds)
         if index.store.role == "writer" and not self.queue.busy and time.monotonic() - self._scanned > pause:
-            self._scan_soon()
+            if at_once:
+                self._look = self.queue.request(full=True)
+            else:
+                self._scan_soon()
 
     def _scan_soon(self) -> None:
         """Look at everything, but not while the question that is being asked wants the processor."""
