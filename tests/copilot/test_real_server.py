@@ -1,6 +1,6 @@
 """The Copilot Language Server itself gives the same answers with the proxy and without.
 
-It isn't free software to ship: set CARREL_COPILOT_SERVER to its language-server.js.
+Carrel doesn't ship it: set CARREL_COPILOT_SERVER to its program, or to its language-server.js.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 from tests.copilot.conftest import Client, Start
 
 SERVER = os.environ.get("CARREL_COPILOT_SERVER", "")
-pytestmark = pytest.mark.skipif(not Path(SERVER).is_file() or not shutil.which("node"), reason="CARREL_COPILOT_SERVER isn't set")
-COMMAND = ["node", SERVER, "--stdio"]
+COMMAND = [*(["node"] if SERVER.endswith(".js") else []), SERVER, "--stdio"]
+pytestmark = pytest.mark.skipif(not SERVER or not shutil.which(COMMAND[0]), reason="CARREL_COPILOT_SERVER isn't set")
 
 
 @pytest.fixture
