@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -124,3 +125,16 @@ async def test_where_changes_are_told_no_question_waits_for_a_look(shop: Callabl
     (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
     await answers.search(workspace, Query("password", 1), 10_000)
     assert not workspace.queue.busy
+
+
+async def test_the_state_in_the_project_follows_what_was_saved(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
+    settings = Settings(storage="workspace")
+    workspace = Workspace(tmp_path, tmp_path.as_uri(), settings=settings, wiring=Wiring(), jobs=Jobs())
+    await answers.search(workspace, Query("alpha", 1), 10_000)
+    (tmp_path / "b.py").write_text("def beta(value):\n    return value + 2  # long enough to be a chunk\n")
+    workspace.files_changed(["b.py"])
+    await answers.search(workspace, Query("beta", 1), 10_000)
+    await workspace.close()
+    state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())
+    assert list(state["files"]) == ["a.py", "b.py"]

@@ -1,6 +1,6 @@
 """The state of an index that lives in the project, as a file that people and other tools can read (spec C5).
 
-It tells what the last run over the whole workspace left: writing it costs too much to do it for each saved file.
+It is written after each run over the whole workspace, and when saves have come to rest: it costs too much for each of them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from carrel.server.wiring import OpenIndex
 
 State = Literal["empty", "indexing", "ready", "error"]
 Role = Literal["writer", "follower", "closed"]
@@ -38,3 +41,35 @@ class Status:
     skipped: tuple[tuple[str, str], ...] = ()
     problems: tuple[str, ...] = ()
     error: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        index: OpenIndex,
+        root: str,
+        state: State,
+        *,
+        pending: int,
+        skipped: tuple[tuple[str, str], ...],
+        head_sha: str | None,
+    ) -> Status:
+        """What an open index holds at this moment."""
+        store = index.store
+        snapshot = store.snapshot()
+        role: Role = store.role
+        return cls(
+            root,
+            state,
+            role=role,
+            files=snapshot.files,
+            chunks=snapshot.chunks,
+            bytes=store.bytes_on_disk,
+            languages=snapshot.languages(),
+            model_id=index.embedder.id,
+            dims=index.embedder.dim,
+            store=str(index.directory),
+            last_indexed=index.last_indexed,
+            head_sha=head_sha,
+            pending=pending,
+            skipped=skipped,
+        )

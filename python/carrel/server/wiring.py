@@ -160,9 +160,13 @@ class Wiring:
         if work.full:
             give_back_memory()
             index.note_run()
-            if index.in_project is not None:
-                export(index.store, index.directory / STATE_FILE, self.head_sha(index.in_project))
+            self.write_state(index)
         return report
+
+    def write_state(self, index: OpenIndex) -> None:
+        """Write what the index holds into the project, if it lives there."""
+        if index.in_project is not None and index.begun:
+            export(index.store, index.directory / STATE_FILE, self.head_sha(index.in_project))
 
     def head_sha(self, root: Path) -> str | None:
         """The commit that is checked out, if `root` is in a git repository."""

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, TypeVar
 from carrel.core.errors import Cancelled, CarrelError, NotReady, NotWriter, SettingsError, StoreError
 from carrel.server.buffers import Buffers
 from carrel.server.jobs import IndexQueue, Job, Jobs
-from carrel.server.status import Progress, Role, State, Status
+from carrel.server.later import Later
+from carrel.server.looks import Looks
+from carrel.server.status import Progress, State, Status
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -33,8 +36,8 @@ T = TypeVar("T")
 
 FOLLOW_SECONDS = 1.0
 NO_INDEX = "This folder has no index yet; `carrel index`, or indexing it in the editor, makes it."
-_SCAN_DELAY_SECONDS = 0.5
 _MOMENT_SECONDS = 0.25
+_STATE_SECONDS = 5.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
@@ -61,12 +64,10 @@ class Workspace:
         self._opening: asyncio.Task[OpenIndex] | None = None
         self._follower: asyncio.Task[None] | None = None
         self._progress = Progress(0, 0)
-        self._scanned = 0.0
-        self._scan_timer: asyncio.TimerHandle | None = None
-        self._look: Job[CancelToken, IndexReport] | None = None  # at the disk, by the last question that needed one
-        self._scan_seconds = 0.0
+        self._state_later = Later(_STATE_SECONDS, self._write_state)
         self._closed = False
         self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(wiring.new_token, self._run, settings.save_delay_ms / 1000)
+        self.looks = Looks(self.queue, self.rescan)
         self.buffers = Buffers(root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled)
 
     # --- questions
@@ -93,9 +94,12 @@ class Workspace:
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
         else:
-            if index.begun:
-                self._catch_up(index, at_once=explicit and not self.watched)
-            if explicit and (latest := self.queue.saves or self._look) and not latest.done.done():
+            if index.begun and index.store.role == "writer" and self.looks.due(watched=self.watched):
+                if explicit and not self.watched:
+                    self.looks.now()
+                else:
+                    self.looks.soon()
+            if explicit and (latest := self.queue.saves or self.looks.latest) and not latest.done.done():
                 await asyncio.wait({latest.done}, timeout=min(_MOMENT_SECONDS, wait_ms / 1000))
         await self.buffers.flush()
         return self.index or index
@@ -152,25 +156,6 @@ class Workspace:
             job = self.queue.request(full=True)
         await asyncio.wait({job.done}, timeout=seconds)
 
-    def _catch_up(self, index: OpenIndex, *, at_once: bool) -> None:
-        """Look for changes that nobody told us of: at the first question, and now and then when nothing watches the disk."""
-        pause = 60.0 if self.watched else max(0.5, 20 * self._scan_seconds)
-        if index.store.role == "writer" and not self.queue.busy and time.monotonic() - self._scanned > pause:
-            if at_once:
-                self._look = self.queue.request(full=True)
-            else:
-                self._scan_soon()
-
-    def _scan_soon(self) -> None:
-        """Look at everything, but not while the question that is being asked wants the processor."""
-        if self._scan_timer is None:
-            self._scan_timer = asyncio.get_running_loop().call_later(_SCAN_DELAY_SECONDS, self._scan)
-
-    def _scan(self) -> None:
-        self._scan_timer = None
-        if not self._closed:
-            self.rescan()
-
     # --- indexing
 
     async def start(self) -> None:
@@ -184,7 +169,7 @@ class Workspace:
             index = await (self.open() if settings.rag_auto_index else self._open_existing())
             if index.store.role == "writer":
                 if index.begun:
-                    self._scan_soon()
+                    self.looks.soon()
                 elif settings.rag_auto_index:
                     self.queue.request(full=True)
 
@@ -194,15 +179,18 @@ class Workspace:
 
     def files_changed(self, paths: Iterable[str]) -> None:
         """Files were saved, created, deleted or renamed: look at these. An index that was never made stays unmade."""
-        index = self.index
-        if index and index.store.role == "writer" and (index.begun or self.queue.busy):
+        if self._is_kept_current:
             self.queue.request(paths=paths)
 
     def rescan(self) -> None:
         """So much changed, or the rules of what counts did, that everything must be looked at."""
-        index = self.index
-        if index and index.store.role == "writer" and (index.begun or self.queue.busy):
+        if self._is_kept_current:
             self.queue.request(full=True)
+
+    @property
+    def _is_kept_current(self) -> bool:
+        index = self.index
+        return index is not None and index.store.role == "writer" and (index.begun or self.queue.busy)
 
     def _unsettled(self, path: str) -> bool:
         return self.queue.concerns(path)
@@ -235,12 +223,18 @@ class Workspace:
             raise
         finally:
             if job.work.full:
-                self._scanned = time.monotonic()
-                self._scan_seconds = self._scanned - began
+                self.looks.ended(began)
             self._progress = Progress(0, 0)
             loop.call_soon(self.on_change, self)
+        if index.in_project is not None and not job.work.full:
+            self._state_later.put_off()
         await self.buffers.settle(set(self.buffers.overlaid) if job.work.full else job.work.paths)
         return report
+
+    def _write_state(self) -> None:
+        if index := self.index:
+            writing = asyncio.ensure_future(self.ask(lambda _: self._wiring.write_state(index)))
+            writing.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _index(
         self,
@@ -332,27 +326,8 @@ class Workspace:
         error = str(self.blocked) if self.blocked else self.error
         if index is None:
             return Status(root, self.state(), problems=problems, error=error, pending=self.pending)
-        store = index.store
-        snapshot = store.snapshot()
-        role: Role = store.role
-        return Status(
-            root=root,
-            state=self.state(),
-            role=role,
-            files=snapshot.files,
-            chunks=snapshot.chunks,
-            bytes=store.bytes_on_disk,
-            languages=snapshot.languages(),
-            model_id=index.embedder.id,
-            dims=index.embedder.dim,
-            store=str(index.directory),
-            last_indexed=index.last_indexed,
-            head_sha=head,
-            pending=self.pending,
-            skipped=skipped,
-            problems=(*problems, *index.problems),
-            error=error,
-        )
+        told = Status.of(index, root, self.state(), pending=self.pending, skipped=skipped, head_sha=head)
+        return replace(told, problems=(*problems, *index.problems), error=error)
 
     # --- changes of settings, end
 
@@ -395,14 +370,19 @@ class Workspace:
     async def close(self) -> None:
         """Stop everything and release the index, so that another process may write it."""
         self._closed = True
+        self.looks.stop()
+        unwritten = self._state_later.cancel()
         if self._follower:
             self._follower.cancel()
         await self.queue.close()
         await self.buffers.close()
         index, self.index = self.index, None
         if index:
+            run = asyncio.get_running_loop().run_in_executor
             with contextlib.suppress(CarrelError, RuntimeError):
-                await asyncio.get_running_loop().run_in_executor(None, index.store.close)
+                if unwritten:
+                    await run(None, self._wiring.write_state, index)
+                await run(None, index.store.close)
 
 
 def _follow_once(index: OpenIndex, _: CancelToken) -> bool:

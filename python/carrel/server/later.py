@@ -1,0 +1,36 @@
+"""Something that is done after a pause, on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Later:
+    """Calls `act` once, `seconds` after it was asked to."""
+
+    def __init__(self, seconds: float, act: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self._act = act
+        self._timer: asyncio.TimerHandle | None = None
+
+    def ask(self) -> None:
+        """Begin to wait, if nobody has asked before."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.seconds, self._due)
+
+    def put_off(self) -> None:
+        """Begin to wait anew: what comes in bursts is done when they have ended."""
+        self.cancel()
+        self.ask()
+
+    def cancel(self) -> bool:
+        """Don't do it; true if it was waited for."""
+        timer, self._timer = self._timer, None
+        if timer:
+            timer.cancel()
+        return timer is not None
+
+    def _due(self) -> None:
+        self._timer = None
+        self._act()

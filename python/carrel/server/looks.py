@@ -1,0 +1,53 @@
+"""When to look at the whole disk for changes that nobody told of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from carrel.server.jobs import IndexQueue, Job, TokenT
+from carrel.server.later import Later
+
+R = TypeVar("R")
+
+_WATCHED_SECONDS = 60.0
+_LEAST_SECONDS = 0.5
+_MOST_OF_THE_TIME = 20
+"""A look takes a twentieth of the time at most."""
+_DELAY_SECONDS = 0.5
+
+
+class Looks(Generic[TokenT, R]):
+    """The looks of one workspace at its disk: at the first question, and now and then when nothing watches it."""
+
+    def __init__(self, queue: IndexQueue[TokenT, R], rescan: Callable[[], None]) -> None:
+        """`rescan` has everything looked at, if there still is an index then."""
+        self._queue = queue
+        self._ended = 0.0
+        self._took = 0.0
+        self._later = Later(_DELAY_SECONDS, rescan)
+        self.latest: Job[TokenT, R] | None = None  # that a question asked for
+
+    def due(self, *, watched: bool) -> bool:
+        """Whether the last look is so long ago that a question should ask for another."""
+        pause = _WATCHED_SECONDS if watched else max(_LEAST_SECONDS, _MOST_OF_THE_TIME * self._took)
+        return not self._queue.busy and time.monotonic() - self._ended > pause
+
+    def now(self) -> None:
+        """Look at once."""
+        self._later.cancel()
+        self.latest = self._queue.request(full=True)
+
+    def soon(self) -> None:
+        """Look, but not while the question that is being asked wants the processor."""
+        self._later.ask()
+
+    def ended(self, began: float) -> None:
+        """Note a look that began at this time of the monotonic clock."""
+        self._ended = time.monotonic()
+        self._took = self._ended - began
+
+    def stop(self) -> None:
+        """Look no more by itself."""
+        self._later.cancel()
