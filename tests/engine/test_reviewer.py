@@ -28,6 +28,10 @@ def search_for(*queries: str, text: str = "", **more: Any) -> Completion:
     return Completion(text, tuple(calls))
 
 
+def told_to_answer(messages: Sequence[Message]) -> bool:
+    return messages[-1].text.startswith("No more searches.")
+
+
 class ScriptedModel:
     """Says its lines one after the other, the last one for ever; checks each request as a strict provider would."""
 
@@ -39,6 +43,7 @@ class ScriptedModel:
     async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
         self.requests.append((list(messages), list(tools)))
         assert [m.role for m in messages[:2]] == ["system", "user"]
+        assert [tool.name for tool in tools] == ["search_code"]
         asked: list[str] = []
         for message in messages:
             assert message.text or message.calls, "an empty message"
@@ -99,7 +104,6 @@ async def test_it_searches_then_answers_and_every_step_is_told() -> None:
         "tool",
         "--- src/login.py (lines 1-2, relevance: 0.50) ---\ndef login(name):\n    return name",
     )
-    assert [tool.name for tool in model.requests[0][1]] == ["search_code"]
     assert "query" in model.requests[0][1][0].schema["properties"]
 
 
@@ -111,17 +115,15 @@ async def test_calls_of_one_turn_are_all_answered() -> None:
 
 @pytest.mark.parametrize("search_again", [search_for("login"), search_for(*(f"login {n}" for n in range(50)))])
 async def test_a_model_that_never_stops_searching_is_told_to_answer(search_again: Completion) -> None:
-    model = ScriptedModel(lambda _, tools: search_again if tools else Completion(TEXT))
+    model = ScriptedModel(lambda messages, _: Completion(TEXT) if told_to_answer(messages) else search_again)
     reviewed = await review(model, Index(login="x = 1\n" * 400))
     assert reviewed.answer == READ
     assert len(model.requests) <= reviewer.MOST_TURNS + 1
     assert reviewed.searches <= reviewer.MOST_SEARCHES + 3
-    messages, tools = model.requests[-1]
-    assert not tools
-    assert messages[-1].text.startswith("No more searches.")
+    assert told_to_answer(model.requests[-1][0])
 
 
-async def test_a_model_that_searches_even_without_a_tool_is_reported() -> None:
+async def test_a_model_that_searches_even_then_is_reported() -> None:
     model = ScriptedModel(search_for("login"))
     reviewed = await review(model, Index(login="x = 1\n"))
     assert reviewed.answer is None
@@ -135,8 +137,8 @@ async def test_a_wrong_answer_is_asked_for_once_more_with_the_problem() -> None:
     assert (await review(model, steps=steps)).answer == READ
     problem = "difficulty_score must be a whole number from 1 to 5, not 7"
     assert AskedAgain(problem) in steps
-    messages, tools = model.requests[1]
-    assert (messages[-2].role, messages[-1].role, tools) == ("assistant", "user", [])
+    messages, _ = model.requests[1]
+    assert (messages[-2].role, messages[-1].role) == ("assistant", "user")
     assert problem in messages[-1].text
 
 
@@ -197,14 +199,12 @@ async def test_no_request_reaches_the_window(max_tokens: int) -> None:
     texts = {f"w{n}": f"def w{n}(value):\n" + f"    value = call_{n}(value)\n" * 300 for n in range(60)}
     issue = Issue("Everything is slow " * 200, "A long story. " * 20_000)
 
-    def talkative(_: object, tools: Sequence[ToolSpec]) -> Completion:
-        n = len(model.requests)
-        long = "and so on " * 50
-        return (
-            search_for(*(f"w{n}{i} {long}" for i in range(2)), text="Let me think. " * 2_000, limit=20) if tools else long_answer
-        )
+    def talkative(messages: Sequence[Message], _: object) -> Completion:
+        if told_to_answer(messages):
+            return Completion("word " * 50_000)
+        queries = (f"w{len(model.requests)}{i} " + "and so on " * 50 for i in range(2))
+        return search_for(*queries, text="Let me think. " * 2_000, limit=20)
 
-    long_answer = Completion("word " * 50_000)
     model = ScriptedModel(*[talkative] * 7, Completion(TEXT))
     reviewed = await review(model, Index(**texts), issue, max_tokens=max_tokens)
     assert reviewed.answer == READ

@@ -155,7 +155,7 @@ class _Review:
 
     async def run(self) -> Reviewed:
         for _ in range(MOST_TURNS):
-            said = await self._turn([TOOL])
+            said = await self._turn()
             if not said.calls:
                 return await self._checked(said)
             for call in said.calls:
@@ -163,7 +163,7 @@ class _Review:
             if self._searches >= MOST_SEARCHES:
                 break
         self._window.say(_NO_MORE)
-        return await self._checked(await self._turn([]))
+        return await self._checked(await self._turn())
 
     async def _checked(self, said: Completion) -> Reviewed:
         """Read the answer; ask once more when it can't be used."""
@@ -173,13 +173,14 @@ class _Review:
             for call in said.calls:
                 self._window.answer(call, "Not searched.")
             self._window.say(f"Your answer can't be used: {problem}. Answer again, with the JSON object and nothing else.")
-            said = await self._turn([])
+            said = await self._turn()
             answer, problem = _read(said)
         hits = tuple(self._hits.values())
         return Reviewed(answer, problem, "" if answer else said.text, hits, self._searches, self._window.largest)
 
-    async def _turn(self, tools: list[ToolSpec]) -> Completion:
-        said = self._window.heard(await self._model.complete(self._window.messages(), tools))
+    async def _turn(self) -> Completion:
+        # The tool is always offered: some providers refuse a conversation with calls of a tool that they aren't told of.
+        said = self._window.heard(await self._model.complete(self._window.messages(), [TOOL]))
         if said.text.strip():
             self._tell(Said(said.text, answer=not said.calls))
         return said

@@ -21,6 +21,7 @@ MESSAGE_TOKENS = 8
 """What a message or a call costs beside its text, in the forms that providers make of it: more than any needs."""
 MOST_CALLS = 4
 """Of a model's calls in one turn so many count; the others were never made."""
+_NOTHING_LEFT = "(cut)"
 _LONGEST_NAME = 200
 """Characters of a call's name and id together."""
 _LONGEST_TEXT = 100_000
@@ -95,6 +96,12 @@ class Window:
                 entry.note = None
         while len(self._rounds) > 1 and self._spent() > self.room:
             del self._rounds[0]
+        for entry in chain(*self._rounds):
+            over = self._spent() - self.room
+            if over > 0 and entry.message.role == "tool":  # long names and ids have taken what was left for results
+                text = self._cut(entry.message.text, max(0, self._count(entry.message.text) - over)) or _NOTHING_LEFT
+                shorter = self._entry(replace(entry.message, text=text))
+                entry.message, entry.tokens = shorter.message, shorter.tokens
 
     def _spent(self) -> int:
         return sum(entry.tokens for entry in chain(*self._rounds))
