@@ -47,7 +47,10 @@ export interface ReviewTalk {
 }
 
 export class Connection {
-  private readonly talks = new Map<CompleteParams['modelToken'], ReviewTalk>();
+  private readonly talks = new Map<
+    CompleteParams['modelToken'],
+    { readonly talk: ReviewTalk; readonly over: vscode.CancellationTokenSource }
+  >();
 
   private constructor(
     private readonly client: LanguageClient,
@@ -105,13 +108,16 @@ export class Connection {
   /** Have an issue reviewed; `talk` hears of each step, and its model is asked. */
   async review(params: ReviewParams, talk: ReviewTalk, token: vscode.CancellationToken): Promise<ReviewResult> {
     const id = `carrel-review-${randomUUID()}`;
-    this.talks.set(id, talk);
+    const over = new vscode.CancellationTokenSource();
+    this.talks.set(id, { talk, over });
     const following = this.client.onProgress(new ProgressType<ReviewStep>(), id, step => talk.step(step));
     try {
       return await this.request('carrel/review', { ...params, modelToken: id, partialResultToken: id }, token);
     } finally {
       following.dispose();
       this.talks.delete(id);
+      over.cancel(); // also when the server has gone, and can't take its question back
+      over.dispose();
     }
   }
 
@@ -141,9 +147,10 @@ export class Connection {
 
   private async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
     try {
-      const talk = this.talks.get(params.modelToken);
-      if (!talk) throw new Error('nobody here asked for this');
-      return await talk.complete(params, token);
+      const asked = this.talks.get(params.modelToken);
+      if (!asked) throw new Error('nobody here asked for this');
+      token.onCancellationRequested(() => asked.over.cancel());
+      return await asked.talk.complete(params, asked.over.token);
     } catch (error) {
       const cancelled = error instanceof vscode.CancellationError;
       // Any other error would travel with the method's name before its words.

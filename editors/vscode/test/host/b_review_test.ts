@@ -89,6 +89,18 @@ describe('@carrel /review', () => {
     assert.match((await review(ISSUE)).text, /Compare names/);
   });
 
+  it('ends with the server, for the model too, and can be asked for again', async () => {
+    const { server } = await carrel();
+    const before = recorded().length;
+    const lost = review('think for ever');
+    await until('the model is asked', () => recorded().length > before);
+    assert(server.state.kind === 'running' && server.state.pid);
+    process.kill(server.state.pid, 'SIGKILL');
+    await assert.rejects(lost, /server stopped during the review/);
+    await until('the model hears of it', () => (recorded().at(-1) as unknown[])[0] === 'cancelled');
+    assert.match((await review(ISSUE)).text, /Compare names/);
+  });
+
   it('searches the text that is not saved yet', async () => {
     const document = await vscode.workspace.openTextDocument(fileIn('src/auth.py'));
     const editor = await vscode.window.showTextDocument(document);
