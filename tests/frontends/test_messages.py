@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from carrel.core.errors import InvalidInput
+from carrel.core.structs import decode
 from carrel.frontends import protocol_docs
-from carrel.frontends.messages import ContextParams, IndexParams, SearchParams, Wire, decode
+from carrel.frontends.messages import ContextParams, IndexParams, SearchParams, Wire
 
 
 def test_unknown_fields_and_nulls_are_ignored() -> None:

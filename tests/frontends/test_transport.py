@@ -7,7 +7,7 @@ import io
 import pytest
 
 from carrel.frontends.capabilities import COMMANDS, initialize_result
-from carrel.frontends.messages import REQUESTS
+from carrel.frontends.methods import REQUESTS
 from carrel.frontends.transport import BadFrame, frame, read_frame
 
 

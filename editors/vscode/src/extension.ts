@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { Asker } from './asker';
+import { IssueReview } from './chat/issue_review';
 import { Participant } from './chat/participant';
 import { SearchTool } from './chat/search_tool';
 import { doctor } from './commands/doctor';
@@ -54,7 +55,9 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const asker = new Asker(server, receipts, memory);
   context.subscriptions.push(log, server, receiptView, memory);
   context.subscriptions.push(
-    new Participant(asker, memory, receipts).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')),
+    new Participant(asker, memory, receipts, new IssueReview(server, memory)).register(
+      vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg'),
+    ),
   );
   const { version } = context.extension.packageJSON as { readonly version: string };
   const mcp = new McpOffer(find, folder, version, log);

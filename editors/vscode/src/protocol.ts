@@ -104,6 +104,22 @@ export interface CompareResult {
   readonly elapsedMs: number;
 }
 
+/** `carrel/complete`: have the client's chat model go on with this conversation. */
+export interface CompleteParams {
+  /** As in the request that this serves. */
+  readonly modelToken?: number | string;
+  readonly messages: readonly ModelMessage[];
+  /** What the model may call; the server runs the calls. */
+  readonly tools: readonly ToolSpec[];
+}
+
+/** What the model said. */
+export interface CompleteResult {
+  readonly text?: string;
+  /** Tools that it wants run. */
+  readonly toolCalls?: readonly ToolCall[];
+}
+
 /** `carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat. */
 export interface ContextParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -303,6 +319,16 @@ export interface ModelInfo {
   readonly dims: number;
 }
 
+/** One message of a conversation with a model. */
+export interface ModelMessage {
+  readonly role: 'assistant' | 'system' | 'tool' | 'user';
+  readonly text: string;
+  /** Of an assistant's message. */
+  readonly toolCalls?: readonly ToolCall[];
+  /** Of a tool's message: the call that it answers. */
+  readonly toolCallId?: string;
+}
+
 /** LSP's position: 0-based, characters in the negotiated encoding. */
 export interface Position {
   readonly line: number;
@@ -313,6 +339,91 @@ export interface Position {
 export interface Range {
   readonly start: Position;
   readonly end: Position;
+}
+
+/** The model's answer, checked. */
+export interface ReviewAnswer {
+  /** One sentence. */
+  readonly summary: string;
+  readonly difficultyScore: number;
+  readonly recommendedLevel: 'Junior' | 'Mid' | 'Senior' | 'Senior+';
+  readonly conceptsRequired: readonly string[];
+  readonly mentoringAdvice: string;
+  /** Distinct chunks that the model was given, counted by the server. */
+  readonly chunksUsed: number;
+}
+
+/** `carrel/review`: what an issue takes, by a chat model of the client's that searches the code step by step. */
+export interface ReviewParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The issue in a line. */
+  readonly title: string;
+  /** The rest of it. */
+  readonly body?: string;
+  /** Globs of paths that no search finds. */
+  readonly exclude?: readonly string[];
+  /** The chat model, which decides how tokens are counted. */
+  readonly model?: string;
+  /** Comes back in every `carrel/complete`, to tell which model is asked. */
+  readonly modelToken?: number | string;
+  /** How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway. */
+  readonly maxTokens?: number;
+  /** How long to wait for a first index. */
+  readonly waitMs?: number;
+  /** Where each `ReviewStep` is reported, by `$/progress`. */
+  readonly partialResultToken?: number | string;
+}
+
+/** A chunk that the model was given. */
+export interface ReviewPlace {
+  readonly uri: string;
+  /** Relative to the folder. */
+  readonly path: string;
+  /** 1-based, inclusive. */
+  readonly startLine: number;
+  /** 1-based, inclusive. */
+  readonly endLine: number;
+  readonly symbol?: string;
+  /** 0 to 1, comparable across queries. */
+  readonly score: number;
+}
+
+/** A review, or what the model said instead of one. */
+export interface ReviewResult {
+  /** Unset when the answer can't be used. */
+  readonly review?: ReviewAnswer;
+  /** Why it can't be used, in words. */
+  readonly problem?: string;
+  /** What the model said then. */
+  readonly rawText?: string;
+  /** The chunks that the model was given, each once. */
+  readonly places: readonly ReviewPlace[];
+  /** How many it asked for. */
+  readonly searches: number;
+  /** Tokens of the longest request to the model. */
+  readonly largestRequest: number;
+  readonly tokenizer: string;
+  readonly state: 'empty' | 'error' | 'indexing' | 'ready';
+  /** Files that wait for indexing. */
+  readonly pending: number;
+  readonly elapsedMs: number;
+}
+
+/** What happens in a review, as it happens. */
+export interface ReviewStep {
+  /** "askedAgain": the answer can't be used, and the model is told why. */
+  readonly kind: 'askedAgain' | 'searchFinished' | 'searchStarted' | 'text';
+  /** Of a search. */
+  readonly query?: string;
+  /** What a search found and the model gets next. */
+  readonly places?: readonly ReviewPlace[];
+  /** What the model says. */
+  readonly text?: string;
+  /** Whether the text is meant as the answer, unchecked. */
+  readonly answer?: boolean;
+  /** Why the model is asked again. */
+  readonly problem?: string;
 }
 
 /** `carrel/search`: the chunks that answer a query, best first. */
@@ -404,6 +515,23 @@ export interface StatusResult {
   readonly error?: string;
 }
 
+/** A tool that the model wants run. */
+export interface ToolCall {
+  /** What the tool's answer names it by. */
+  readonly id: string;
+  readonly name: string;
+  /** As the model gave them; the server checks them. */
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+/** A tool that the model is offered. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON schema of the arguments. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
 /** One way to answer: what it sends, how long it took to make, and from which files it is. */
 export interface WayResult {
   readonly tokens: number;
@@ -418,11 +546,22 @@ export interface Requests {
   'carrel/search': { params: SearchParams; result: SearchResult };
   'carrel/context': { params: ContextParams; result: ContextResult };
   'carrel/augment': { params: AugmentParams; result: AugmentResult };
+  'carrel/review': { params: ReviewParams; result: ReviewResult };
   'carrel/explain': { params: ExplainParams; result: Readonly<Record<string, unknown>> };
   'carrel/similar': { params: SimilarParams; result: SearchResult };
   'carrel/files': { params: FilesParams; result: FilesResult };
   'carrel/compare': { params: CompareParams; result: CompareResult };
   'carrel/clear': { params: ClearParams; result: ClearResult };
+}
+
+/** What the server asks: its parameters and its result. */
+export interface ClientRequests {
+  'carrel/complete': { params: CompleteParams; result: CompleteResult };
+}
+
+/** What such a request reports before its result. */
+export interface PartialResults {
+  'carrel/review': ReviewStep;
 }
 
 /** What the server sends by itself. */

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from carrel.core.conversation import Completion, Message, ToolSpec
 from carrel.core.native import Batch, CancelToken, Candidate, ChunkInfo, Commit, Evidence, Filter, FreshChunk, Plan
 
 
@@ -33,6 +34,12 @@ class Tokenizer(Protocol):
     def name(self) -> str: ...
     def count(self, text: str) -> int: ...
     def trim(self, text: str, max_tokens: int) -> str: ...
+
+
+class ChatModel(Protocol):
+    """A chat model that can call tools. Raises `ProviderError` when it fails; ends at once when its caller is cancelled."""
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion: ...
 
 
 class SnapshotView(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from carrel.core.types import Chunk, ContextItem, Format
+from carrel.core.types import Chunk, ContextItem, Format, Hit
 
 NOTHING_FOUND = "No relevant code found."
 SEPARATOR = "\n\n---\n\n"
@@ -99,11 +99,13 @@ class ToolForm:
 
     def block(self, item: ContextItem) -> str:
         """`--- path (lines a-b, relevance: 0.83) ---` and the code."""
-        chunk = item.hit.chunk
         code, _ = _defuse(_TOOL_HEADER, item.text)
-        path = _LINE_ENDS.sub(" ", chunk.path)
-        span = chunk.span
-        return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {item.hit.score:.2f}) ---\n{_body(code)}"
+        return f"{self.header(item.hit)}\n{_body(code)}"
+
+    def header(self, hit: Hit) -> str:
+        """The line that says where code is from."""
+        path, span = _LINE_ENDS.sub(" ", hit.chunk.path), hit.chunk.span
+        return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}) ---"
 
 
 def source_of(chunk: Chunk) -> str:
@@ -158,6 +160,12 @@ def _without(separator: str, code: str) -> str:
     found = re.compile(rf"{re.escape(separator[:mark])}(?={re.escape(separator[mark:])})")
     harmless, _ = _defuse(found, padded)
     return harmless[before : len(harmless) - after]
+
+
+def quoted(tag: str, text: str) -> str:
+    """Somebody's words between tags of this name, which they can't close."""
+    harmless, _ = _defuse(re.compile(rf"<(?={_BLANK}/?{_BLANK}{_word(tag)}\b)", re.IGNORECASE), text)
+    return f"<{tag}>\n{_body(harmless)}\n</{tag}>"
 
 
 def form_of(name: Format) -> Form:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from carrel.frontends.messages import NOTIFICATIONS, REQUESTS
+from carrel.frontends.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
 
 PROTOCOL = 1
 """Raised when `carrel/*` changes in a way that older editors can't read."""
@@ -39,7 +39,14 @@ def initialize_result() -> dict[str, Any]:
             "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
             "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": True},
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
-            "experimental": {"carrel": {"protocol": PROTOCOL, "requests": list(REQUESTS), "notifications": list(NOTIFICATIONS)}},
+            "experimental": {
+                "carrel": {
+                    "protocol": PROTOCOL,
+                    "requests": list(REQUESTS),
+                    "notifications": list(NOTIFICATIONS),
+                    "clientRequests": list(CLIENT_REQUESTS),
+                }
+            },
         },
         "serverInfo": {"name": "carrel", "version": carrel_version()},
     }

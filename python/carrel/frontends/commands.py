@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from carrel.core.errors import CarrelError, InvalidInput, NotReady
+from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
+from carrel.core.structs import decode
 from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
-from carrel.frontends import convert
+from carrel.frontends import convert, convert_review
 from carrel.frontends import messages as wire
+from carrel.frontends.client import NO_MODEL
+from carrel.frontends.methods import REQUESTS
+from carrel.frontends.review_messages import ReviewParams, ReviewResult
 from carrel.frontends.uris import folder_path, join_uri, uri_to_path
-from carrel.server import answers
+from carrel.server import answers, reviews
 from carrel.server.answers import ContextRequest, KeptAnswer, Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
+    from carrel.engine.reviewer import Step
+    from carrel.frontends.client import Client
     from carrel.frontends.progress import ProgressBars
     from carrel.server.session import Session
     from carrel.server.status import Status
@@ -30,22 +37,24 @@ if TYPE_CHECKING:
 class Commands:
     """One coroutine a request; parameters come as plain data, results are wire structs."""
 
-    def __init__(self, session: Session, bars: ProgressBars | None) -> None:
+    def __init__(self, session: Session, bars: ProgressBars | None, client: Client | None = None) -> None:
+        """`client` is who can be told of progress and asked for its chat model; the command line has none."""
         self._session = session
         self._bars = bars
+        self._client = client
 
     def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
         """The handler of every method."""
-        return {method: getattr(self, method.rpartition("/")[2]) for method in wire.REQUESTS}
+        return {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS}
 
     async def status(self, raw: Any) -> wire.StatusResult:
         """`carrel/status`."""
-        workspace = self._workspace(wire.decode(wire.StatusParams, raw))
+        workspace = self._workspace(decode(wire.StatusParams, raw))
         return status_result(workspace, await workspace.status())
 
     async def index(self, raw: Any) -> wire.IndexResult:
         """`carrel/index`."""
-        params = wire.decode(wire.IndexParams, raw)
+        params = decode(wire.IndexParams, raw)
         workspace = self._workspace(params)
         await workspace.settle()
         report = await self._run_index(workspace, params)
@@ -54,7 +63,7 @@ class Commands:
     async def search(self, raw: Any) -> wire.SearchResult:
         """`carrel/search`."""
         started = time.perf_counter()
-        params = wire.decode(wire.SearchParams, raw)
+        params = decode(wire.SearchParams, raw)
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
         found = await answers.search(workspace, query, params.wait_ms)
@@ -63,7 +72,7 @@ class Commands:
     async def similar(self, raw: Any) -> wire.SearchResult:
         """`carrel/similar`."""
         started = time.perf_counter()
-        params = wire.decode(wire.SimilarParams, raw)
+        params = decode(wire.SimilarParams, raw)
         workspace, path = self._file(params.uri)
         lines = (params.range.start.line + 1, params.range.end.line + 1)
         hits = await answers.similar(workspace, path, lines, params.limit)
@@ -72,7 +81,7 @@ class Commands:
     async def files(self, raw: Any) -> wire.FilesResult:
         """`carrel/files`."""
         started = time.perf_counter()
-        params = wire.decode(wire.FilesParams, raw)
+        params = decode(wire.FilesParams, raw)
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
         found = await answers.files(workspace, query, params.pool_size, params.wait_ms)
@@ -82,7 +91,7 @@ class Commands:
     async def compare(self, raw: Any) -> wire.CompareResult:
         """`carrel/compare`."""
         started = time.perf_counter()
-        params = wire.decode(wire.CompareParams, raw)
+        params = decode(wire.CompareParams, raw)
         workspace = self._workspace(params)
         budget = convert.to_budget(params.budget, workspace.settings.budget)
         found, tokenizer = await answers.compare(
@@ -98,18 +107,33 @@ class Commands:
 
     async def context(self, raw: Any) -> wire.ContextResult:
         """`carrel/context`."""
-        params = wire.decode(wire.ContextParams, raw)
+        params = decode(wire.ContextParams, raw)
         return await self._context(params, params.query)
 
     async def augment(self, raw: Any) -> wire.AugmentResult:
         """`carrel/augment`."""
-        params = wire.decode(wire.AugmentParams, raw)
+        params = decode(wire.AugmentParams, raw)
         pack = await self._context(params, params.query or question_of(params.text))
         return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
 
+    async def review(self, raw: Any) -> ReviewResult:
+        """`carrel/review`."""
+        started = time.perf_counter()
+        params = decode(ReviewParams, raw)
+        if self._client is None:
+            raise ProviderError(NO_MODEL)
+        client, model, workspace = self._client, self._client.model(params.model_token), self._workspace(params)
+        uri_of = partial(join_uri, workspace.uri)
+
+        def tell(step: Step) -> None:
+            client.report(params.partial_result_token, convert_review.from_step(step, uri_of))
+
+        found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
+        return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
+
     async def explain(self, raw: Any) -> dict[str, Any]:
         """`carrel/explain`."""
-        params = wire.decode(wire.ExplainParams, raw)
+        params = decode(wire.ExplainParams, raw)
         if params.pack_id is not None:
             kept = self._session.recent.get(params.pack_id)
             if not isinstance(kept, KeptAnswer):
@@ -125,7 +149,7 @@ class Commands:
 
     async def clear(self, raw: Any) -> wire.ClearResult:
         """`carrel/clear`."""
-        workspace = self._workspace(wire.decode(wire.ClearParams, raw))
+        workspace = self._workspace(decode(wire.ClearParams, raw))
         return wire.ClearResult(freed_bytes=await workspace.clear())
 
     # --- parts

@@ -21,6 +21,7 @@ from pygls.protocol import default_converter
 from carrel.core.errors import CarrelError
 from carrel.frontends import logs, parent
 from carrel.frontends.capabilities import carrel_version
+from carrel.frontends.client import Client
 from carrel.frontends.commands import Commands, status_result
 from carrel.frontends.documents import Documents
 from carrel.frontends.notices import Notices
@@ -67,7 +68,8 @@ class LspServer:
         self.notices = Notices(self._show_message)
         self.documents = Documents(self.pygls, self.session)
         self.protocol.requests = {
-            method: self._guarded(handler) for method, handler in Commands(self.session, self.bars).table().items()
+            method: self._guarded(handler)
+            for method, handler in Commands(self.session, self.bars, Client(self.pygls)).table().items()
         }
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)

@@ -19,7 +19,7 @@ from typing import Any
 from carrel.frontends.uris import path_to_uri
 
 Answer = Callable[[Any], Any]
-"""What the client answers to a request of the server."""
+"""What the client answers to a request of the server, at once or by and by; an `LspError` that it raises is sent as such."""
 
 SERVER = (sys.executable, "-m", "carrel.frontends.serve")
 
@@ -49,6 +49,7 @@ class LspClient:
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._arrived = asyncio.Condition()
+        self._answering: set[asyncio.Task[None]] = set()
         self._reader = asyncio.get_running_loop().create_task(self._read())
 
     @classmethod
@@ -190,8 +191,9 @@ class LspClient:
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
         await self.process.wait()
-        self._reader.cancel()
-        await asyncio.gather(self._reader, return_exceptions=True)
+        for task in (self._reader, *self._answering):
+            task.cancel()
+        await asyncio.gather(self._reader, *self._answering, return_exceptions=True)
 
     async def _read(self) -> None:
         stdout = self.process.stdout
@@ -216,21 +218,30 @@ class LspClient:
             elif message.get("id") is None:
                 await self._note("error", message.get("error"))
         elif "id" in message:
-            answer = self.answers.get(message["method"])
-            if answer is None:
-                error = {"code": -32601, "message": "unknown"}
-                self.write({"jsonrpc": "2.0", "id": message["id"], "error": error})
-                return
-            result = answer(message.get("params"))
-            if isinstance(result, Awaitable):
-                result = await result
             await self._note(message["method"], message.get("params"))
-            self.write({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            # An answer may take its time: what comes meanwhile, such as a cancel of this very request, is read.
+            task = asyncio.get_running_loop().create_task(self._answer(message))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
         else:
             self.on_notification(message["method"], message.get("params"))
             await self._note(message["method"], message.get("params"))
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        answer = self.answers.get(message["method"], _unknown)
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+        try:
+            result = answer(message.get("params"))
+            reply["result"] = await result if isinstance(result, Awaitable) else result
+        except LspError as error:
+            reply["error"] = {"code": error.code, "message": error.message}
+        self.write(reply)
 
     async def _note(self, method: str, params: Any) -> None:
         async with self._arrived:
             self.notifications.append((method, params))
             self._arrived.notify_all()
+
+
+def _unknown(_: Any) -> Any:
+    raise LspError(-32601, "unknown")

@@ -1,4 +1,4 @@
-"""What travels in `carrel/*` requests, and the only place that says so.
+"""What travels in `carrel/*` requests; `review_messages` has the review's, `methods` says which method takes and gives what.
 
 `docs/protocol.md`, `editors/protocol.schema.json` and the editors' own types are generated from these structs
 (`python -m carrel.frontends.protocol_docs`). Field names are camelCase on the wire. Unknown fields are ignored, null
@@ -7,13 +7,9 @@ counts as missing, a wrong type is an `InvalidInput` that names the field.
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
-
-from carrel.core.errors import InvalidInput
 
 State = Literal["empty", "indexing", "ready", "error"]
 ProgressToken = int | str
@@ -375,55 +371,3 @@ class ClearResult(Wire, kw_only=True, frozen=True):
     """How much was deleted."""
 
     freed_bytes: int
-
-
-REQUESTS: dict[str, tuple[type[FolderParams], Any]] = {
-    "carrel/status": (StatusParams, StatusResult),
-    "carrel/index": (IndexParams, IndexResult),
-    "carrel/search": (SearchParams, SearchResult),
-    "carrel/context": (ContextParams, ContextResult),
-    "carrel/augment": (AugmentParams, AugmentResult),
-    "carrel/explain": (ExplainParams, dict[str, Any]),
-    "carrel/similar": (SimilarParams, SearchResult),
-    "carrel/files": (FilesParams, FilesResult),
-    "carrel/compare": (CompareParams, CompareResult),
-    "carrel/clear": (ClearParams, ClearResult),
-}
-"""Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
-
-NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": StatusResult}
-"""What the server sends by itself."""
-
-P = TypeVar("P", bound=Wire)
-
-_AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>[^`]*)`)?$", re.DOTALL)
-_MISSING = re.compile(r"missing required field `(\w+)`")
-
-
-def decode(kind: type[P], raw: object) -> P:
-    """Turn what was sent into `kind`; raises `InvalidInput` that names the field as it is spelled on the wire."""
-    if raw is None:
-        raw = {}
-    if not isinstance(raw, dict):
-        raise InvalidInput("params", f"Expected an object, got {type(raw).__name__}")
-    try:
-        return msgspec.convert(_without_nulls(raw), kind)
-    except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from None
-
-
-def _invalid(message: str) -> InvalidInput:
-    match = _AT.match(message)
-    what = match["what"] if match else message
-    where = ((match["path"] if match else "") or "").lstrip(".").replace("[...]", "")  # the value of some key
-    if missing := _MISSING.search(what):
-        where = f"{where}.{missing[1]}" if where else missing[1]
-    return InvalidInput(where or "params", what)
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value

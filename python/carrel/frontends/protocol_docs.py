@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from carrel.frontends.messages import NOTIFICATIONS, REQUESTS
+from carrel.frontends.methods import CLIENT_REQUESTS, NOTIFICATIONS, PARTIAL_RESULTS, REQUESTS
 from carrel.server.settings_docs import json_schema as settings_schema
 
 BEGIN, END = "<!-- generated from messages.py: begin -->", "<!-- generated from messages.py: end -->"
@@ -23,14 +23,19 @@ LSP4IJ_SETTINGS = Path("editors/intellij/lsp4ij-template/settings.schema.json")
 
 def schema() -> dict[str, Any]:
     """Every struct under `$defs`, every request with its parameters and result."""
-    kinds = [kind for pair in REQUESTS.values() for kind in pair] + list(NOTIFICATIONS.values())
+    pairs, singles = {**REQUESTS, **CLIENT_REQUESTS}, [*NOTIFICATIONS.values(), *PARTIAL_RESULTS.values()]
+    kinds = [kind for pair in pairs.values() for kind in pair] + singles
     refs, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-    requests = {method: {"params": refs[2 * i], "result": refs[2 * i + 1]} for i, method in enumerate(REQUESTS)}
-    notifications = {method: refs[2 * len(REQUESTS) + i] for i, method in enumerate(NOTIFICATIONS)}
+    ref = iter(refs)
+    ends = {method: {"params": next(ref), "result": next(ref)} for method in pairs}
+    notifications = {method: next(ref) for method in NOTIFICATIONS}
+    partial_results = {method: next(ref) for method in PARTIAL_RESULTS}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Carrel's own requests",
-        "requests": requests,
+        "requests": {method: ends[method] for method in REQUESTS},
+        "partialResults": partial_results,
+        "clientRequests": {method: ends[method] for method in CLIENT_REQUESTS},
         "notifications": notifications,
         "$defs": {**dict(sorted(definitions.items())), "Settings": settings_schema()},
     }
@@ -39,11 +44,13 @@ def schema() -> dict[str, Any]:
 def tables() -> str:
     """The generated part of the document."""
     whole = schema()
-    lines = ["## Requests", "", "| request | parameters | result | what it is for |", "| --- | --- | --- | --- |"]
-    for method, (params, _) in REQUESTS.items():
-        summary = (params.__doc__ or "").split(": ", 1)[-1].split("\n", 1)[0]
-        ends = whole["requests"][method]
-        lines.append(f"| `{method}` | {_kind(ends['params'])} | {_kind(ends['result'])} | {summary} |")
+    head = ["| request | parameters | result | what it is for |", "| --- | --- | --- | --- |"]
+    lines = ["## Requests", "", *head]
+    lines += [_row(method, params, whole["requests"][method]) for method, (params, _) in REQUESTS.items()]
+    lines += ["", "## Partial results", "", "| request | reported by `$/progress` |", "| --- | --- |"]
+    lines += [f"| `{method}` | {_kind(ref)} |" for method, ref in whole["partialResults"].items()]
+    lines += ["", "## Requests from the server", "", *head]
+    lines += [_row(method, params, whole["clientRequests"][method]) for method, (params, _) in CLIENT_REQUESTS.items()]
     lines += ["", "## Notifications from the server", "", "| notification | parameters |", "| --- | --- |"]
     lines += [f"| `{method}` | {_kind(ref)} |" for method, ref in whole["notifications"].items()]
     lines += ["", "## Values", ""]
@@ -51,6 +58,11 @@ def tables() -> str:
         if name != "Settings":
             lines += _struct(name, definition)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(method: str, params: type[msgspec.Struct], ends: dict[str, Any]) -> str:
+    summary = (params.__doc__ or "").split(": ", 1)[-1].split("\n", 1)[0]
+    return f"| `{method}` | {_kind(ends['params'])} | {_kind(ends['result'])} | {summary} |"
 
 
 def document(text: str) -> str:

@@ -176,12 +176,18 @@ class CarrelProtocol(LanguageServerProtocol):
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask_client(self, method: str, params: Any) -> asyncio.Future[Any]:
-        """Send the client a request; gives its result as plain data."""
+        """Send the client a request; gives its result as plain data. Who cancels the wait takes the request back."""
         identity = f"carrel-{uuid.uuid4().hex[:12]}"
         future: Future[Any] = Future()
         self._request_futures[identity] = future
         self._write({"jsonrpc": "2.0", "id": identity, "method": method, "params": params})
-        return asyncio.wrap_future(future)
+        waiting: asyncio.Future[Any] = asyncio.wrap_future(future)
+        waiting.add_done_callback(lambda done: self._take_back(identity) if done.cancelled() else None)
+        return waiting
+
+    def _take_back(self, identity: str) -> None:
+        if self._request_futures.pop(identity, None):
+            self.send("$/cancelRequest", {"id": identity})
 
     def _fail(self, identity: Any, code: int, message: str, data: Any = None) -> None:
         error = {"code": code, "message": message}

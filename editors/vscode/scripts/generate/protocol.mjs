@@ -6,18 +6,19 @@ export function protocolSource(schema) {
   const blocks = [
     '// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/messages.py instead.',
     ...Object.entries(structs).map(([name, struct]) => interfaceOf(name, struct)),
-    methods(
-      'Requests',
-      'Every request: its parameters and its result.',
-      schema.requests,
-      ends => `{ params: ${typeOf(ends.params)}; result: ${typeOf(ends.result)} }`,
-    ),
+    methods('Requests', 'Every request: its parameters and its result.', schema.requests, endsOf),
+    methods('ClientRequests', 'What the server asks: its parameters and its result.', schema.clientRequests, endsOf),
+    methods('PartialResults', 'What such a request reports before its result.', schema.partialResults, typeOf),
     methods('Notifications', 'What the server sends by itself.', schema.notifications, typeOf),
     `/** The server's settings, under \`carrel\`. */\nexport const SETTING_KEYS = [\n${Object.keys(settings.properties)
       .map(key => `  '${key}',\n`)
       .join('')}] as const;`,
   ];
   return blocks.join('\n\n') + '\n';
+}
+
+function endsOf({ params, result }) {
+  return `{ params: ${typeOf(params)}; result: ${typeOf(result)} }`;
 }
 
 function interfaceOf(name, struct) {

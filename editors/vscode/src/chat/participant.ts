@@ -10,6 +10,8 @@ import { overlap, type Details, type Place, type Receipts } from '../receipts/re
 import { messageOf } from '../server/supervisor';
 import { configuration } from '../settings';
 import { CitationStream } from './citations';
+import type { IssueReview } from './issue_review';
+import { location, write } from './places';
 import { INSTRUCTIONS, questionOf, recent } from './prompt';
 import { review } from './review';
 
@@ -18,6 +20,7 @@ export class Participant {
     private readonly asker: Asker,
     private readonly memory: Memory,
     private readonly receipts: Receipts,
+    private readonly issues: IssueReview,
   ) {}
 
   register(icon: vscode.Uri): vscode.Disposable {
@@ -35,6 +38,7 @@ export class Participant {
     try {
       if (!localFolders().length) stream.markdown('Open a folder first: Carrel answers from the files of a project.');
       else if (request.command === 'index') await this.index(stream, token);
+      else if (request.command === 'review') await this.issues.answer(request, stream, token);
       else await this.ask(request, context, stream, token);
       return {};
     } catch (error) {
@@ -117,14 +121,8 @@ export class Participant {
       token,
     );
     const citations = new CitationStream(pack.hits);
-    const write = (pieces: ReturnType<CitationStream['push']>): void => {
-      for (const piece of pieces) {
-        if ('text' in piece) stream.markdown(piece.text);
-        else stream.anchor(location(piece.uri, piece.startLine, piece.endLine));
-      }
-    };
-    for await (const fragment of response.text) write(citations.push(fragment));
-    write(citations.end());
+    for await (const fragment of response.text) write(citations.push(fragment), stream);
+    write(citations.end(), stream);
   }
 }
 
@@ -158,13 +156,6 @@ function receiptButton(pack: ContextResult): vscode.Command {
 
 function isWithin(one: Place, other: Place): boolean {
   return overlap(one, other) && other.startLine <= one.startLine && one.endLine <= other.endLine;
-}
-
-function location(uri: string, startLine: number, endLine: number): vscode.Location {
-  return new vscode.Location(
-    vscode.Uri.parse(uri, true),
-    new vscode.Range(startLine - 1, 0, Math.max(startLine, endLine) - 1, Number.MAX_SAFE_INTEGER),
-  );
 }
 
 function selectedText(): string {

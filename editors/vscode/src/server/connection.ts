@@ -1,15 +1,28 @@
 /** One running server process and the conversation with it. */
 
+import { randomUUID } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import * as vscode from 'vscode';
 import {
   CloseAction,
   ErrorAction,
   LanguageClient,
+  LSPErrorCodes,
+  ProgressType,
+  ResponseError,
   WorkDoneProgress,
   type LanguageClientOptions,
+  type StaticFeature,
 } from 'vscode-languageclient/node';
-import type { Notifications, Requests } from '../protocol';
+import type {
+  CompleteParams,
+  CompleteResult,
+  Notifications,
+  Requests,
+  ReviewParams,
+  ReviewResult,
+  ReviewStep,
+} from '../protocol';
 import { serverSettings } from '../settings';
 import type { Launch } from './locate';
 
@@ -27,7 +40,18 @@ export interface Listener {
   progress(token: string | number, progress: WorkProgress): void;
 }
 
+/** Whoever asks for a review lends the model for it. */
+export interface ReviewTalk {
+  complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult>;
+  step(step: ReviewStep): void;
+}
+
 export class Connection {
+  private readonly talks = new Map<
+    CompleteParams['modelToken'],
+    { readonly talk: ReviewTalk; readonly over: vscode.CancellationTokenSource }
+  >();
+
   private constructor(
     private readonly client: LanguageClient,
     private readonly process: ChildProcess,
@@ -49,6 +73,10 @@ export class Connection {
     const client = new LanguageClient('carrel', 'Carrel', () => Promise.resolve(child), options(log, listener));
     client.onNotification('carrel/statusChanged', (status: Notifications['carrel/statusChanged']) => listener.status(status));
     const connection = new Connection(client, child, ended);
+    client.onRequest('carrel/complete', (params: CompleteParams, token: vscode.CancellationToken) =>
+      connection.complete(params, token),
+    );
+    client.registerFeature(LENDS_MODEL);
     try {
       await within(START_PATIENCE_MS, client.start(), ended);
       connection.checkProtocol();
@@ -77,6 +105,22 @@ export class Connection {
     return this.client.sendRequest<Requests[M]['result']>(method, params, ...more);
   }
 
+  /** Have an issue reviewed; `talk` hears of each step, and its model is asked. */
+  async review(params: ReviewParams, talk: ReviewTalk, token: vscode.CancellationToken): Promise<ReviewResult> {
+    const id = `carrel-review-${randomUUID()}`;
+    const over = new vscode.CancellationTokenSource();
+    this.talks.set(id, { talk, over });
+    const following = this.client.onProgress(new ProgressType<ReviewStep>(), id, step => talk.step(step));
+    try {
+      return await this.request('carrel/review', { ...params, modelToken: id, partialResultToken: id }, token);
+    } finally {
+      following.dispose();
+      this.talks.delete(id);
+      over.cancel(); // also when the server has gone, and can't take its question back
+      over.dispose();
+    }
+  }
+
   /** Hear of the progress under a token; tokens that the server makes are heard without this. */
   follow(token: string): vscode.Disposable {
     return this.client.onProgress(WorkDoneProgress.type, token, () => undefined); // the middleware tells the listener
@@ -101,6 +145,20 @@ export class Connection {
     this.process.kill();
   }
 
+  private async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
+    try {
+      const asked = this.talks.get(params.modelToken);
+      if (!asked) throw new Error('nobody here asked for this');
+      token.onCancellationRequested(() => asked.over.cancel());
+      return await asked.talk.complete(params, asked.over.token);
+    } catch (error) {
+      const cancelled = error instanceof vscode.CancellationError;
+      // Any other error would travel with the method's name before its words.
+      const code = cancelled ? LSPErrorCodes.RequestCancelled : LSPErrorCodes.RequestFailed;
+      throw new ResponseError(code, error instanceof Error ? error.message : String(error));
+    }
+  }
+
   private checkProtocol(): void {
     const experimental = this.client.initializeResult?.capabilities.experimental as
       { carrel?: { protocol?: number } } | undefined;
@@ -113,6 +171,16 @@ export class Connection {
     }
   }
 }
+
+/** Says in `initialize` that the server may ask for a model. */
+const LENDS_MODEL: StaticFeature = {
+  fillClientCapabilities: capabilities => {
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), carrel: { complete: true } };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: 'static' }),
+  clear: () => undefined,
+};
 
 function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClientOptions {
   return {

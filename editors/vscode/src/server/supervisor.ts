@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { Notifications, Requests } from '../protocol';
+import type { Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
 import { Backoff } from './backoff';
-import type { Connection, WorkProgress } from './connection';
+import type { Connection, ReviewTalk, WorkProgress } from './connection';
 import type { Located } from './locate';
 
 export type ServerState =
@@ -84,6 +84,17 @@ export class Supervisor implements vscode.Disposable {
     } finally {
       following.dispose();
       cancelling?.dispose();
+    }
+  }
+
+  /** Have an issue reviewed. A server that dies meanwhile takes the conversation with it, so nothing is repeated. */
+  async review(params: ReviewParams, talk: ReviewTalk, token: vscode.CancellationToken): Promise<ReviewResult> {
+    const connection = await this.connected();
+    try {
+      return await connection.review(params, talk, token);
+    } catch (error) {
+      if (token.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
+      throw new Error("Carrel's server stopped during the review. It is started again; please ask again.", { cause: error });
     }
   }
 

@@ -117,6 +117,27 @@ try {
     const asked = JSON.parse(readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1)).at(-1).text;
     assert(asked.includes('file="README.md"') && !asked.includes('auth.py'), asked);
   });
+
+  await step('/review asks before it sends the places that the model searched for, then says what the issue takes', async () => {
+    await page.locator('.interactive-input-part .monaco-editor').first().click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('@carrel /review Logins of users with umlauts fail', { delay: 15 });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText(/^Send [12] places? to Recording/).waitFor();
+    await dialog.getByText('src/auth.py:1-4').waitFor();
+    const before = readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1);
+    assert(!before.includes('def authenticate_user'), 'nothing of a file is sent before');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    const answer = page.locator('.interactive-response').last(); // earlier ones go as they leave the screen
+    await answer.getByText('Compare names in one form when a login is checked.').waitFor();
+    await answer.getByText(/2 of 5/).waitFor();
+    const links = answer.locator('.chat-inline-anchor-widget').filter({ hasText: 'auth.py' });
+    await links.nth(1).waitFor(); // in the advice, and in the list of places
+    const asked = readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1);
+    assert(asked.includes('def authenticate_user'), asked);
+  });
   console.log(`${passed} passed, 0 failed`);
 } catch (error) {
   console.error(error);

@@ -10,7 +10,7 @@ export interface Message {
   readonly text: string;
 }
 
-function recorded(): Message[][] {
+export function recorded(): Message[][] {
   const file = process.env.RECORDING_LOG;
   assert(file, 'the runner names the recording');
   return readFileSync(file, 'utf8')
@@ -21,11 +21,15 @@ function recorded(): Message[][] {
 
 /** Type a question into the chat and send it; gives the messages that the model got. */
 export async function say(query: string): Promise<Message[]> {
-  await until('the recording model', async () => (await vscode.lm.selectChatModels({ vendor: 'recording' })).length > 0);
+  await recordingModel();
   const before = recorded().length;
   await vscode.commands.executeCommand('workbench.action.chat.newChat');
   await vscode.commands.executeCommand('workbench.action.chat.open', { query });
   return until(`the model is asked: ${query}`, () => recorded()[before], 40);
+}
+
+export async function recordingModel(): Promise<vscode.LanguageModelChat> {
+  return until('the recording model', async () => (await vscode.lm.selectChatModels({ vendor: 'recording' }))[0]);
 }
 
 /** The user's message in full, context and all. */

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from carrel.core.structs import schema
 from carrel.frontends.capabilities import carrel_version
-from carrel.frontends.mcp import messages
 from carrel.frontends.mcp.tools import TOOLS, Tool
 
 NAME = "carrel"
@@ -40,8 +40,8 @@ def _listed(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": messages.schema(tool.arguments),
-        "outputSchema": messages.schema(tool.result),
+        "inputSchema": schema(tool.arguments),
+        "outputSchema": schema(tool.result),
         "annotations": {
             "title": tool.title,
             "readOnlyHint": True,

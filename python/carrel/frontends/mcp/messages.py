@@ -1,26 +1,19 @@
-"""What travels in MCP tool calls: the arguments of each tool, its structured result, and their JSON schemas.
+"""What travels in MCP tool calls: the arguments of each tool and its structured result.
 
 Argument structs are flat, so that every assistant's schema dialect can hold them; names are those of `carrel/*` requests.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.core.errors import InvalidInput
+from carrel.engine import search_tool
+from carrel.engine.search_tool import Name, Names, Question
 from carrel.frontends.messages import Boost, DroppedResult, State, Wire
-from carrel.frontends.messages import decode as decode_wire
-
-MAX_TEXT = 10_000
-"""Characters of a question. A longer one is a pasted file, not a question."""
 
 Line = Annotated[int, Meta(ge=1, le=100_000_000)]
-Name = Annotated[str, Meta(max_length=1_000)]
-Names = Annotated[tuple[Name, ...], Meta(max_length=50)]
-Question = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, description="A question, words, or an identifier.")]
 FilePath = Annotated[
     str, Meta(min_length=1, max_length=4_096, description="A file: relative to the workspace, or absolute and inside it.")
 ]
@@ -39,17 +32,9 @@ class StatusArguments(Wire, kw_only=True, frozen=True):
     folder: Folder = ""
 
 
-class SearchArguments(Wire, kw_only=True, frozen=True):
+class SearchArguments(search_tool.SearchArguments, kw_only=True, frozen=True):
     """`search_code`."""
 
-    query: Question
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 3
-    path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
-    languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
-    symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
-    sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
-    kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
-    containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
     folder: Folder = ""
 
 
@@ -183,31 +168,3 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     """`index_status`: every open folder, or the one that was asked for."""
 
     folders: tuple[FolderStatus, ...]
-
-
-def decode(kind: type[Any], raw: object) -> Any:
-    """Turn a call's arguments into `kind`; raises `InvalidInput` that names the argument."""
-    value = decode_wire(kind, raw)
-    for field in msgspec.structs.fields(value):
-        held = getattr(value, field.name)
-        for text in held if isinstance(held, tuple) else (held,):
-            if isinstance(text, str) and "\0" in text:
-                raise InvalidInput(field.encode_name, "holds a NUL character")
-    return value
-
-
-def schema(kind: type[Any]) -> dict[str, Any]:
-    """The JSON schema of a struct, without references: some clients can't follow them."""
-    (root,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
-    inlined: dict[str, Any] = _inline(root, parts)
-    return inlined
-
-
-def _inline(node: Any, parts: dict[str, Any]) -> Any:
-    if isinstance(node, list):
-        return [_inline(item, parts) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if name := node.get("$ref"):
-        node = {**parts[name], **{key: value for key, value in node.items() if key != "$ref"}}
-    return {key: _inline(value, parts) for key, value in node.items() if key != "title" or not isinstance(value, str)}

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from carrel.core.types import ContextItem, Hit
-from carrel.engine.formats import NOTHING_FOUND, ToolForm
+from carrel.core.types import Hit
+from carrel.engine.formats import NOTHING_FOUND
 from carrel.frontends import knowledge
 
 if TYPE_CHECKING:
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
-__all__ = ["NOTHING_FOUND", "documents", "explained", "hits", "notes", "status"]
-
-
-def hits(found: Sequence[Hit]) -> str:
-    """Hits in the form of spec A5: a header line and the code, which can't forge a header."""
-    form = ToolForm()
-    return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in found) or form.empty
+__all__ = ["NOTHING_FOUND", "documents", "explained", "notes", "status"]
 
 
 def documents(found: Sequence[Hit]) -> str:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
+from carrel.engine import search_tool
 from carrel.frontends import convert, knowledge
 from carrel.frontends import messages as wire
 from carrel.frontends.mcp import messages, texts, uris
@@ -60,21 +62,15 @@ class Tools:
     async def call(self, name: str, raw: object, report: Report) -> Answer:
         """Answer one call. Raises `CarrelError`."""
         tool = TOOLS[name]
-        return await tool.run(self, messages.decode(tool.arguments, raw), report)
+        return await tool.run(self, decode_call(tool.arguments, raw), report)
 
     async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
         """`search_code`."""
         name, workspace = self._folders.pick(asked.folder)
         await self._waiting.ready(workspace, report)
-        filters = Filters(
-            sources=asked.sources,
-            path_globs=asked.path_glob,
-            languages=asked.languages,
-            symbol=asked.symbol or None,
-            metadata={"kind": asked.kinds, "container": asked.containers},
-        )
-        found = await answers.search(workspace, Query(asked.query, asked.limit, convert.checked(filters, _NAMES)), 0)
-        return _hits(name, workspace, found.hits, texts.hits)
+        filters = convert.checked(search_tool.to_filters(asked), _NAMES)
+        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        return _hits(name, workspace, found.hits, search_tool.text_of)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """`search_knowledge_base`."""
@@ -91,7 +87,7 @@ class Tools:
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._waiting.ready(workspace, report)
         hits = await answers.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
-        return _hits(name, workspace, hits, texts.hits)
+        return _hits(name, workspace, hits, search_tool.text_of)
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
         """`get_context`."""
@@ -156,11 +152,9 @@ TOOLS = {
     tool.name: tool
     for tool in (
         Tool(
-            "search_code",
+            search_tool.NAME,
             "Search the code",
-            "Find code in the user's workspace by meaning, by words or by an identifier. Gives the best functions, classes and "
-            "passages with their paths, lines and text as they stand on disk now. Use it before reading whole files, and "
-            "whenever it isn't known where something is.",
+            search_tool.DESCRIPTION,
             messages.SearchArguments,
             messages.HitsResult,
             Tools.search_code,

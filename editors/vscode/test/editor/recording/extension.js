@@ -12,15 +12,42 @@ const MODEL = {
   capabilities: { toolCalling: true, imageInput: false },
   isUserSelectable: true,
 };
-const textOf = part => (typeof part === 'string' ? part : (part.value ?? ''));
+const textOf = part =>
+  typeof part === 'string'
+    ? part
+    : (part.value ?? (Array.isArray(part.content) ? part.content.map(textOf).join('') : JSON.stringify(part.input ?? '')));
+
+const REVIEW = {
+  summary: 'Compare names in one form when a login is checked.',
+  difficulty_score: '2',
+  recommended_level: 'junior',
+  concepts_required: ['Unicode'],
+  mentoring_advice: 'Begin at src/auth.py:1-4.',
+};
+
+/** What a model does that is asked to review an issue: it searches once, then answers; some titles bring trouble. */
+async function review(record, tools, progress, token) {
+  const title = /<issue_title>\n(.*)\n/.exec(record.map(({ text }) => text).join('\n'))[1];
+  if (title.includes('quota')) throw new Error('no quota left');
+  if (title.includes('for ever') && !token.isCancellationRequested)
+    await new Promise(cancelled => token.onCancellationRequested(cancelled));
+  if (token.isCancellationRequested) return fs.appendFileSync(process.env.RECORDING_LOG, '["cancelled"]\n');
+  if (title.includes('babble')) return progress.report(new vscode.LanguageModelTextPart('I can not say.'));
+  if (!tools.some(({ name }) => name === 'search_code') || record.length > 2)
+    return progress.report(new vscode.LanguageModelTextPart('Here it is: ' + JSON.stringify(REVIEW)));
+  progress.report(new vscode.LanguageModelTextPart('First the login.'));
+  progress.report(new vscode.LanguageModelToolCallPart('call-1', 'search_code', { query: 'how is a login checked', limit: 2 }));
+}
 
 exports.activate = context => {
   context.subscriptions.push(
     vscode.lm.registerLanguageModelChatProvider('recording', {
       provideLanguageModelChatInformation: async () => [MODEL],
-      provideLanguageModelChatResponse: async (_model, messages, _options, progress) => {
+      provideLanguageModelChatResponse: async (_model, messages, options, progress, token) => {
         const record = messages.map(({ role, content }) => ({ role, text: [...content].map(textOf).join('') }));
         fs.appendFileSync(process.env.RECORDING_LOG, JSON.stringify(record) + '\n');
+        if (record.some(({ text }) => text.includes('<issue_title>')))
+          return review(record, options.tools ?? [], progress, token);
         progress.report(new vscode.LanguageModelTextPart('Logins are checked in `src/auth.py:1-4`, by authenticate_user.'));
       },
       provideTokenCount: async (_model, text) => Math.ceil((typeof text === 'string' ? text : JSON.stringify(text)).length / 4),

@@ -1,0 +1,110 @@
+/** `/review`: the server reviews an issue with the model that the person chose; here its progress and its answer are shown. */
+
+import * as vscode from 'vscode';
+import { currentFolder } from '../asker';
+import type { Memory } from '../memory/memory';
+import { count } from '../memory/words';
+import type { CompleteParams, CompleteResult, ReviewPlace, ReviewResult, ReviewStep } from '../protocol';
+import type { ReviewTalk } from '../server/connection';
+import type { Supervisor } from '../server/supervisor';
+import { configuration } from '../settings';
+import { CitationStream } from './citations';
+import { complete } from './lent_model';
+import { location, write } from './places';
+import { HOW_TO_REVIEW, issueOf, reviewText, unusableText } from './review_text';
+
+/** How long the review waits for a first index; then it searches what is there by then. */
+const WAIT_MS = 30_000;
+
+export class IssueReview {
+  constructor(
+    private readonly server: Supervisor,
+    private readonly memory: Memory,
+  ) {}
+
+  async answer(
+    { prompt, model }: Pick<vscode.ChatRequest, 'prompt' | 'model'>,
+    stream: vscode.ChatResponseStream,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
+    const issue = issueOf(prompt);
+    if (!issue.title) {
+      stream.markdown(HOW_TO_REVIEW);
+      return;
+    }
+    stream.progress('Reading the issue');
+    await this.memory.ensureIndexed();
+    const folder = currentFolder();
+    const params = {
+      ...issue,
+      model: model.family,
+      maxTokens: model.maxInputTokens,
+      waitMs: WAIT_MS,
+      ...(folder ? { workspaceFolder: folder } : {}),
+    };
+    show(await this.server.review(params, new Talk(model, stream), token), stream);
+  }
+}
+
+/** The server's partner while it reviews one issue. */
+class Talk implements ReviewTalk {
+  private readonly shown = new Set<string>();
+  private unseen: ReviewPlace[] = [];
+
+  constructor(
+    private readonly model: vscode.LanguageModelChat,
+    private readonly stream: vscode.ChatResponseStream,
+  ) {}
+
+  async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
+    await this.allowed();
+    return complete(this.model, params, 'To review an issue of this project', token);
+  }
+
+  step({ kind, query = '', places = [], text = '', answer, problem = '' }: ReviewStep): void {
+    if (kind === 'searchStarted') this.stream.progress(`Searching: ${query}`);
+    else if (kind === 'searchFinished') this.found(places);
+    else if (kind === 'askedAgain') this.stream.progress(`Asking again, since the answer can't be used: ${problem}`);
+    else if (answer) this.stream.progress('Checking the answer');
+    else this.stream.markdown(`${text}\n\n`);
+  }
+
+  private found(places: readonly ReviewPlace[]): void {
+    this.stream.progress(places.length ? count(places.length, 'place') : 'Nothing found');
+    for (const place of places) {
+      const key = `${place.uri}:${place.startLine}-${place.endLine}`;
+      if (this.shown.has(key)) continue;
+      this.shown.add(key);
+      this.unseen.push(place);
+      this.stream.reference(location(place.uri, place.startLine, place.endLine));
+    }
+  }
+
+  /** Who wants to see what is sent is asked before each search's places go to the model; no is the end of the review. */
+  private async allowed(): Promise<void> {
+    const places = this.unseen;
+    this.unseen = [];
+    if (!places.length || !configuration().get<boolean>('chat.reviewBeforeSending')) return;
+    const detail = places.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`).join('\n');
+    const question = `Send ${count(places.length, 'place')} to ${this.model.name}?`;
+    const chosen = await vscode.window.showInformationMessage(question, { modal: true, detail }, 'Send');
+    if (chosen !== 'Send') throw new vscode.CancellationError();
+  }
+}
+
+function show(result: ReviewResult, stream: vscode.ChatResponseStream): void {
+  if (result.pending) stream.markdown(`> The index isn't complete: ${count(result.pending, 'file')} to go.\n\n`);
+  if (!result.review) {
+    stream.markdown(unusableText(result.problem ?? '', result.rawText ?? ''));
+    return;
+  }
+  const citations = new CitationStream(result.places);
+  write([...citations.push(reviewText(result.review)), ...citations.end()], stream);
+  const { chunksUsed } = result.review;
+  stream.markdown(`\n\n**Stands on ${count(chunksUsed, 'place')}**, from ${count(result.searches, 'search', 'searches')}\n`);
+  for (const { uri, path, startLine, endLine, symbol } of result.places) {
+    stream.markdown('\n- ');
+    stream.anchor(location(uri, startLine, endLine), `${path}:${startLine}`);
+    if (symbol) stream.markdown(` \`${symbol}\``);
+  }
+}

@@ -1,0 +1,45 @@
+"""What is said between Carrel and a chat model that can call tools. Plain data, in no provider's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model wants run. Nothing of it can be trusted to fit the tool."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that the model is offered; `schema` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. Only an assistant's holds calls; a tool's answers the call whose id it names."""
+
+    role: Role
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the model says next: words, tools to run, or both."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()

@@ -1,0 +1,82 @@
+"""Plain data to structs, with errors that name the field, and the structs' JSON schemas.
+
+What editors, assistants and models send is never more than plain data: unknown fields are ignored, null counts as
+missing, a wrong type is an `InvalidInput`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from carrel.core.errors import InvalidInput
+
+S = TypeVar("S", bound=Struct)
+
+_AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>[^`]*)`)?$", re.DOTALL)
+_MISSING = re.compile(r"missing required field `(\w+)`")
+
+
+def decode(kind: type[S], raw: object) -> S:
+    """Turn what was sent into `kind`; raises `InvalidInput` that names the field as it is spelled where it was sent."""
+    if raw is None:
+        raw = {}
+    if not isinstance(raw, dict):
+        raise InvalidInput("params", f"Expected an object, got {type(raw).__name__}")
+    try:
+        return msgspec.convert(_without_nulls(raw), kind)
+    except msgspec.ValidationError as error:
+        raise _invalid(str(error)) from None
+
+
+def decode_call(kind: type[S], raw: object) -> S:
+    """Turn the arguments of a tool's call into `kind`, as `decode` does; no text in them holds a NUL character."""
+    value = decode(kind, raw)
+    for field in msgspec.structs.fields(value):
+        held = getattr(value, field.name)
+        for text in held if isinstance(held, tuple) else (held,):
+            if isinstance(text, str) and "\0" in text:
+                raise InvalidInput(field.encode_name, "holds a NUL character")
+    return value
+
+
+def whole_characters(text: str) -> str:
+    """The text without halves of characters, which JSON can hold and UTF-8 can't."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def schema(kind: type[Struct]) -> dict[str, Any]:
+    """The JSON schema of a struct, without references: some clients can't follow them."""
+    (root,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
+    inlined: dict[str, Any] = _inline(root, parts)
+    return inlined
+
+
+def _inline(node: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, parts) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if name := node.get("$ref"):
+        node = {**parts[name], **{key: value for key, value in node.items() if key != "$ref"}}
+    return {key: _inline(value, parts) for key, value in node.items() if key != "title" or not isinstance(value, str)}
+
+
+def _invalid(message: str) -> InvalidInput:
+    match = _AT.match(message)
+    what = match["what"] if match else message
+    where = ((match["path"] if match else "") or "").lstrip(".").replace("[...]", "")  # the value of some key
+    if missing := _MISSING.search(what):
+        where = f"{where}.{missing[1]}" if where else missing[1]
+    return InvalidInput(where or "params", what)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

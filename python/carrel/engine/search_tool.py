@@ -1,0 +1,86 @@
+"""`search_code`, the tool with which models search the index (spec A5): its name, arguments and answer."""
+
+# ruff: noqa: PLC0415 - an assistant's server tells its tools before the core has loaded
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from carrel.core.types import Budget, ContextItem, Filters, Hit
+from carrel.engine.formats import ToolForm
+
+if TYPE_CHECKING:
+    from carrel.core.ports import Tokenizer
+    from carrel.engine.pieces import LineReader
+
+NAME = "search_code"
+DESCRIPTION = (
+    "Find code in the user's workspace by meaning, by words or by an identifier. Gives the best functions, classes and "
+    "passages with their paths, lines and text as they stand on disk now. Use it before reading whole files, and "
+    "whenever it isn't known where something is."
+)
+MAX_TEXT = 10_000
+"""Characters of a question. A longer one is a pasted file, not a question."""
+
+Name = Annotated[str, Meta(max_length=1_000)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=50)]
+Question = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, description="A question, words, or an identifier.")]
+
+
+class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
+    """What may be asked for. Flat, so that every assistant's schema dialect can hold it."""
+
+    query: Question
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 3
+    path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
+    languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
+    symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
+    sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
+    kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
+    containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a search gives a model within a budget: the text, and the hits that it holds, whole or in part."""
+
+    text: str
+    hits: tuple[Hit, ...]
+
+
+def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
+    """The filters that were asked for, not checked yet."""
+    return Filters(
+        sources=asked.sources,
+        path_globs=asked.path_glob,
+        exclude=exclude,
+        languages=asked.languages,
+        symbol=asked.symbol or None,
+        metadata={"kind": asked.kinds, "container": asked.containers},
+    )
+
+
+def text_of(hits: Sequence[Hit]) -> str:
+    """Hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
+    form = ToolForm()
+    return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in hits) or form.empty
+
+
+def places_of(hits: Sequence[Hit]) -> str:
+    """The header lines alone."""
+    return "\n".join(ToolForm().header(hit) for hit in hits)
+
+
+def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> Page:
+    """As many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
+    from carrel.engine.context import pack
+
+    packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)
+    shown = [(item.hit.chunk.path, item.hit.chunk.span) for item in packed.items]  # neighbours are one item
+    given = tuple(hit for hit in hits if any(path == hit.chunk.path and span.overlaps(hit.chunk.span) for path, span in shown))
+    if hits and not given:
+        return Page("There are places, but none is short enough to be shown: search for a part of them.", ())
+    return Page(packed.text, given)

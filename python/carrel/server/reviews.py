@@ -1,0 +1,63 @@
+"""The issue reviewer on one workspace: its searches are questions like any other, on the interactive pool."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from carrel.core.types import Query
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.core.ports import ChatModel, Tokenizer
+    from carrel.engine.reviewer import Reviewed, Step
+    from carrel.engine.search_tool import Page, SearchArguments
+    from carrel.server.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What shall be reviewed, and within which limits. `max_tokens` None: as many as a review may take."""
+
+    title: str
+    body: str = ""
+    exclude: tuple[str, ...] = ()
+    model: str | None = None
+    max_tokens: int | None = None
+    wait_ms: int = 10_000
+
+
+async def review(
+    workspace: Workspace, request: ReviewRequest, model: ChatModel, tell: Callable[[Step], None]
+) -> tuple[Reviewed, str]:
+    """Review an issue; gives the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
+    from carrel.engine import reviewer
+
+    tokenizer = await workspace.ask(lambda _: _warm(workspace.tokenizer(request.model)))
+    most = reviewer.MOST_TOKENS if request.max_tokens is None else request.max_tokens
+    window = reviewer.opened(reviewer.Issue(request.title, request.body), tokenizer, most)
+    await workspace.ready(explicit=True, wait_ms=request.wait_ms)
+
+    async def search(asked: SearchArguments, tokens: int) -> Page:
+        # The index of this moment each time: the person may go on typing while a model thinks.
+        index = await workspace.ready(explicit=True, wait_ms=0)
+
+        def work(token: CancelToken) -> Page:
+            from carrel.engine.retriever import retrieve
+            from carrel.engine.search_tool import page, to_filters
+
+            query = Query(asked.query, asked.limit, to_filters(asked, request.exclude))
+            view = index.store.snapshot()
+            return page(retrieve(view, index.embedder, query, token).hits, tokens, tokenizer)
+
+        return await workspace.ask(work)
+
+    return await reviewer.review(window, model, search, tell), tokenizer.name
+
+
+def _warm(tokenizer: Tokenizer) -> Tokenizer:
+    """Have its table loaded on a thread: the review itself counts on the event loop."""
+    tokenizer.count("warm")
+    return tokenizer
