@@ -53,6 +53,12 @@ impl Plan {
         locked(&self.queue).work.len()
     }
 
+    /// Whether there is nothing to do, or nothing any more.
+    pub fn is_empty(&self) -> bool {
+        let queue = locked(&self.queue);
+        queue.work.is_empty() && queue.removed.is_empty()
+    }
+
     /// The next files, up to `max_bytes` but at least one. Removals come with the last ones, so that a renamed file is never
     /// missing from the index. `None` when all is taken.
     pub(super) fn take(&self, max_bytes: u64) -> Option<Queue> {

@@ -7,7 +7,9 @@ use carrel_core::embed::HashedEmbedder;
 use carrel_core::error::Error;
 use carrel_core::store::Store;
 
-use crate::support::{Workspace, files_with, index, is_almighty, python, search, token};
+#[cfg(unix)]
+use crate::support::is_almighty;
+use crate::support::{Workspace, files_with, index, python, search, token};
 
 fn indexed() -> Workspace {
     let workspace = Workspace::new(&[]);
