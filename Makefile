@@ -5,6 +5,7 @@
 #   make intellij-test  the IntelliJ plugin, over the real server (needs a JDK 17+ and Maven 3.8+; gets a virtual screen)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
 #   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
+#   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -13,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test lint bench bench-quality dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test lint bench bench-quality bench-scenes dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -48,6 +49,10 @@ bench: build
 BENCH ?= bench
 bench-quality: build
 	$(BIN)/python -m tests.bench.quality $(BENCH) --ablate
+
+CHECKOUTS ?= checkouts
+bench-scenes: build
+	$(BIN)/python -m tests.bench.scenes $(CHECKOUTS)
 
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist

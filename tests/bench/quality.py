@@ -59,16 +59,7 @@ class Bench:
     def view(self, root: str) -> Snapshot:
         """The index of a repository, brought up to date once."""
         if root not in self._views:
-            store = Store.open(
-                str(self._place / root.strip("/").replace("/", "+")),
-                root,
-                embedder_id=self.embedder.id,
-                dim=self.embedder.dim,
-                walk=WalkOptions(),
-                cut=CutOptions(),
-            )
-            run_index(store, self.embedder, CancelToken())
-            self._stores[root], self._views[root] = store, store.snapshot()
+            self._stores[root], self._views[root] = indexed(root, self.embedder, self._place)
         return self._views[root]
 
     def ask(self, task: Task, k: int, without: frozenset[str] = frozenset()) -> Retrieval:
@@ -96,6 +87,20 @@ class Bench:
         items = pack(hits, Budget(tokens, "tokens"), ExactTokenizer(), query=task["query"], read_lines=view.lines).items
         spans = [(i.hit.chunk.path, *(i.shown or (i.hit.chunk.span.start_line, i.hit.chunk.span.end_line))) for i in items]
         return float(statistics.mean(any(self.scorer.hit(span, target) for span in spans) for target in task["targets"]))
+
+
+def indexed(root: str, embedder: Embedder, place: Path) -> tuple[Store, Snapshot]:
+    """The index of a repository, kept under `place` and brought up to date; the store must outlive the snapshot's use."""
+    store = Store.open(
+        str(place / root.strip("/").replace("/", "+")),
+        root,
+        embedder_id=embedder.id,
+        dim=embedder.dim,
+        walk=WalkOptions(),
+        cut=CutOptions(),
+    )
+    run_index(store, embedder, CancelToken())
+    return store, store.snapshot()
 
 
 def _script(path: Path) -> ModuleType:

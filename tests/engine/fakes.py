@@ -56,6 +56,9 @@ class FakeView:
     def rarities(self, words: Sequence[str]) -> list[float]:
         return [1.0] * len(words)
 
+    def ties(self, path: str, docs: Sequence[int]) -> list[float]:
+        return [0.9 if path in self.items[doc].text else 0.0 for doc in docs]
+
     def describe(self, docs: Sequence[int]) -> list[Any]:
         return [self._info(doc) for doc in docs]
 

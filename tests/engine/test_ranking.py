@@ -80,6 +80,17 @@ def test_files_in_view_come_first_among_equals_the_one_in_front_before_all() -> 
     assert order([candidate(f"{name}.py", dense=0.5) for name in "abc"], scene=scene) == ["c.py:1", "b.py:1", "a.py:1"]
 
 
+def test_what_lies_close_to_the_active_file_comes_first_among_equals() -> None:
+    paths = ["web/app/pages/a.py", "web/app/b.py", "web/c.py", "server/d.py"]
+    scene = Scene(active_path="web/app/pages/active.py")
+    assert order([candidate(path) for path in reversed(paths)], scene=scene) == [f"{path}:1" for path in paths]
+    assert order([candidate(path) for path in ("b.py", "a/a.py")], scene=Scene(active_path="active.py"))[0] == "b.py:1"
+
+
+def test_what_is_tied_to_the_active_file_comes_first_among_equals() -> None:
+    assert order([candidate("a.py"), candidate("b.py", tied=0.2), candidate("c.py", tied=0.6)]) == ["c.py:1", "b.py:1", "a.py:1"]
+
+
 def test_a_file_with_many_candidates_is_lifted_once() -> None:
     many = [candidate("many.py", start=start, lexical=0.49) for start in (1, 40, 80)]
     one = candidate("one.py")

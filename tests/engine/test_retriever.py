@@ -188,3 +188,9 @@ def test_rules_can_be_left_out_one_by_one() -> None:
 
     assert order(frozenset()) == ["b.py", "tests/test_a.py"]
     assert order(frozenset({"aside"})) == ["tests/test_a.py", "b.py"]
+
+
+def test_what_uses_the_active_file_comes_before_its_equals() -> None:
+    view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5), FakeChunk("b.py", 1, "import active.py\n", dense=0.5)])
+    assert places(view) == [("a.py", 1), ("b.py", 1)]
+    assert places(view, active_path="active.py") == [("b.py", 1), ("a.py", 1)]

@@ -1,9 +1,10 @@
-"""Which files are seldom what a question is about: told by path alone, in any language."""
+"""Which files are seldom what a question is about, and which lie close together: told by path alone, in any language."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 TEST = "test"
 EXAMPLE = "example"
@@ -55,3 +56,10 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 def kinds(path: str) -> frozenset[str]:
     """The kinds above that a path is of."""
     return frozenset(kind for kind, pattern in _PATTERNS if pattern.search(path))
+
+
+def nearness(path: str, other: str) -> float:
+    """How much of their way from the root two files share: 1 in one folder, towards 0 the farther apart they lie."""
+    one, two = path.split("/")[:-1], other.split("/")[:-1]
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
+    return (2 * shared + 1) / (len(one) + len(two) + 1)

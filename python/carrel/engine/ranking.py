@@ -44,6 +44,7 @@ class Ranked:
     covered: float = 0.0  # share of the question's words that the chunk holds, 0..1
     file_share: float = 0.0  # what the file as a whole holds of the question, 0..1
     file_words: int = 0
+    tied: float = 0.0  # how closely its file is tied to the active one by names, 0..1
     fused: float = 0.0
     score: float = 0.0
     gains: tuple[float, ...] = ()  # what each rule of `ADDING` added
@@ -231,7 +232,20 @@ def in_view(candidates: Sequence[Ranked], _asked: Asked, scene: Scene) -> list[f
     return [factors.get(ranked.path, 1.0) for ranked in candidates]
 
 
-SCALING: tuple[Callable[[Sequence[Ranked], Asked, Scene], list[float]], ...] = (aside, in_view)
+def nearby(candidates: Sequence[Ranked], _asked: Asked, scene: Scene) -> list[float]:
+    """What lies in the folder of the active file, or close to it, is likelier to be meant than what lies far from it."""
+    if scene.active_path is None:
+        return [1.0] * len(candidates)
+    active = scene.active_path
+    return [1 + NEARBY * path_rules.nearness(ranked.path, active) for ranked in candidates]
+
+
+def tied(candidates: Sequence[Ranked], _asked: Asked, _scene: Scene) -> list[float]:
+    """What the active file uses, and what uses the active file, is likelier to be meant than what has nothing to do with it."""
+    return [1 + TIED * ranked.tied for ranked in candidates]
+
+
+SCALING: tuple[Callable[[Sequence[Ranked], Asked, Scene], list[float]], ...] = (aside, in_view, nearby, tied)
 
 # --- rules over all candidates
 
@@ -298,6 +312,8 @@ IN_ITS_FILE = 1.2
 CONSTRUCTOR = 0.5
 COHERENCE = 0.1
 FILE_DECAY = 0.5
+NEARBY = 0.2
+TIED = 0.3
 PENALTIES = {
     path_rules.TEST: 0.2,
     path_rules.EXAMPLE: 0.3,

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use crate::cancel::CancelToken;
 use crate::cut::cut;
 use crate::error::Result;
+use crate::lexical::FilePlace;
 use crate::lines::LineTable;
 use crate::read::read_source;
 use crate::snapshot::{ChunkInfo, Doc, Snapshot};
@@ -73,7 +74,11 @@ impl Snapshot {
 
     /// All of an indexed file as it stands now; `None` where it may not be read or is gone.
     pub fn text(&self, path: &str) -> Option<String> {
-        let doc = self.file_chunks(path).first()?.doc;
+        self.text_at(self.place_of(path)?)
+    }
+
+    pub(crate) fn text_at(&self, place: FilePlace) -> Option<String> {
+        let doc = self.first_chunk(place)?;
         let mut pass = self.site.gate.as_ref().map(Gate::pass);
         Some(self.present(doc, &self.info(doc)?, pass.as_mut()).ok()?.text)
     }

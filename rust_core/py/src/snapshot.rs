@@ -82,6 +82,10 @@ impl PySnapshot {
         py.detach(|| self.0.rarities(&words))
     }
 
+    fn ties(&self, py: Python<'_>, path: &str, docs: Vec<u64>) -> Vec<f32> {
+        py.detach(|| self.0.ties(path, &docs))
+    }
+
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
         py.detach(|| self.0.describe(&docs)).into_iter().map(PyChunkInfo).collect()
     }

@@ -1,7 +1,8 @@
 //! The lexical index inside a segment: which terms stand in which chunks, in which field, how often; and who defines a name.
 //!
 //! A chunk has three fields: its name (symbol, definitions, signature), its path and its body. [`bm25f`] ranks chunks for a
-//! question, [`definitions`] finds the chunks that define a name. Both answer from posting lists, never by a scan.
+//! question, [`definitions`] finds the chunks that define a name, [`ties`] the files that a file belongs with. All answer from
+//! posting lists, never by a scan.
 
 mod definitions;
 pub(crate) mod dictionary;
@@ -12,11 +13,13 @@ mod query;
 mod score;
 mod search;
 pub(crate) mod terms;
+mod ties;
 
 pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities};
 pub use query::{FieldWeights, LexicalHits, bm25f};
 pub(crate) use terms::stem;
+pub use ties::{FilePlace, ties};
 
 #[cfg(test)]
 mod tests;

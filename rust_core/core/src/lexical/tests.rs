@@ -1,7 +1,7 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
 use super::fields::{code_length, length_code};
-use super::{FieldWeights, bm25f, definitions, evidence, rarities};
+use super::{FieldWeights, bm25f, definitions, evidence, rarities, ties};
 use crate::cancel::CancelToken;
 use crate::language::Language;
 use crate::segment::{FileEntry, FileMask, Segment, SegmentBuilder, View};
@@ -169,4 +169,43 @@ fn a_file_speaks_with_all_its_chunks() {
     assert!(rare[1] <= rare[0] && rare[0] < rare[2], "{rare:?}");
     let found = bm25f(&views, "connection pool unheard", 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
     assert!(found.hits.iter().all(|hit| hit.score < found.possible));
+}
+
+/// What the file `asked` is tied to in a segment of files of one chunk each: paths, closest first.
+fn tied_to(files: &[(&str, &[(&str, &str)])], asked: &str) -> Vec<String> {
+    let segment = segment(files);
+    let live = FileMask::new_all(segment.file_count());
+    let file = (0..segment.file_count()).find(|&file| segment.file(file).path == asked).unwrap();
+    let text: String = files[file as usize].1.iter().map(|(_, body)| *body).collect();
+    let mut found: Vec<_> = ties(&[View { segment: &segment, files: &live }], (0, file), &text).into_iter().collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    found.into_iter().map(|((_, file), _)| segment.file(file).path.to_owned()).collect()
+}
+
+#[test]
+fn a_file_is_tied_to_what_it_uses_and_to_what_uses_it() {
+    let files: [(&str, &[(&str, &str)]); 5] = [
+        ("shop.py", &[("checkout", "def checkout(): return load_basket(open_store())")]),
+        ("basket.py", &[("load_basket", "def load_basket(store): ...")]),
+        ("store.py", &[("open_store", "def open_store(): ..."), ("StoreError", "class StoreError: ...")]),
+        ("desk.py", &[("serve", "def serve(): checkout(); raise storeerror")]),
+        ("far.py", &[("unrelated", "def unrelated(): ...")]),
+    ];
+    let mut of_shop = tied_to(&files, "shop.py");
+    of_shop.sort_unstable();
+    assert_eq!(of_shop, ["basket.py", "desk.py", "store.py"]);
+    assert_eq!(tied_to(&files, "far.py"), [""; 0]);
+    assert_eq!(tied_to(&files, "basket.py"), ["shop.py"]);
+}
+
+#[test]
+fn names_that_many_define_or_everything_uses_tie_nothing() {
+    let many: Vec<String> = (0..4).map(|i| format!("many{i}.py")).collect();
+    let users: Vec<String> = (0..30).map(|i| format!("user{i}.py")).collect();
+    let mut files: Vec<(&str, &[(&str, &str)])> = vec![("asked.py", &[("asked", "render(common_name)")])];
+    files.extend(many.iter().map(|path| (path.as_str(), &[("render", "def render(): ...")][..])));
+    files.push(("common.py", &[("common_name", "common_name = 1")]));
+    files.extend(users.iter().map(|path| (path.as_str(), &[("user", "use(common_name)")][..])));
+    assert_eq!(tied_to(&files, "asked.py"), [""; 0]);
+    assert_eq!(tied_to(&files, "common.py"), [""; 0]);
 }

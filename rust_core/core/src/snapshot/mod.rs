@@ -2,6 +2,7 @@
 
 mod filter;
 mod metadata;
+mod ties;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ pub use filter::{Filter, FilterOptions};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, LexicalEvidence, bm25f, definitions, evidence, rarities};
+use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, bm25f, definitions, evidence, rarities};
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{Part, SegmentSet, Site, locked};
 use crate::types::Chunk;
@@ -77,6 +78,8 @@ pub struct Snapshot {
     chunks: usize,
     /// The masks of the last filter: a question asks several searches with one filter.
     filtered: Mutex<Option<(FilterOptions, Arc<Vec<FileMask>>)>>,
+    /// What the last file that was asked about is tied to.
+    tied: Mutex<Option<(String, Arc<ties::Ties>)>>,
 }
 
 /// How many times more than wanted are looked at when a filter by symbol or kind drops candidates afterwards.
@@ -101,7 +104,7 @@ impl Snapshot {
             texts: p.texts.clone(),
         };
         let layers = parts().map(layer).collect();
-        Self { site, generation, layers, files, chunks, filtered: Mutex::default() }
+        Self { site, generation, layers, files, chunks, filtered: Mutex::default(), tied: Mutex::default() }
     }
 
     /// Counts commits.
@@ -206,11 +209,18 @@ impl Snapshot {
 
     /// The chunks of a file, in order; none if it is not in the index.
     pub fn file_chunks(&self, path: &str) -> Vec<ChunkInfo> {
-        let found = self.layers.iter().enumerate().find_map(|(view, layer)| {
-            let file = layer.live.iter().find(|&file| layer.segment.file(file).path == path)?;
-            Some((view, layer.segment.file_chunks(file)))
-        });
-        found.map(|(view, chunks)| chunks.filter_map(|chunk| self.info(doc(view as u32, chunk))).collect()).unwrap_or_default()
+        let Some((view, file)) = self.place_of(path) else { return Vec::new() };
+        let chunks = self.layers[view as usize].segment.file_chunks(file);
+        chunks.filter_map(|chunk| self.info(doc(view, chunk))).collect()
+    }
+
+    pub(crate) fn first_chunk(&self, (view, file): FilePlace) -> Option<Doc> {
+        self.layers.get(view as usize)?.segment.file_chunks(file).next().map(|chunk| doc(view, chunk))
+    }
+
+    pub(crate) fn place_of(&self, path: &str) -> Option<FilePlace> {
+        let of = |layer: &Layer| layer.live.iter().find(|&file| layer.segment.file(file).path == path);
+        (0..).zip(&self.layers).find_map(|(view, layer)| Some((view, of(layer)?)))
     }
 
     /// A chunk's vector, not quantised any more; empty for an unknown one.

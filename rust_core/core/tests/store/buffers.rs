@@ -96,3 +96,22 @@ fn a_store_in_memory_needs_no_disk() {
     assert_eq!(store.snapshot().unwrap().files(), 0);
     assert!(!workspace.index.exists());
 }
+
+#[test]
+fn a_file_is_tied_to_what_its_buffer_uses() {
+    let workspace = Workspace::new(&[("a.py", &python(&["one"])), ("b.py", &python(&["two"])), ("c.py", &python(&["three"]))]);
+    let store = workspace.open();
+    index(&store);
+    let tied_to_a = || {
+        let snapshot = store.snapshot().unwrap();
+        let docs: Vec<_> = snapshot.paths().iter().map(|path| snapshot.file_chunks(path)[0].doc).collect();
+        let ties = snapshot.ties("a.py", &docs);
+        assert_eq!(ties, snapshot.ties("a.py", &docs), "the second time from what is kept");
+        assert_eq!(snapshot.ties("gone.py", &docs), [0.0; 3]);
+        assert!(ties.iter().all(|tie| (0.0..1.0).contains(tie)));
+        snapshot.paths().into_iter().zip(ties).filter(|(_, tie)| *tie > 0.0).map(|(path, _)| path).collect::<Vec<_>>()
+    };
+    assert!(tied_to_a().is_empty());
+    type_in(&store, "a.py", "def one():\n    return 'typed but not saved', three()\n");
+    assert_eq!(tied_to_a(), ["c.py"]);
+}
