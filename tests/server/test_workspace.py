@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -106,6 +107,36 @@ async def test_a_question_waits_only_a_moment_for_what_was_saved(shop: Callable[
     assert not await saved_and_found(workspace, "refund_of_order")
     assert time.monotonic() - began < 5
     wiring.gate.set()
+
+
+class HeldReopening(Wiring):
+    """Opens an index at once, and again when it is let."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.opened = 0
+
+    def open_index(self, *named: Any) -> Any:
+        self.opened += 1
+        if self.opened > 1:
+            self.gate.wait(10)
+        return super().open_index(*named)
+
+
+async def test_a_question_that_waits_while_settings_change_is_answered(shop: Callable[[Wiring], Workspace]) -> None:
+    wiring = HeldReopening()
+    workspace = shop(wiring)
+    await answers.search(workspace, Query("password", 1), 10_000)
+    workspace.queue.delay = 10
+    workspace.files_changed(["login.py"])
+    asked = asyncio.create_task(answers.search(workspace, Query("password", 1), 10_000))
+    await asyncio.sleep(0.05)
+    old, workspace.settings = workspace.settings, replace(workspace.settings, editor_exclude=("/old.py",))
+    workspace.changing = asyncio.create_task(workspace.reconfigure(old))
+    await asyncio.wait({asked}, timeout=0.5)  # longer than it waits for what was saved
+    assert not asked.done()
+    wiring.gate.set()
+    assert (await asked).hits[0].chunk.path == "login.py"
 
 
 async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself(shop: Callable[[Wiring], Workspace]) -> None:

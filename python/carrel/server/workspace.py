@@ -102,6 +102,9 @@ class Workspace:
             if explicit and (latest := self.queue.saves or self.looks.latest) and not latest.done.done():
                 await asyncio.wait({latest.done}, timeout=min(_MOMENT_SECONDS, wait_ms / 1000))
         await self.buffers.flush()
+        while self.changing and not self.changing.done():  # while this waited: the index it began with is closed
+            await asyncio.shield(self.changing)
+            await self.buffers.flush()
         return self.index or index
 
     async def open(self) -> OpenIndex:

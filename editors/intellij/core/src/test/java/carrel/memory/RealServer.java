@@ -4,7 +4,6 @@ import carrel.protocol.CarrelClient;
 import carrel.protocol.CarrelServer;
 import carrel.protocol.Messages.StatusResult;
 import carrel.server.ServerUnavailable;
-import com.google.gson.JsonObject;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -12,7 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.eclipse.lsp4j.ClientCapabilities;
+import org.eclipse.lsp4j.ConfigurationParams;
 import org.eclipse.lsp4j.DidChangeConfigurationParams;
 import org.eclipse.lsp4j.InitializeParams;
 import org.eclipse.lsp4j.InitializedParams;
@@ -23,6 +24,7 @@ import org.eclipse.lsp4j.PublishDiagnosticsParams;
 import org.eclipse.lsp4j.ShowMessageRequestParams;
 import org.eclipse.lsp4j.WindowClientCapabilities;
 import org.eclipse.lsp4j.WorkDoneProgressCreateParams;
+import org.eclipse.lsp4j.WorkspaceClientCapabilities;
 import org.eclipse.lsp4j.WorkspaceFolder;
 import org.eclipse.lsp4j.jsonrpc.Launcher;
 import org.eclipse.lsp4j.services.LanguageClient;
@@ -33,6 +35,9 @@ public final class RealServer implements ServerAccess, AutoCloseable {
     private final Path home;
     private final HeldChoices choices = new HeldChoices(this::choose);
     private final Memory memory;
+    private volatile Choices chosen = Choices.NONE;
+    private volatile ExcludedFolders excluded = ExcludedFolders.NONE;
+    private final ExcludeWatch watch = new ExcludeWatch(() -> excluded, this::tell);
     private Process process;
     private CompletableFuture<CarrelServer> running;
 
@@ -71,9 +76,23 @@ public final class RealServer implements ServerAccess, AutoCloseable {
 
     /** Tell the server what was chosen, as the IDE does after a change. */
     public void choose(Choices choices) {
-        var section = new JsonObject();
-        section.add("carrel", settings(choices));
-        server().join().getWorkspaceService().didChangeConfiguration(new DidChangeConfigurationParams(section));
+        chosen = choices;
+        tell();
+    }
+
+    /** Exclude these folders from now on, and tell the server as the IDE does when a project's roots have changed. */
+    public void exclude(Path... folders) {
+        excluded = excluded(folders);
+        watch.look();
+    }
+
+    /** These folders are excluded before the server starts. */
+    public void excludeFromTheStart(Path... folders) {
+        excluded = excluded(folders);
+    }
+
+    public long pid() {
+        return process.pid();
     }
 
     /** Let the process stand still and hold what it holds. Only where there are signals. */
@@ -123,23 +142,34 @@ public final class RealServer implements ServerAccess, AutoCloseable {
         memory.serverStopped();
     }
 
+    private static ExcludedFolders excluded(Path... folders) {
+        return ExcludedFolders.ofUrls(Stream.of(folders).map(one -> "file://" + one.toString().replace(File.separatorChar, '/')).toList());
+    }
+
+    private void tell() {
+        server().join().getWorkspaceService().didChangeConfiguration(new DidChangeConfigurationParams(settings().sections()));
+    }
+
+    private ClientSettings settings() {
+        return new ClientSettings(chosen, excluded, List.of(folder.toUri().toString()));
+    }
+
     private InitializeParams parameters() {
         var parameters = new InitializeParams();
         var window = new WindowClientCapabilities();
         window.setWorkDoneProgress(true);
         var capabilities = new ClientCapabilities();
         capabilities.setWindow(window);
+        var workspace = new WorkspaceClientCapabilities();
+        workspace.setConfiguration(true);
+        capabilities.setWorkspace(workspace);
         parameters.setCapabilities(capabilities);
         parameters.setProcessId((int) ProcessHandle.current().pid());
         parameters.setWorkspaceFolders(List.of(new WorkspaceFolder(folder.toUri().toString(), "project")));
-        parameters.setInitializationOptions(settings(Choices.NONE));
+        var options = settings().general();
+        options.addProperty("cacheFolder", home.toString());
+        parameters.setInitializationOptions(options);
         return parameters;
-    }
-
-    private JsonObject settings(Choices choices) {
-        var settings = choices.toSettings();
-        settings.addProperty("cacheFolder", home.toString());
-        return settings;
     }
 
     private static List<String> command() {
@@ -159,6 +189,11 @@ public final class RealServer implements ServerAccess, AutoCloseable {
         @Override
         public void notifyProgress(ProgressParams params) {
             memory.progressed(params);
+        }
+
+        @Override
+        public CompletableFuture<List<Object>> configuration(ConfigurationParams asked) {
+            return CompletableFuture.completedFuture(settings().answers(asked));
         }
 
         @Override

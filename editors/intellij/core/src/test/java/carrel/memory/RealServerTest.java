@@ -22,10 +22,14 @@ import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The memory against the server that ships. */
@@ -193,6 +197,71 @@ class RealServerTest {
         assertTrue(memory.clear().join() > 0);
         assertEquals(State.EMPTY, status().state());
         assertEquals("5 files indexed, 0 files unchanged, 0 removed", memory.index().join().words());
+    }
+
+    @Test
+    void anExcludedFolderIsNotFoundUntilItIsTakenInAgain() throws Exception {
+        server.excludeFromTheStart(folder.resolve("src/accounts"));
+        memory.index().join();
+        assertEquals(List.of("docs/orders.md", "notes.txt", "src/storage/Database.java"), everything());
+        var process = server.pid();
+
+        server.exclude(folder.resolve("docs"));
+        var withoutDocs = List.of("notes.txt", "src/accounts/login.py", "src/accounts/tokens.py", "src/storage/Database.java");
+        eventually(this::everything, withoutDocs::equals);
+        assertEquals("src/accounts/login.py", ask("how is the password of a user checked?").hits().get(0).path());
+
+        server.exclude();
+        eventually(this::everything, found -> found.size() == 5);
+        assertEquals(process, server.pid(), "the server was started again");
+    }
+
+    @Test
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "elsewhere the settings file is where the system says")
+    void aPersonsOwnSettingsTakeAnExcludedFolderIn() throws Exception {
+        var own = Files.createDirectories(home.resolve("carrel")).resolve("settings.toml");
+        Files.writeString(own, "exclude = [\"!/docs/\"]\n");
+        server.excludeFromTheStart(folder.resolve("docs"), folder.resolve("src"));
+        memory.index().join();
+        assertEquals(List.of("docs/orders.md", "notes.txt"), everything());
+    }
+
+    @Test
+    void excludingTheProjectItselfExcludesNothing() {
+        server.excludeFromTheStart(folder, folder.getParent());
+        memory.index().join();
+        assertEquals(5, status().files());
+    }
+
+    @Test
+    void aNameThatCouldBeAGlobExcludesOnlyItself() throws Exception {
+        assertOnlyTheseAreExcluded(List.of("[ab]", "{a,b}", "!a", "#a", "a%20b", "a b", "über"), List.of("a", "b", "x/[ab]"));
+    }
+
+    @Test
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "no folder can have such a name")
+    void aNameThatWindowsForbidsExcludesOnlyItself() throws Exception {
+        assertOnlyTheseAreExcluded(List.of("*", "a?", "a\\b", "blank "), List.of("ab", "blank"));
+    }
+
+    private void assertOnlyTheseAreExcluded(List<String> excluded, List<String> others) throws Exception {
+        for (String name : Stream.concat(excluded.stream(), others.stream()).toList()) {
+            Files.writeString(Files.createDirectories(folder.resolve(name)).resolve("part.py"), "def part():\n    return 'a pool'\n");
+        }
+        memory.index().join();
+        assertEquals(excluded.size() + others.size(), parts().size(), "not all are found: " + parts());
+        server.exclude(excluded.stream().map(folder::resolve).toArray(Path[]::new));
+        eventually(this::parts, found -> found.equals(others.stream().map(name -> name + "/part.py").toList()));
+    }
+
+    private List<String> parts() {
+        return everything().stream().filter(path -> path.endsWith("/part.py")).toList();
+    }
+
+    /** The paths of all files that can be found. */
+    private List<String> everything() {
+        var hits = memory.search(uri(), "connection pool, orders, session token, password, part", 50).join().hits();
+        return hits.stream().map(HitResult::path).distinct().sorted().toList();
     }
 
     private static List<String> paths(ContextResult pack) {

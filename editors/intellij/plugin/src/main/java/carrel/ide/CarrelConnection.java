@@ -28,6 +28,6 @@ final class CarrelConnection extends OSProcessStreamConnectionProvider {
 
     @Override
     public Object getInitializationOptions(VirtualFile root) {
-        return carrel.choices().get().toSettings();
+        return carrel.settings().general();
     }
 }

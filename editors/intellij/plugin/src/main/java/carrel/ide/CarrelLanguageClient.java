@@ -2,10 +2,13 @@ package carrel.ide;
 
 import carrel.protocol.CarrelClient;
 import carrel.protocol.Messages.StatusResult;
-import com.google.gson.JsonObject;
 import com.intellij.openapi.project.Project;
+import com.intellij.util.concurrency.AppExecutorUtil;
 import com.redhat.devtools.lsp4ij.ServerStatus;
 import com.redhat.devtools.lsp4ij.client.LanguageClientImpl;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.eclipse.lsp4j.ConfigurationParams;
 import org.eclipse.lsp4j.ProgressParams;
 
 /** Hands what the server tells to the memory. */
@@ -40,8 +43,12 @@ final class CarrelLanguageClient extends LanguageClientImpl implements CarrelCli
 
     @Override
     protected Object createSettings() {
-        var section = new JsonObject();
-        section.add("carrel", carrel.choices().get().toSettings());
-        return section;
+        return carrel.settings().sections();
+    }
+
+    /** LSP4IJ's own answers are the same for every folder; what is excluded isn't. */
+    @Override
+    public CompletableFuture<List<Object>> configuration(ConfigurationParams asked) {
+        return CompletableFuture.supplyAsync(() -> carrel.settings().answers(asked), AppExecutorUtil.getAppExecutorService());
     }
 }

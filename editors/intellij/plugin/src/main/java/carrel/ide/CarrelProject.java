@@ -1,5 +1,7 @@
 package carrel.ide;
 
+import carrel.memory.ClientSettings;
+import carrel.memory.ExcludeWatch;
 import carrel.memory.Memory;
 import carrel.memory.ServerAccess;
 import carrel.protocol.CarrelServer;
@@ -25,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 public final class CarrelProject implements ServerAccess {
     private final Project project;
     private final Memory memory;
+    private final ExcludeWatch excludes;
     private final ServerNotifications notifications;
     private volatile Launch launch;
     private volatile boolean wanted;
@@ -33,6 +36,7 @@ public final class CarrelProject implements ServerAccess {
     public CarrelProject(Project project) {
         this.project = project;
         this.memory = new Memory(this, this::folders, () -> choices().get().pinned());
+        this.excludes = new ExcludeWatch(() -> ProjectRoots.excluded(project), this::tellRunning);
         this.notifications = new ServerNotifications(project);
     }
 
@@ -52,6 +56,11 @@ public final class CarrelProject implements ServerAccess {
     List<String> folders() {
         var path = project.getBasePath();
         return path == null ? List.of() : List.of(Path.of(path).toUri().toString());
+    }
+
+    /** What the server is to know, as it is now. */
+    ClientSettings settings() {
+        return new ClientSettings(choices().get(), ProjectRoots.excluded(project), folders());
     }
 
     /** Whether open files may be told to the server: it was asked for, and there is one. */
@@ -96,11 +105,14 @@ public final class CarrelProject implements ServerAccess {
 
     /** The choices changed: tell the server that runs, or start the one that is wanted now. */
     void choicesChanged() {
-        if (client != null && isRunning()) {
-            client.triggerChangeConfiguration();
-        } else {
+        if (!tellRunning()) {
             startIfChosen();
         }
+    }
+
+    /** Folders may have been excluded or taken in again: a server that runs hears of it, none is started for it. */
+    void rootsChanged() {
+        AppExecutorUtil.getAppExecutorService().execute(excludes::look); // the IDE tells of it inside a write action
     }
 
     /** Start the server if the memory of this project is on. */
@@ -125,6 +137,16 @@ public final class CarrelProject implements ServerAccess {
 
     void connected(CarrelLanguageClient next) {
         client = next;
+    }
+
+    /** Settings are others. A server that is about to start asks for them by itself. */
+    private boolean tellRunning() {
+        var connected = client;
+        if (connected == null || !isRunning()) {
+            return false;
+        }
+        connected.triggerChangeConfiguration();
+        return true;
     }
 
     private CompletableFuture<LanguageServerItem> running() {

@@ -1,0 +1,5 @@
+package com.intellij.openapi.roots;
+
+public interface ModuleRootModel {
+    String[] getExcludeRootUrls();
+}
