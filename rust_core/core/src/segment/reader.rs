@@ -76,11 +76,12 @@ impl Segment {
     /// Map a segment file. Magic, version, length and checksum are checked before anything else is read. The file must not be
     /// changed or shortened while it is mapped: the store writes each one once, under a name that is never used again.
     pub fn map(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+        // Windows doesn't even open a folder.
+        let file = File::open(path).map_err(|e| if path.is_dir() { damaged("no file") } else { Error::io(path, e) })?;
         let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
         if !metadata.is_file() || metadata.len() == 0 {
-            let reason = if metadata.is_file() { "empty" } else { "no file" };
-            return Err(Error::Damaged { path: path.to_owned(), reason: reason.to_owned() });
+            return Err(damaged(if metadata.is_file() { "empty" } else { "no file" }));
         }
         // SAFETY: segment files are immutable once renamed into place, and only deleted, never truncated, afterwards.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;

@@ -1,5 +1,8 @@
 //! A batch into the index: one segment file, one transaction, one swap.
 
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -83,7 +86,7 @@ impl Store {
                 change.files.push(FileRow { path: path.clone(), segment: part.id, file: place.file, stamp: *stamp });
             }
         }
-        let written = bytes.map(|bytes| self.write_segment(disk, &bytes)).transpose()?;
+        let written = bytes.map(|bytes| self.write_segment(disk, &bytes, false)).transpose()?;
         if let Some((id, segment)) = &written {
             for (i, file) in files.iter().enumerate() {
                 change.files.push(FileRow { path: file.path.clone(), segment: *id, file: i as u32, stamp: file.stamp });
@@ -112,15 +115,16 @@ impl Store {
         Ok(commit)
     }
 
-    /// Write a segment under a name of its own and open it. Nothing refers to it yet: a crash leaves a file that is swept away.
-    pub(super) fn write_segment(&self, disk: &Disk, bytes: &[u8]) -> Result<(u64, Arc<Segment>)> {
+    /// Write a segment under a name of its own and open it; with `sync`, wait until the disk has it. Nothing refers to it yet: a
+    /// crash leaves a file that is swept away.
+    pub(super) fn write_segment(&self, disk: &Disk, bytes: &[u8], sync: bool) -> Result<(u64, Arc<Segment>)> {
         let database = disk.database.as_ref().ok_or(Error::NotWriter)?;
         database.check_present()?;
         let id = database.next_segment()?;
         let path = segment_path(self.directory(), id);
         let temporary = path.with_extension("tmp");
         let write = || {
-            std::fs::write(&temporary, bytes).map_err(|e| Error::io(&temporary, e))?;
+            write_file(&temporary, bytes, sync).map_err(|e| Error::io(&temporary, e))?;
             std::fs::rename(&temporary, &path).map_err(|e| Error::io(&path, e))?;
             self.map_segment(id)
         };
@@ -161,10 +165,17 @@ impl Store {
 impl Disk {
     /// Delete segment files, and those that could not be deleted before. A reader that has one mapped keeps its pages; where the
     /// system forbids deleting such a file, the next commit tries again.
-    pub(super) fn discard(&mut self, ids: impl IntoIterator<Item = u64>, directory: &std::path::Path) {
+    pub(super) fn discard(&mut self, ids: impl IntoIterator<Item = u64>, directory: &Path) {
         self.garbage.extend(ids.into_iter().map(|id| segment_path(directory, id)));
         self.garbage.retain(|path| std::fs::remove_file(path).is_err_and(|e| e.kind() != std::io::ErrorKind::NotFound));
     }
+}
+
+fn write_file(path: &Path, bytes: &[u8], sync: bool) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    // Through this handle: Windows lets only one that may write wait for the disk.
+    if sync { file.sync_data() } else { Ok(()) }
 }
 
 /// The segment file of some files; `None` if there are none.

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use super::load::segment_path;
 use super::set::Part;
 use super::{Disk, SegmentSet, Store, locked};
 use crate::cancel::CancelToken;
@@ -78,12 +77,8 @@ impl Store {
 
     /// Put a merged segment in the place of its parts. Files that died since the merge began stay dead.
     fn replace(&self, disk: &mut Disk, parts: &[&Part], bytes: &[u8], ordinals: &[Vec<Option<u32>>], sync: bool) -> Result<()> {
-        let (id, segment) = self.write_segment(disk, bytes)?;
-        if sync {
-            // A large merge is long to make again: it should survive a power cut. Small ones are not worth the wait.
-            let path = segment_path(self.directory(), id);
-            std::fs::File::open(&path).and_then(|file| file.sync_data()).map_err(|e| Error::io(path, e))?;
-        }
+        // A large merge is long to make again: it should survive a power cut. Small ones are not worth the wait.
+        let (id, segment) = self.write_segment(disk, bytes, sync)?;
         let old = Arc::clone(&locked(&self.current).disk);
         let mut set = SegmentSet::clone(&old);
         set.generation += 1;
