@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from carrel.core.types import Query
+from carrel.frontends.mcp.texts import notes
 from carrel.server import answers
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
@@ -115,6 +116,28 @@ async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself
         assert i == 0 or f"refund_of_order_{i}" in found.hits[0].chunk.text
         await workspace.close()
         (workspace.root / "new.py").write_text(f"def refund_of_order_{i + 1}():\n    return 'written while nobody looked'\n")
+
+
+async def test_a_long_first_index_delays_no_look(shop: Callable[[Wiring], Workspace]) -> None:
+    class Slow(Wiring):
+        def run_index(self, index: Any, work: Any, token: Any, progress: Any) -> Any:
+            def slow(done: int, total: int, at: str) -> None:
+                progress(done, total, at)
+                if total and not done:
+                    time.sleep(1)  # as embedding takes
+
+            return super().run_index(index, work, token, slow)
+
+    workspace = shop(Slow())
+    await answers.search(workspace, Query("password", 1), 10_000)
+    await asyncio.sleep(0.6)
+    (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
+    await answers.search(workspace, Query("refund_of_order", 1), 10_000)  # doesn't wait for it all
+    assert "still being indexed" in notes(workspace)[0]
+    await asyncio.sleep(1.5)
+    found = await answers.search(workspace, Query("refund_of_order", 1), 10_000)
+    assert "refund_of_order" in found.hits[0].chunk.text
+    assert notes(workspace) == ()
 
 
 async def test_where_changes_are_told_no_question_waits_for_a_look(shop: Callable[[Wiring], Workspace]) -> None:
