@@ -45,6 +45,8 @@ from .conftest import Start
             "capabilities": {},
             "initializationOptions": {"carrel": {"ragTopK": 3}},
         },
+        {"workspaceFolders": [{"uri": "{uri}", "name": "shop"}], "capabilities": {"window": 5}},
+        {"rootUri": "{uri}", "capabilities": {"textDocument": []}, "workspaceFolders": 7},
     ],
 )
 async def test_initialize_is_answered_however_it_is_written(project: Path, env: dict[str, str], variant: dict[str, Any]) -> None:
@@ -312,3 +314,13 @@ async def test_a_request_that_cannot_be_read_is_answered_by_its_id(start: Start,
             with pytest.raises(LspError) as caught:
                 await raw_answer(client, 901, body)
             assert caught.value.code == -32700
+
+
+async def test_a_first_message_nested_too_deep_is_no_end(project: Path, env: dict[str, str]) -> None:
+    client = await LspClient.spawn(env=env)
+    try:
+        client.write(b'{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}")
+        assert (await client.initialize(project))["serverInfo"]["name"] == "carrel"
+        assert await client.stop() == 0
+    finally:
+        await client.kill()

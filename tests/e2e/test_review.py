@@ -219,6 +219,7 @@ async def test_a_client_without_a_model_is_told_what_is_missing(start: Start, pr
         ({"title": "x", "maxTokens": 100}, "maxTokens"),
         ({"title": "x", "body": 7}, "body"),
         ({"title": "x", "workspaceFolder": "/nowhere"}, "workspaceFolder"),
+        ({"title": "x", "exclude": ["["]}, "exclude"),
     ],
 )
 async def test_what_can_not_be_reviewed_is_named(start: Start, project: Path, params: dict[str, Any], field: str) -> None:
@@ -241,3 +242,33 @@ async def test_a_model_that_speaks_another_language_is_reported(start: Start, pr
         with pytest.raises(LspError, match="carrel/complete can't be read") as caught:
             await result
         assert caught.value.code == -32803
+
+
+DEEP = b'{"text":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b'{"jsonrpc":"2.0","id":"ID","result":' + DEEP + b"}",
+        b'{"jsonrpc":"2.0","result":{"toolCalls":[{"id":"1","arguments":' + DEEP + b'}]},"id":"ID"}',
+        b'{"jsonrpc":"2.0","id":"ID","result":{"text":' + b"[" * 700 + b"]" * 700 + b"}}",
+        b'{"jsonrpc":"2.0","id":"ID","result":{',
+        b'{"jsonrpc":"2.0","id":"ID","error":"no quota left"}',
+        b'{"id":"ID","result":{"text":"without a version"}}',
+    ],
+)
+async def test_a_reply_that_cannot_be_read_ends_the_review_at_once(start: Start, project: Path, reply: bytes) -> None:
+    async with start(project, capabilities=LENDS) as client:
+        taken = client.write
+
+        def in_place_of_the_answer(message: Any) -> None:
+            ours = isinstance(message, dict) and "result" in message and message["result"] == "played"
+            taken(reply.replace(b"ID", message["id"].encode()) if ours else message)
+
+        client.write = in_place_of_the_answer  # type: ignore[method-assign]
+        client.answers["carrel/complete"] = lambda _: "played"
+        with pytest.raises(LspError, match="can't be read") as caught:
+            await client.request("carrel/review", ISSUE, timeout=20)
+        assert caught.value.code == -32803
+        assert (await client.request("carrel/status", {}))["state"] == "ready"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -98,6 +99,13 @@ def test_no_answer_is_no_crash(text: str) -> None:
     answer, problem = read_answer(text)
     assert answer is None
     assert problem
+
+
+@pytest.mark.parametrize("text", ['\\"' * 100_000, '{"a":[' * 450 + "1," * 95_000, '{"' * 100_000, '{"a":' * 40_000])
+def test_a_text_made_to_take_long_takes_no_long(text: str) -> None:
+    began = time.process_time()
+    assert read_answer(text)[0] is None
+    assert time.process_time() - began < 3  # minutes, where each beginning is followed to the end
 
 
 @given(st.text(alphabet='{}[]",:\\ab1\ud800\n', max_size=60) | st.recursive(st.none() | st.text(), st.lists).map(str))

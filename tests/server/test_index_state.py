@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from carrel.core.native import CancelToken
 from carrel.server.jobs import Work
@@ -55,3 +59,20 @@ def test_an_index_in_the_cache_writes_nothing_into_the_project(tmp_path: Path) -
     (root / "a.py").write_text("x = 1\n")
     indexed(root, Settings(cache_folder=str(tmp_path / "cache")))
     assert [entry.name for entry in root.iterdir()] == ["a.py"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_that_a_project_brings_leads_no_file_out_of_it(tmp_path: Path) -> None:
+    project, outside, nowhere = tmp_path / "project", tmp_path / "outside.txt", tmp_path / "nowhere.txt"
+    (project / ".carrel").mkdir(parents=True)
+    outside.write_text("precious")
+    (project / ".carrel" / "CACHEDIR.TAG").symlink_to(nowhere)
+    wiring = Wiring()
+    index = wiring.open_index(project, Settings(storage="workspace"))
+    for name in ("rag-state.json", f"rag-state.{os.getpid()}.tmp"):  # a checkout may bring them at any time
+        (project / ".carrel" / name).symlink_to(outside)
+    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    index.store.close()
+    assert outside.read_text() == "precious"
+    assert not nowhere.exists()
+    assert not (project / ".carrel" / "rag-state.json").is_symlink()

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from carrel.core.types import Query
+from carrel.frontends.mcp.texts import notes
 from carrel.server import answers
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
@@ -92,6 +93,15 @@ async def saved_and_found(workspace: Workspace, name: str) -> bool:
     return any(name in hit.chunk.text for hit in found.hits)
 
 
+async def soon(condition: Callable[[], bool]) -> bool:
+    """Whether it comes true within 15 s."""
+    for _ in range(300):
+        if condition():
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
 async def test_a_question_right_after_a_save_finds_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:
     workspace = shop(Wiring())
     await answers.search(workspace, Query("password", 1), 10_000)
@@ -146,6 +156,34 @@ async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself
         assert i == 0 or f"refund_of_order_{i}" in found.hits[0].chunk.text
         await workspace.close()
         (workspace.root / "new.py").write_text(f"def refund_of_order_{i + 1}():\n    return 'written while nobody looked'\n")
+
+
+async def test_a_long_first_index_delays_no_look_and_what_waits_is_told(shop: Callable[[Wiring], Workspace]) -> None:
+    gate = threading.Event()
+
+    class Held(Wiring):
+        def run_index(self, index: Any, work: Any, token: Any, progress: Any) -> Any:
+            def held(done: int, total: int, at: str) -> None:
+                progress(done, total, at)
+                if total and not done:
+                    gate.wait(20)  # as embedding takes
+
+            return super().run_index(index, work, token, held)
+
+    workspace = shop(Held())
+    asyncio.get_running_loop().call_later(2, gate.set)
+    await answers.search(workspace, Query("password", 1), 10_000)
+    (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
+    assert await soon(lambda: workspace.looks.due(watched=False))  # twenty times the two seconds are far away
+    gate.clear()
+    await answers.search(workspace, Query("refund_of_order", 1), 10_000)  # doesn't wait for it all
+    assert await soon(lambda: workspace.pending > 0)
+    assert "still being indexed" in notes(workspace)[0]
+    gate.set()
+    assert await soon(lambda: not workspace.queue.busy)
+    assert notes(workspace) == ()
+    found = await answers.search(workspace, Query("refund_of_order", 1), 10_000)
+    assert "refund_of_order" in found.hits[0].chunk.text
 
 
 async def test_where_changes_are_told_no_question_waits_for_a_look(shop: Callable[[Wiring], Workspace]) -> None:

@@ -30,6 +30,8 @@ def decode(kind: type[S], raw: object) -> S:
         return msgspec.convert(_without_nulls(raw), kind)
     except msgspec.ValidationError as error:
         raise _invalid(str(error)) from None
+    except RecursionError:
+        raise InvalidInput("params", "is nested too deep") from None
 
 
 def decode_call(kind: type[S], raw: object) -> S:

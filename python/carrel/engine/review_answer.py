@@ -28,7 +28,10 @@ FORM = """{
 _LONGEST = 200_000
 """Characters of a text that are looked through."""
 _MOST_STARTS = 2_000
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_MOST_READ = 10 * _LONGEST
+"""Characters that are parsed, those that are parsed again counted again: a text of unfinished objects would take minutes."""
+# No string begins behind a backslash: a text of `\"` alone would be searched to its end from each of them.
+_TRAILING_COMMA = re.compile(r'((?<!\\)"(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
 _SCORE = re.compile(r"\s*([1-5])(?:\.0+)?(?:\s*(?:/|of|out of)\s*5)?\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=\w{3})[.!?](?=\s+[^\Wa-z_])|[\u3002\uff01\uff1f](?=.)")
 _LEVELS: dict[str, Level] = {
@@ -88,13 +91,14 @@ def _best_object(text: str) -> dict[str, Any] | None:
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Every JSON object in the text, those within others too; line breaks in strings are let through."""
     decoder = json.JSONDecoder(strict=False)
-    at = text.find("{")
+    at, left = text.find("{"), _MOST_READ
     for _ in range(_MOST_STARTS):
-        if at < 0:
+        if at < 0 or left <= 0:
             return
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            left -= getattr(error, "pos", len(text)) - at + 1
             end = at + 1
         else:
             yield from _within(value)

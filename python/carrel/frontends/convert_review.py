@@ -9,7 +9,8 @@ from msgspec import UNSET
 
 from carrel.core.types import Hit
 from carrel.frontends import review_messages as wire
-from carrel.frontends.convert import UriOf
+from carrel.frontends.convert import UriOf, to_filters
+from carrel.frontends.messages import FiltersParam
 from carrel.server.reviews import ReviewRequest
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def to_request(params: wire.ReviewParams) -> ReviewRequest:
-    """What was asked for."""
-    return ReviewRequest(params.title, params.body, params.exclude, params.model, params.max_tokens, params.wait_ms)
+    """What was asked for; raises `InvalidInput` for a glob that is none, before a model is asked."""
+    exclude = to_filters(FiltersParam(), params.exclude).exclude
+    return ReviewRequest(params.title, params.body, exclude, params.model, params.max_tokens, params.wait_ms)
 
 
 def from_step(step: Step, uri_of: UriOf) -> wire.ReviewStep:

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import re
 import traceback
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -29,6 +30,9 @@ log = logging.getLogger(__name__)
 INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR = -32600, -32601, -32700
 INVALID_PARAMS, INTERNAL_ERROR, NOT_INITIALIZED = -32602, -32603, -32002
 REQUEST_CANCELLED, REQUEST_FAILED = -32800, -32803
+
+_NOTHING_TOLD: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
+"""The parameters of `initialize` that a client must give."""
 
 Handler = Callable[[Any], Coroutine[Any, Any, Any]]
 
@@ -63,10 +67,11 @@ def _decoded(body: bytes) -> Any:
         return msgspec.json.decode(_HALF.sub(r"\\ufffd", body.decode("utf-8", "replace")))
 
 
-def _id_in(body: bytes) -> str | int | None:
-    """The id in a message that can't be read, so that its sender hears of it; None where none is found."""
-    found = _ID.search(body)
-    return msgspec.json.decode(found[1], type=str | int) if found else None
+def _ids_in(body: bytes) -> Iterator[str | int]:
+    """What may be the id of a message that can't be read, so that who waits hears of it; its own comes first as a rule."""
+    for found in _ID.finditer(body):
+        with contextlib.suppress(msgspec.DecodeError):
+            yield msgspec.json.decode(found[1], type=str | int)
 
 
 class CarrelProtocol(LanguageServerProtocol):
@@ -89,11 +94,13 @@ class CarrelProtocol(LanguageServerProtocol):
             data = _decoded(body)
         except (msgspec.DecodeError, RecursionError) as error:
             reason = "nested too deep" if isinstance(error, RecursionError) else "not JSON"
-            self._write({"jsonrpc": "2.0", "id": _id_in(body), "error": {"code": PARSE_ERROR, "message": reason}})
+            if not any(self._unreadable(identity, reason) for identity in _ids_in(body)):
+                self._fail(next(_ids_in(body), None), PARSE_ERROR, reason)
             return
         if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
-            identity = data.get("id") if isinstance(data, dict) else None
-            self._fail(identity, INVALID_REQUEST, "not a JSON-RPC 2.0 message")
+            identity, reason = data.get("id") if isinstance(data, dict) else None, "not a JSON-RPC 2.0 message"
+            if not self._unreadable(identity, reason):
+                self._fail(identity, INVALID_REQUEST, reason)
             return
         try:
             self._take(data)
@@ -127,7 +134,22 @@ class CarrelProtocol(LanguageServerProtocol):
         elif is_request and method not in types.METHOD_TO_TYPES:
             self._fail(identity, METHOD_NOT_FOUND, f"unknown method {method[:100]}")
             return
-        self.handle_message(self._structure(data))
+        try:
+            message = self._structure(data)
+        except JsonRpcInvalidParams:
+            if method != types.INITIALIZE:
+                raise
+            message = self._structure(self._without_unreadable(data))  # it was answered already, and must be the start
+        self.handle_message(message)
+
+    def _without_unreadable(self, data: dict[str, Any]) -> dict[str, Any]:
+        """An `initialize` without the parameters that can't be read."""
+        kept: dict[str, Any] = dict(_NOTHING_TOLD)
+        for name, value in data["params"].items():
+            with contextlib.suppress(JsonRpcInvalidParams):
+                self._structure({**data, "params": {**_NOTHING_TOLD, name: value}})
+                kept[name] = value
+        return {**data, "params": kept}
 
     def _structure(self, data: dict[str, Any]) -> Any:
         kind = self.get_message_type(data["method"])
@@ -143,22 +165,34 @@ class CarrelProtocol(LanguageServerProtocol):
 
     def _mend_initialize(self, data: dict[str, Any]) -> dict[str, Any]:
         """Clients leave out what the specification demands; pygls would leave them without an answer."""
-        params = dict(data.get("params") or {})
+        given = data.get("params")
+        params = dict(given) if isinstance(given, dict) else {}
         if not isinstance(params.get("capabilities"), dict):
             params["capabilities"] = {}
-        params.setdefault("processId", None)
-        params.setdefault("rootUri", None)
+        params = {**_NOTHING_TOLD, **params}
         self._initialized = True
         return {**data, "params": params}
 
     def _take_response(self, data: dict[str, Any]) -> None:
-        future = self._request_futures.pop(data.get("id"), None)  # type: ignore[arg-type]
-        if future is None or future.done():
-            return
-        if error := data.get("error"):
+        error = data.get("error")
+        if error and not isinstance(error, dict):
+            self._unreadable(data.get("id"), "its error is no object")
+        elif (future := self._awaited(data.get("id"))) and error:
             future.set_exception(JsonRpcException(str(error.get("message")), error.get("code")))
-        else:
+        elif future:
             future.set_result(data.get("result"))
+
+    def _awaited(self, identity: Any) -> Future[Any] | None:
+        """Who waits for the answer to this request of ours, once."""
+        future = self._request_futures.pop(identity, None) if isinstance(identity, str) else None
+        return None if future is None or future.done() else future
+
+    def _unreadable(self, identity: Any, reason: str) -> bool:
+        """Tell who waits for this answer that it came, but can't be read; false if nobody does."""
+        future = self._awaited(identity)
+        if future:
+            future.set_exception(JsonRpcException(f"the client's answer can't be read: {reason}", INVALID_REQUEST))
+        return future is not None
 
     # --- out
 

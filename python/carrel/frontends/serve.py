@@ -45,8 +45,9 @@ def _initialize_params(first: bytes) -> tuple[str | int, dict[str, Any]] | None:
     try:
         message = json.loads(first)
         identity, params = message["id"], message["params"]
-        usable = message["method"] == "initialize" and isinstance(params, dict) and type(identity) in (str, int)
-    except (ValueError, KeyError, TypeError):
+        usable = (message["jsonrpc"], message["method"]) == ("2.0", "initialize") and isinstance(params, dict)
+        usable = usable and type(identity) in (str, int)
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return (identity, params) if usable else None
 

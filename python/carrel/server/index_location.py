@@ -107,7 +107,7 @@ def _existing(path: Path) -> Path:
 
 
 def _write_once(path: Path, text: str) -> None:
-    if not path.exists():
+    if not os.path.lexists(path):  # a link that leads nowhere counts: it would be followed
         path.write_text(text, "utf-8")
 
 

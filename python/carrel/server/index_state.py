@@ -5,6 +5,7 @@ It is written after each run over the whole workspace, and when saves have come 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -29,11 +30,14 @@ def export(store: Store, target: Path, head: str | None) -> None:
     }
     draft = target.with_suffix(f".{os.getpid()}.tmp")
     try:
-        draft.write_text(json.dumps({"version": VERSION, "lastCommitSha": head, "files": files}), encoding="utf-8")
+        draft.unlink(missing_ok=True)
+        with draft.open("x", encoding="utf-8") as file:  # a project may bring a link of that name, which leads anywhere
+            file.write(json.dumps({"version": VERSION, "lastCommitSha": head, "files": files}))
         draft.replace(target)
     except OSError as error:
         log.warning("%s can't be written: %s", target, error.strerror)
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def forget(target: Path) -> None:

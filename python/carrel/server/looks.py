@@ -10,6 +10,7 @@ from carrel.server.jobs import IndexQueue, Job, TokenT
 from carrel.server.later import Later
 
 R = TypeVar("R")
+Progress = Callable[[int, int, str], None]
 
 _WATCHED_SECONDS = 60.0
 _LEAST_SECONDS = 0.5
@@ -43,10 +44,22 @@ class Looks(Generic[TokenT, R]):
         """Look, but not while the question that is being asked wants the processor."""
         self._later.ask()
 
-    def ended(self, began: float) -> None:
-        """Note a look that began at this time of the monotonic clock."""
+    def timed(self, progress: Progress) -> Progress:
+        """The progress of a look that begins now. Its first word comes when the disk was compared with the index; the work that
+        this found is no part of the look, or the pause after a first index would be minutes long."""
+        began, compared = time.monotonic(), False
+
+        def told(done: int, total: int, at: str) -> None:
+            nonlocal compared
+            if not compared:
+                self._took, compared = time.monotonic() - began, True
+            progress(done, total, at)
+
+        return told
+
+    def ended(self) -> None:
+        """Note that a look, and what it led to, is over."""
         self._ended = time.monotonic()
-        self._took = self._ended - began
 
     def stop(self) -> None:
         """Look no more by itself."""

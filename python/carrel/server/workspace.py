@@ -213,7 +213,6 @@ class Workspace:
                 with contextlib.suppress(RuntimeError):  # the loop has closed
                     loop.call_soon_threadsafe(self._progressed, job, Progress(done, total, at))
 
-        began = time.monotonic()
         try:
             report = await self._jobs.index(lambda token: self._index(index, job, token, progress), job.token)
             self.error = None
@@ -226,7 +225,7 @@ class Workspace:
             raise
         finally:
             if job.work.full:
-                self.looks.ended(began)
+                self.looks.ended()
             self._progress = Progress(0, 0)
             loop.call_soon(self.on_change, self)
         if index.in_project is not None and not job.work.full:
@@ -247,7 +246,7 @@ class Workspace:
         progress: Callable[[int, int, str], None],
     ) -> IndexReport:
         """Runs on the index thread."""
-        return self._wiring.run_index(index, job.work, token, progress)
+        return self._wiring.run_index(index, job.work, token, self.looks.timed(progress) if job.work.full else progress)
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
         self._progress = progress

@@ -30,8 +30,12 @@ def notes(workspace: Workspace) -> tuple[str, ...]:
     index = workspace.index
     if workspace.error:
         return (f"The index may be out of date: {workspace.error}",)
-    if index is None or index.complete:
+    if index is None:
         return ()
+    if index.complete:
+        waiting = workspace.pending
+        files = "1 changed file is" if waiting == 1 else f"{waiting} changed files are"
+        return (f"{files} still being indexed: what is new there may be missing here. Ask again for more.",) if waiting else ()
     if index.store.role == "follower" and not index.begun:
         return ("Another Carrel, such as the editor's, keeps this folder's index and hasn't filled it: index the folder there.",)
     left = f", {workspace.pending} files to go" if workspace.pending else ""

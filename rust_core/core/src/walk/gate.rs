@@ -91,24 +91,24 @@ impl Gate {
     }
 
     fn root_rules(&self) -> Arc<FolderRules> {
-        let root = &self.workspace.root;
-        self.rules(root, fs::metadata(root).ok().as_ref(), None)
+        let folders = FolderRules::folders_of_root(&self.workspace.root);
+        let rules = |above: Option<Arc<FolderRules>>, folder: PathBuf| {
+            Some(self.rules(&folder, fs::metadata(&folder).ok().as_ref(), above.as_ref()))
+        };
+        folders.into_iter().fold(None, rules).unwrap_or_else(|| FolderRules::of_root(&self.workspace))
     }
 
     /// The rules of a folder, which has `metadata` now: from memory while its ignore files and the rules above it are the same.
     fn rules(&self, folder: &Path, metadata: Option<&Metadata>, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
         let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some((known, rules)) = folders.get(folder)
+        if let Some((known, rules)) = folders.get_mut(folder)
             && known.holds(folder, metadata)
             && rules.is_below(above)
         {
             return Arc::clone(rules);
         }
         let stamp = Stamp::of(folder, metadata);
-        let rules = Arc::new(match above {
-            Some(above) => FolderRules::below(above, folder),
-            None => FolderRules::of_root(&self.workspace),
-        });
+        let rules = Arc::new(FolderRules::load(above.cloned(), folder));
         folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
         rules
     }

@@ -80,7 +80,7 @@ pub fn walk(root: &Path, options: &WalkOptions, cancel: &CancelToken) -> Result<
     let workspace = WorkspaceRules::new(root, options);
     let found = Mutex::new(Found::default());
     let job = Job { workspace: &workspace, cancel, found: &found };
-    rayon::scope(|scope| job.folder(scope, &workspace.root, "", &Arc::new(FolderRules::of_root(&workspace))));
+    rayon::scope(|scope| job.folder(scope, &workspace.root, "", &FolderRules::of_root(&workspace)));
     cancel.check()?;
     let Found { mut walk, linked } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     for (id, file) in linked {

@@ -70,28 +70,25 @@ pub(super) struct FolderRules {
 }
 
 impl FolderRules {
-    /// The rules of the workspace root. Where the root lies inside a git repository, the ignore files between the repository's
-    /// root and the workspace count too; nothing above it does.
-    pub fn of_root(workspace: &WorkspaceRules) -> Self {
-        let mut between = Vec::new();
-        let mut folder = Some(workspace.root.as_path());
-        let repository = loop {
-            match folder {
-                None => break None,
-                Some(path) if path.join(".git").exists() => break Some(path.to_owned()),
-                Some(path) => between.push(path.to_owned()),
+    /// The folders whose ignore files count for the workspace root, from the top: where the root lies inside a git repository,
+    /// those from the repository's root down to it; nothing above that.
+    pub fn folders_of_root(root: &Path) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for folder in root.ancestors() {
+            folders.push(folder.to_owned());
+            if folder.join(".git").exists() {
+                folders.reverse();
+                return folders;
             }
-            folder = folder.and_then(Path::parent);
-        };
-        let Some(repository) = repository else { return Self::load(None, &workspace.root) };
-        if repository == workspace.root {
-            return Self::load(None, &repository);
         }
-        let mut rules = Self::load(None, &repository);
-        for folder in between.into_iter().rev() {
-            rules = Self::load(Some(Arc::new(rules)), &folder);
-        }
-        rules
+        vec![root.to_owned()]
+    }
+
+    /// The rules of the workspace root.
+    pub fn of_root(workspace: &WorkspaceRules) -> Arc<Self> {
+        let rules = |above, folder: PathBuf| Some(Arc::new(Self::load(above, &folder)));
+        let folders = Self::folders_of_root(&workspace.root);
+        folders.into_iter().fold(None, rules).unwrap_or_else(|| Arc::new(Self::load(None, &workspace.root)))
     }
 
     /// The rules of a folder inside one whose rules are known.
@@ -99,16 +96,17 @@ impl FolderRules {
         Self::load(Some(Arc::clone(above)), folder)
     }
 
-    /// Whether these rules were loaded on top of exactly `above` (`None`: of the workspace root).
+    /// Whether these rules were loaded on top of exactly `above`.
     pub fn is_below(&self, above: Option<&Arc<Self>>) -> bool {
         match (above, &self.above) {
-            (None, _) => true,
+            (None, None) => true,
             (Some(above), Some(mine)) => Arc::ptr_eq(above, mine),
-            (Some(_), None) => false,
+            _ => false,
         }
     }
 
-    fn load(above: Option<Arc<Self>>, folder: &Path) -> Self {
+    /// The rules of a folder inside one with the rules `above`, if they count for it.
+    pub fn load(above: Option<Arc<Self>>, folder: &Path) -> Self {
         let git = folder.join(".git");
         let is_repository = git.exists();
         let repository_exclude = is_repository.then(|| matcher(folder, &git.join("info").join("exclude")));

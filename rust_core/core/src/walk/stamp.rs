@@ -11,22 +11,22 @@ use crate::read::modified_ns;
 /// time in steps, of up to 2 s (FAT).
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 
-/// Size and time of a file that is there.
-type FileStamp = Option<(u64, i64)>;
+/// Of a file that is there: its size and time, which a tool may set back, and what it can't.
+type FileStamp = Option<(u64, i64, Option<Change>)>;
 
 /// What was found when a folder's rules were read.
 ///
 /// A name can only come into a folder, or leave it, with the folder's own time. So while that stands, names that were not there
 /// need not be asked for: one look at a folder instead of five, which counts where each look is slow (network, WSL's `/mnt`).
 pub(super) struct Stamp {
-    folder: Option<FolderTime>,
+    folder: Option<Change>,
     /// Those of [`IGNORE_FILES`] and `.git/info/exclude`: `None` where the folder has no such name.
     files: [Option<FileStamp>; IGNORE_FILES.len() + 1],
 }
 
 #[derive(PartialEq, Eq)]
-struct FolderTime {
-    /// Another folder under the same name is another one, whatever its time.
+struct Change {
+    /// Another folder or file under the same name is another one, whatever its time.
     id: u64,
     changed_ns: i64,
 }
@@ -38,19 +38,24 @@ impl Stamp {
     }
 
     fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Self {
-        let time = metadata.and_then(FolderTime::of).filter(|time| time.is_settled(now));
+        let time = metadata.and_then(Change::of).filter(|time| time.is_settled(now));
         let [a, b, c] = IGNORE_FILES.map(|name| look(folder, name, name));
         Self { folder: time, files: [a, b, c, look(folder, ".git", EXCLUDE)] }
     }
 
-    /// Whether the folder, which has `metadata` now, is as it was.
-    pub fn holds(&self, folder: &Path, metadata: Option<&Metadata>) -> bool {
+    /// Whether the folder's ignore files are as they were; it has `metadata` now.
+    pub fn holds(&mut self, folder: &Path, metadata: Option<&Metadata>) -> bool {
         let names = IGNORE_FILES.into_iter().chain([EXCLUDE]);
-        if self.folder.is_some() && self.folder == metadata.and_then(FolderTime::of) {
+        if self.folder.is_some() && self.folder == metadata.and_then(Change::of) {
             let mut there = self.files.iter().zip(names).filter_map(|(file, name)| Some((file.as_ref()?, name)));
             return there.all(|(file, name)| *file == stamp_of(&folder.join(name)));
         }
-        self.files == Self::of(folder, None).files
+        let now = Self::of(folder, metadata);
+        let same = self.files == now.files;
+        if same {
+            *self = now; // something else came or went: from its new time on, one look is enough again
+        }
+        same
     }
 }
 
@@ -62,10 +67,10 @@ fn look(folder: &Path, name: &str, file: &str) -> Option<FileStamp> {
 }
 
 fn stamp_of(path: &Path) -> FileStamp {
-    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata)))
+    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), Change::of(&metadata)))
 }
 
-impl FolderTime {
+impl Change {
     /// The time of the last change of any kind, which nobody can set back.
     #[cfg(unix)]
     #[allow(clippy::unnecessary_wraps)] // elsewhere there may be none
@@ -109,10 +114,11 @@ mod tests {
         // So long that the change can't fall into the same step of the file system's clock.
         std::thread::sleep(Duration::from_millis(50));
         let metadata = || fs::symlink_metadata(root).ok();
-        let stamp = Stamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        let mut stamp = Stamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
         assert!(stamp.folder.is_some() && stamp.holds(root, metadata().as_ref()));
         change(root);
         assert_eq!(stamp.holds(root, metadata().as_ref()), same);
+        assert!(stamp.folder.is_none() || stamp.folder == metadata().as_ref().and_then(Change::of) || !same, "an old time");
     }
 
     #[test]
@@ -136,13 +142,32 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn an_edit_that_keeps_size_and_time_is_seen() {
+        let keep_time = |path: &Path, write: &dyn Fn(&Path)| {
+            let time = fs::metadata(path).unwrap().modified().unwrap();
+            write(path);
+            fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        };
+        let edit = |root: &Path| keep_time(&root.join(".gitignore"), &|path| fs::write(path, "b\n").unwrap());
+        let replace = |root: &Path| {
+            keep_time(&root.join(".gitignore"), &|path| {
+                fs::write(root.join("draft"), "b\n").unwrap();
+                fs::rename(root.join("draft"), path).unwrap();
+            });
+        };
+        check(&[".gitignore"], edit, false);
+        check(&[".gitignore"], replace, false);
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_link_that_leads_nowhere_may_lead_somewhere_later() {
         let elsewhere = tempfile::tempdir().unwrap();
         let target = elsewhere.path().join("rules");
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(&target, folder.path().join(".gitignore")).unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
-        let stamp = Stamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        let mut stamp = Stamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
         assert!(stamp.holds(folder.path(), metadata.as_ref()));
         fs::write(&target, "*.py\n").unwrap();
         assert!(!stamp.holds(folder.path(), metadata.as_ref()));

@@ -278,6 +278,22 @@ fn the_gate_notices_an_edited_ignore_file() {
 }
 
 #[test]
+fn the_gate_notices_an_ignore_file_between_the_repository_and_the_workspace() {
+    let folder = workspace(&[("repo/.git/HEAD", "x"), ("repo/pkg/ws/a.py", "x")]);
+    let gate = Gate::new(&folder.path().join("repo/pkg/ws"), &WalkOptions::default());
+    for name in ["repo/.gitignore", "repo/pkg/.carrelignore"] {
+        assert!(gate.check("a.py").is_ok());
+        write(folder.path(), &[(name, "a.py\n")]);
+        assert_eq!(gate.check("a.py"), Err(SkipReason::Ignored), "{name}");
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    write(folder.path(), &[("repo/.gitignore", "a.py\n")]);
+    assert_eq!(gate.check("a.py"), Err(SkipReason::Ignored));
+    fs::remove_dir_all(folder.path().join("repo/.git")).unwrap();
+    assert!(gate.check("a.py").is_ok(), "not a repository any more");
+}
+
+#[test]
 fn settings_exclude_and_a_missing_root_is_an_error() {
     let folder = workspace(&[("a.py", "x"), ("gen/b.py", "x"), ("build/c.py", "x")]);
     let options = WalkOptions { exclude: vec!["gen/**".into()], excluded_folders: vec![], ..WalkOptions::default() };
