@@ -45,6 +45,18 @@ def test_an_index_in_the_workspace_hides_itself_from_git(tmp_path: Path) -> None
     assert (tmp_path / ".carrel" / ".gitignore").read_text() == "*\n"
 
 
+def test_a_link_in_the_place_of_the_projects_index_is_not_followed(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    root.mkdir()
+    (root / ".carrel").symlink_to(elsewhere)
+    for made in (False, True):
+        location = locate(root, Settings(storage="workspace", cache_folder=str(tmp_path / "local")))
+        assert (location.in_workspace, location.directory.parent) == (False, tmp_path / "local" / "indexes")
+        assert ".carrel is a link" in location.problems[0]
+        if not made:
+            elsewhere.mkdir()
+
+
 def test_a_workspace_on_a_network_mount_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_location, "is_network", lambda path: path == tmp_path)
     location = locate(tmp_path, Settings(storage="workspace", cache_folder=str(tmp_path / "local")))

@@ -50,13 +50,15 @@ def cache_root(settings: Settings) -> tuple[Path, tuple[str, ...]]:
 
 def locate(root: Path, settings: Settings) -> IndexLocation:
     """Decide where the index of `root` lives. Touches nothing."""
-    if settings.storage == "workspace":
-        if not is_network(root):
-            return IndexLocation(root / ".carrel", in_workspace=True)
-        cache, problems = cache_root(settings)
-        note = f"{root} is on a network mount, which can't hold an index; it is kept in {cache}."
-        return IndexLocation(cache / folder_name(root), False, (*problems, note))
     cache, problems = cache_root(settings)
+    if settings.storage == "workspace":
+        own = root / ".carrel"
+        if is_network(root):
+            problems = (*problems, f"{root} is on a network mount, which can't hold an index; it is kept in {cache}.")
+        elif _leads_away(own):  # a project that somebody else wrote must not choose what is written to
+            problems = (*problems, f"{own} is a link, which an index doesn't follow; it is kept in {cache}.")
+        else:
+            return IndexLocation(own, in_workspace=True)
     return IndexLocation(cache / folder_name(root), False, problems)
 
 
@@ -98,6 +100,12 @@ def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
         except (OSError, ValueError, KeyError, TypeError):
             continue  # another process is at it, or it isn't ours
     return deleted
+
+
+def _leads_away(path: Path) -> bool:
+    """Whether the last part of a path is a link, or a junction of Windows."""
+    real = os.path.realpath
+    return os.path.normcase(real(path)) != os.path.normcase(os.path.join(real(path.parent), path.name))  # noqa: PTH118
 
 
 def _existing(path: Path) -> Path:

@@ -35,7 +35,8 @@ export function reviewText({
 
 /** What the model said instead of a review, as it stands. */
 export function unusableText(problem: string, raw: string): string {
-  const longest = Math.max(2, ...[...raw.matchAll(/`+/g)].map(([run]) => run.length));
+  let longest = 2;
+  for (const [run] of raw.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   const fence = '`'.repeat(longest + 1);
   const said = raw.trim() ? `This is what it said:\n\n${fence}text\n${raw}\n${fence}\n` : 'It said nothing.';
   return `The model's answer is no review, and asking again didn't help: ${problem}. ${said}`;
