@@ -174,7 +174,7 @@ async def test_a_long_first_index_delays_no_look_and_what_waits_is_told(shop: Ca
     asyncio.get_running_loop().call_later(2, gate.set)
     await answers.search(workspace, Query("password", 1), 10_000)
     (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
-    assert await soon(lambda: workspace.looks.due(watched=False))  # twenty times the two seconds are far away
+    assert await soon(lambda: workspace.looks.due(watched=False, waits=True))  # twenty times the two seconds are far away
     gate.clear()
     await answers.search(workspace, Query("refund_of_order", 1), 10_000)  # doesn't wait for it all
     assert await soon(lambda: workspace.pending > 0)

@@ -14,6 +14,7 @@ Progress = Callable[[int, int, str], None]
 
 _WATCHED_SECONDS = 60.0
 _LEAST_SECONDS = 0.5
+_LEAST_BESIDE_SECONDS = 2.0
 _MOST_OF_THE_TIME = 20
 """A look takes a twentieth of the time at most."""
 _DELAY_SECONDS = 0.5
@@ -30,9 +31,10 @@ class Looks(Generic[TokenT, R]):
         self._later = Later(_DELAY_SECONDS, rescan)
         self.latest: Job[TokenT, R] | None = None  # that a question asked for
 
-    def due(self, *, watched: bool) -> bool:
-        """Whether the last look is so long ago that a question should ask for another."""
-        pause = _WATCHED_SECONDS if watched else max(_LEAST_SECONDS, _MOST_OF_THE_TIME * self._took)
+    def due(self, *, watched: bool, waits: bool) -> bool:
+        """Whether the last look is so long ago that a question should ask for another; sooner for one that waits for it."""
+        least = _LEAST_SECONDS if waits else _LEAST_BESIDE_SECONDS
+        pause = _WATCHED_SECONDS if watched else max(least, _MOST_OF_THE_TIME * self._took)
         return not self._queue.busy and time.monotonic() - self._ended > pause
 
     def now(self) -> None:

@@ -94,8 +94,9 @@ class Workspace:
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
         else:
-            if index.begun and index.store.role == "writer" and self.looks.due(watched=self.watched):
-                if explicit and not self.watched:
+            at_once = explicit and not self.watched
+            if index.begun and index.store.role == "writer" and self.looks.due(watched=self.watched, waits=at_once):
+                if at_once:
                     self.looks.now()
                 else:
                     self.looks.soon()
