@@ -1,14 +1,15 @@
 """Latencies of the real server over stdio: `python tests/bench/lsp_latency.py FOLDER [ROUNDS]`. Prints one JSON object.
 
-Start to `initialize`, start to the first answer on a warm index, `carrel/context` idle and during an index run, and a
-saved file to searchable (search until the new word is found; the
-file isn't open, so no buffer answers for it), each as p50 and p99 in milliseconds; then memory and processor time at rest.
+Start to `initialize`, start to the first answer on a warm index, `carrel/context` idle and during an index run, a saved
+file to searchable (search until the new word is found; the file isn't open, so no buffer answers for it), 500 changed
+files to searchable, and a cancelled run to its end, as p50 and p99 in milliseconds; then memory and processor time at rest.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import statistics
 import sys
 import tempfile
@@ -53,6 +54,9 @@ async def main(folder: Path, rounds: int) -> dict[str, Any]:
         ask = client.request
         result["contextMs"] = await _spread(rounds, lambda i: ask("carrel/context", {"query": QUESTIONS[i % 5]}))
         result["saveToSearchableMs"] = await _saves(client, folder, rounds)
+        result["burstOf500Ms"] = await _spread(3, lambda i: _burst(client, folder, i))
+        result["cancelMs"] = _summary([await _cancelled(client, 0.1 * i) for i in range(1, 41)])
+        await client.request("carrel/index", {}, timeout=900)
         _, index = client.send("carrel/index", {"force": True, "workDoneToken": "t"})
         during: list[float] = []
         while not index.done():
@@ -84,16 +88,48 @@ async def _saves(client: LspClient, folder: Path, rounds: int) -> dict[str, floa
         text = f"def {word}():\n    return 'written by the latency probe, round {i}'\n"
         path.write_text(text)
         client.save(path)
-        while True:
-            hits = (await client.request("carrel/search", {"query": word, "limit": 1}))["hits"]
-            if hits and word in hits[0]["text"]:
-                return
+        await _found(client, word)
 
     try:
         return await _spread(rounds, save)
     finally:
         path.unlink()
         client.files_changed((path, 3))
+
+
+async def _found(client: LspClient, word: str) -> None:
+    """Search until the word is found."""
+    while True:
+        hits = (await client.request("carrel/search", {"query": word, "limit": 1}))["hits"]
+        if hits and word in hits[0]["text"]:
+            return
+
+
+async def _burst(client: LspClient, folder: Path, i: int) -> None:
+    """Write 500 files, tell of them as an editor does, and search until a word of each hundredth is found."""
+    probes = folder / "carrel_latency_probes"
+    probes.mkdir(exist_ok=True)
+    files = [probes / f"probe_{n}.py" for n in range(500)]
+    words = [f"burst_word_{i}_{n}_{time.monotonic_ns()}" for n in range(500)]
+    try:
+        for path, word in zip(files, words, strict=True):
+            path.write_text(f"def {word}(order):\n    return order.total + {i}  # written by the latency probe\n")
+        client.files_changed(*((path, 1) for path in files))
+        for word in words[99::100]:
+            await _found(client, word)
+    finally:
+        shutil.rmtree(probes)
+    client.files_changed(*((path, 3) for path in files))
+
+
+async def _cancelled(client: LspClient, after: float) -> float:
+    """Milliseconds from the cancel of a run over everything, so many seconds after its start, to its answer."""
+    number, index = client.send("carrel/index", {"force": True})
+    await asyncio.wait({index}, timeout=after)
+    began = time.perf_counter()
+    client.cancel(number)
+    await asyncio.wait({index})
+    return _ms(began)
 
 
 async def _spread(rounds: int, once: Callable[[int], Awaitable[Any]]) -> dict[str, float]:

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
 
+from carrel.core.errors import Cancelled
 from carrel.core.native import CancelToken
 from carrel.server.jobs import Work
 from carrel.server.settings import Settings
@@ -76,3 +78,16 @@ def test_a_link_that_a_project_brings_leads_no_file_out_of_it(tmp_path: Path) ->
     assert outside.read_text() == "precious"
     assert not nowhere.exists()
     assert not (project / ".carrel" / "rag-state.json").is_symlink()
+
+
+def test_the_error_of_a_cancelled_run_keeps_nothing_of_what_was_read(tmp_path: Path) -> None:
+    for i in range(20):
+        (tmp_path / f"{i}.py").write_text(f"def alpha_{i}(value):\n    return value + {i}  # long enough to be a chunk\n")
+    wiring, token = Wiring(), CancelToken()
+    index = wiring.open_index(tmp_path, Settings(cache_folder=str(tmp_path / "cache")))
+    with pytest.raises(Cancelled) as caught:
+        wiring.run_index(index, Work(full=True), token, lambda *_: token.cancel())
+    frames = [frame for frame, _ in traceback.walk_tb(caught.tb) if frame.f_code.co_filename.endswith("indexer.py")]
+    assert frames
+    assert not any(frame.f_locals for frame in frames)
+    index.store.close()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from carrel.core.errors import StoreError
+from carrel.core.errors import CarrelError, StoreError
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
 from carrel.server.index_state import STATE_FILE, export, forget
 from carrel.server.jobs import Work
@@ -155,10 +156,17 @@ class Wiring:
         if not (work.full or index.begun):
             return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
         scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
-        report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+        try:
+            report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+        except CarrelError as error:
+            # The error may be kept for long, and its frames hold the texts and vectors of a batch.
+            traceback.clear_frames(error.__traceback__)
+            raise
+        finally:
+            if work.full:
+                give_back_memory()
         _check_root(index.root)
         if work.full:
-            give_back_memory()
             index.note_run()
             self.write_state(index)
         return report
