@@ -119,8 +119,15 @@ async def test_a_model_that_never_stops_searching_is_told_to_answer(search_again
     reviewed = await review(model, Index(login="x = 1\n" * 400))
     assert reviewed.answer == READ
     assert len(model.requests) <= reviewer.MOST_TURNS + 1
-    assert reviewed.searches <= reviewer.MOST_SEARCHES + 3
+    assert reviewed.searches <= reviewer.MOST_SEARCHES
     assert told_to_answer(model.requests[-1][0])
+
+
+async def test_searches_end_within_a_turn_too() -> None:
+    many = search_for(*(f"login {n}" for n in range(4)))
+    index = Index(login="x = 1\n")
+    reviewed = await review(ScriptedModel(search_for("login"), many, many, many, Completion(TEXT)), index)
+    assert (reviewed.answer, reviewed.searches, len(index.asked)) == (READ, reviewer.MOST_SEARCHES, reviewer.MOST_SEARCHES)
 
 
 async def test_a_model_that_searches_even_then_is_reported() -> None:

@@ -187,6 +187,9 @@ class _Review:
 
     async def _answer(self, call: ToolCall) -> None:
         """Run a call and give the model its result. What is wrong with a call is the model's to mend."""
+        if self._searches >= MOST_SEARCHES:
+            self._window.answer(call, "Not searched: there were enough searches.")
+            return
         self._searches += 1  # a call that can't be run counts too, or it could be made for ever
         if call.name != search_tool.NAME:
             self._window.answer(call, f"There is no such tool; the only one is {search_tool.NAME}.")
