@@ -114,7 +114,7 @@ def search(
         if found := by_doc.get(candidate.doc):
             found.defines = candidate.score
     if query.active_path is not None:
-        for found, tie in zip(ranked, view.ties(query.active_path, [r.info.doc for r in ranked]), strict=True):
+        for found, tie in zip(ranked, view.ties(query.active_path, list(by_doc)), strict=True):
             found.tied = tie
     asked = Asked(question, dict(zip(question.words, view.rarities(question.words), strict=True)))
     watch.lap("describe")

@@ -31,6 +31,12 @@ def carrel_version() -> str:
         return FROM_SOURCE
 
 
+def own_settings(sent: object) -> dict[str, Any] | None:
+    """Carrel's settings in what a client sent as settings or options: a section of that name, or all of it; None if neither."""
+    section = sent.get("carrel", sent) if isinstance(sent, dict) else None
+    return section if isinstance(section, dict) else None
+
+
 def initialize_result() -> dict[str, Any]:
     """What the server can do. UTF-16 positions: the one encoding that every client must support."""
     return {

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
+from carrel.frontends.capabilities import own_settings
 from carrel.frontends.uris import path_to_uri, uri_to_path
 
 if TYPE_CHECKING:
@@ -161,11 +162,9 @@ class Documents:
         if self._pull_settings:
             await self._fetch_settings()
             return
-        sent = params.settings
-        if isinstance(sent, dict):
-            section = sent.get("carrel", sent)
-            if isinstance(section, dict):
-                self._session.configure(section)
+        section = own_settings(params.settings)
+        if section is not None:
+            self._session.configure(section)
 
     # --- helpers
 

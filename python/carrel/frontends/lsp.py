@@ -20,7 +20,7 @@ from pygls.protocol import default_converter
 
 from carrel.core.errors import CarrelError
 from carrel.frontends import logs, parent
-from carrel.frontends.capabilities import carrel_version
+from carrel.frontends.capabilities import carrel_version, own_settings
 from carrel.frontends.client import Client
 from carrel.frontends.commands import Commands, status_result
 from carrel.frontends.documents import Documents
@@ -121,12 +121,7 @@ class LspServer:
     def _initialize(self, params: types.InitializeParams) -> None:
         if params.process_id:
             parent.watch(params.process_id, lambda: self._exit(1))
-        options = params.initialization_options
-        if isinstance(options, dict):
-            section = options.get("carrel", options)
-            self.session.configure(section if isinstance(section, dict) else {})
-        else:
-            self.session.configure({})
+        self.session.configure(own_settings(params.initialization_options) or {})
         self.documents.add_first_folders(params)
 
     async def _initialized(self, _: Any) -> None:

@@ -66,9 +66,10 @@ def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
 
 def _asks_soon(params: dict[str, Any]) -> bool:
     """Whether the memory is on by the editor's settings. A file may still turn it off: then a table was read in vain."""
-    options = params.get("initializationOptions")
-    section = options.get("carrel", options) if isinstance(options, dict) else None
-    return isinstance(section, dict) and section.get("ragEnabled") is True
+    from carrel.frontends.capabilities import own_settings  # noqa: PLC0415 - only now needed
+
+    section = own_settings(params.get("initializationOptions"))
+    return section is not None and section.get("ragEnabled") is True
 
 
 def _load_tokenizer() -> None:

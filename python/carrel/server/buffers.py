@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
+from carrel.server.later import Later
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -29,12 +30,11 @@ class Buffers:
         """`ask` runs native work on a thread; `unsettled(path)` says that the index has yet to see the file on disk."""
         self._root = root
         self._ask = ask
-        self.delay = delay
+        self.rest = Later(delay, self._flush_later)  # of the typing
         self._unsettled = unsettled
         self._texts: dict[str, Callable[[], str]] = {}
         self._dirty: set[str] = set()
         self._overlaid: set[str] = set()
-        self._timer: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self.index: OpenIndex | None = None
@@ -59,11 +59,8 @@ class Buffers:
         if path not in self._texts:
             return
         self._dirty.add(path)
-        if self.index is None:
-            return
-        if self._timer:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self.delay, self._flush_later)
+        if self.index is not None:
+            self.rest.put_off()
 
     def closed(self, path: str) -> None:
         """Forget a document; its file on disk answers again."""
@@ -81,9 +78,7 @@ class Buffers:
 
     async def flush(self) -> None:
         """Bring every dirty buffer into the answers now."""
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
+        self.rest.cancel()
         async with self._lock:
             while self._dirty and self.index:
                 path = self._dirty.pop()
@@ -96,8 +91,7 @@ class Buffers:
 
     async def close(self) -> None:
         """Stop; the store is about to close."""
-        if self._timer:
-            self._timer.cancel()
+        self.rest.cancel()
         self.index = None
         for task in tuple(self._tasks):
             task.cancel()

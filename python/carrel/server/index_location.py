@@ -50,15 +50,18 @@ def cache_root(settings: Settings) -> tuple[Path, tuple[str, ...]]:
 
 def locate(root: Path, settings: Settings) -> IndexLocation:
     """Decide where the index of `root` lives. Touches nothing."""
-    cache, problems = cache_root(settings)
+    unfit = ""
     if settings.storage == "workspace":
         own = root / ".carrel"
         if is_network(root):
-            problems = (*problems, f"{root} is on a network mount, which can't hold an index; it is kept in {cache}.")
+            unfit = f"{root} is on a network mount, which can't hold an index"
         elif _leads_away(own):  # a project that somebody else wrote must not choose what is written to
-            problems = (*problems, f"{own} is a link, which an index doesn't follow; it is kept in {cache}.")
+            unfit = f"{own} is a link, which an index doesn't follow"
         else:
             return IndexLocation(own, in_workspace=True)
+    cache, problems = cache_root(settings)
+    if unfit:
+        problems = (*problems, f"{unfit}; it is kept in {cache}.")
     return IndexLocation(cache / folder_name(root), False, problems)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from carrel.server.jobs import IndexQueue, Job, TokenT
 from carrel.server.later import Later
 
+if TYPE_CHECKING:
+    from carrel.core.ports import Progress
+
 R = TypeVar("R")
-Progress = Callable[[int, int, str], None]
 
 _WATCHED_SECONDS = 60.0
 _LEAST_SECONDS = 0.5

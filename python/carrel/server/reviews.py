@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from carrel.core.types import Query
+from carrel.server import answers
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken
     from carrel.core.ports import ChatModel, Tokenizer
     from carrel.engine.reviewer import Reviewed, Step
     from carrel.engine.search_tool import Page, SearchArguments
@@ -34,6 +34,7 @@ async def review(
 ) -> tuple[Reviewed, str]:
     """Review an issue; gives the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
     from carrel.engine import reviewer
+    from carrel.engine.search_tool import page, to_filters
 
     tokenizer = await workspace.ask(lambda _: _warm(workspace.tokenizer(request.model)))
     most = reviewer.MOST_TOKENS if request.max_tokens is None else request.max_tokens
@@ -42,17 +43,8 @@ async def review(
 
     async def search(asked: SearchArguments, tokens: int) -> Page:
         # The index of this moment each time: the person may go on typing while a model thinks.
-        index = await workspace.ready(explicit=True, wait_ms=0)
-
-        def work(token: CancelToken) -> Page:
-            from carrel.engine.retriever import retrieve
-            from carrel.engine.search_tool import page, to_filters
-
-            query = Query(asked.query, asked.limit, to_filters(asked, request.exclude))
-            view = index.store.snapshot()
-            return page(retrieve(view, index.embedder, query, token).hits, tokens, tokenizer)
-
-        return await workspace.ask(work)
+        found = await answers.search(workspace, Query(asked.query, asked.limit, to_filters(asked, request.exclude)), 0)
+        return await workspace.ask(lambda _: page(found.hits, tokens, tokenizer))
 
     return await reviewer.review(window, model, search, tell), tokenizer.name
 
