@@ -171,6 +171,16 @@ class Evidence:
     """What is known of a chunk as an answer to a question. Shares are from 0 to 1."""
 
     @property
+    def path(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def start_line(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
     def dense(self) -> float:
         """Cosine of its vector and the question's; 0 without one."""
     @property
@@ -363,3 +373,27 @@ def give_back_memory() -> None:
     """Hand pages that an index run freed back to the system."""
 
 def hash_bytes(data: bytes) -> str: ...
+def split_names(text: str) -> list[str]:
+    """Identifiers as lower-case words of two letters or more: `getHTTPServer` gives get, http, server."""
+
+def stem(word: str) -> str:
+    """A word without the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
+
+def path_words(path: str) -> list[str]:
+    """Stemmed words of a file's name, each once. A file that is named by convention takes its folder's name as well."""
+
+def path_fits(
+    paths: Sequence[str], rarities: Sequence[tuple[str, float]], text: Sequence[str]
+) -> list[tuple[float, float, float]]:
+    """How the name of each file answers a question, as shares from 0 to 1: of the question's weight, the words that the name has
+    and those that begin like one of its words; of the name's words, those that the question has.
+
+    `rarities` are the question's stemmed words with theirs, `text` all its words in order as they stand: `filesize` answers for
+    "file size".
+    """
+
+def best_lines(text: str, symbol: str, signature: str, rarities: Mapping[str, float], lines: int, *, sought: bool) -> int:
+    """Which line, from 0, the `lines` lines begin with that say most about the question whose stemmed words have `rarities`.
+
+    `symbol` and `signature` tell the line that names what the text is; `sought` that the question is for it.
+    """

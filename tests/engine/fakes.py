@@ -22,6 +22,10 @@ class FakeChunk:
     defines: float | None = None
     gone: str = ""  # why its text can't be given
 
+    @property
+    def end_line(self) -> int:
+        return self.start_line + max(len(self.text.splitlines()), 1) - 1
+
 
 @dataclass
 class FakeView:
@@ -45,12 +49,21 @@ class FakeView:
         return self._best("defines", k, 0.0)
 
     def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Any]:
-        chunks = [self.items[doc] for doc in docs]
         return [
             SimpleNamespace(
-                dense=c.dense or 0.0, lexical=c.lexical or 0.0, matched=["w"], covered=0.0, file_share=0.0, file_words=100
+                path=chunk.path,
+                kind="function",
+                symbol=chunk.symbol,
+                start_line=chunk.start_line,
+                end_line=chunk.end_line,
+                dense=chunk.dense or 0.0,
+                lexical=chunk.lexical or 0.0,
+                matched=["w"],
+                covered=0.0,
+                file_share=0.0,
+                file_words=100,
             )
-            for c in chunks
+            for chunk in (self.items[doc] for doc in docs)
         ]
 
     def rarities(self, words: Sequence[str]) -> list[float]:
@@ -103,7 +116,7 @@ class FakeView:
             signature="",
             definitions=[chunk.symbol],
             start_line=chunk.start_line,
-            end_line=chunk.start_line + max(len(chunk.text.splitlines()), 1) - 1,
+            end_line=chunk.end_line,
             content_hash="0",
             updated_at=0,
             overlay=False,

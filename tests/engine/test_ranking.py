@@ -14,15 +14,13 @@ from carrel.engine.ranking import ADDING, SCALING, TOGETHER, Asked, Ranked, Scen
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Ranked:
-    info: Any = SimpleNamespace(
-        doc=doc, path=path, start_line=start, end_line=start + lines - 1, symbol=symbol, kind="function", definitions=[symbol]
-    )
-    return Ranked(info, path, **{"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals)
+    evidence: Any = SimpleNamespace(start_line=start, end_line=start + lines - 1, symbol=symbol, kind="function", matched=[])
+    return Ranked(doc, evidence, path, lines, **{"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals)
 
 
 def order(candidates: Sequence[Ranked], question: str = "how is it stored", scene: Scene | None = None) -> list[str]:
     ranked = rank(candidates, Asked(read(question)), scene or Scene())
-    return [f"{r.path}:{r.info.start_line}" for r in ranked]
+    return [f"{r.path}:{r.evidence.start_line}" for r in ranked]
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_rules_can_be_left_out_one_by_one() -> None:
         )
         question = read("how is it stored")
         ranked, asked = search(view, FakeEmbedder(), Query(question.text), CancelToken())
-        return [r.info.path for r in rank(ranked, asked, Scene(), without=without)]
+        return [r.path for r in rank(ranked, asked, Scene(), without=without)]
 
     assert order(frozenset()) == ["b.py", "tests/test_a.py"]
     assert order(frozenset({"aside"})) == ["tests/test_a.py", "b.py"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
-from carrel.core.types import Dropped, Query
+from carrel.core.types import Query
 from carrel.engine.ranking import Ranked, boosts, relevance, score
 from carrel.engine.retriever import Retrieval, describe, retrieve
 
@@ -53,18 +53,13 @@ def explain_line(
 
 def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
     """Every candidate of a retrieval, in the final order."""
-    hits = {(h.chunk.path, h.chunk.id) for h in result.hits}
-    return [
-        _of(r, i, floor, _verdict(r.info, (r.info.path, r.info.id) in hits, i, len(result.hits), result.dropped))
-        for i, r in enumerate(result.ranked, 1)
-    ]
+    return [_of(ranked, place, floor, _verdict(ranked, place, result)) for place, ranked in enumerate(result.ranked, 1)]
 
 
 def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Retrieval) -> Explanation:
     for place, ranked in enumerate(result.ranked, 1):
-        if ranked.info.doc == info.doc:
-            given = any(h.chunk.path == info.path and h.chunk.id == info.id for h in result.hits)
-            return _of(ranked, place, embedder.floor, _verdict(info, given, place, len(result.hits), result.dropped))
+        if ranked.doc == info.doc:
+            return _of(ranked, place, embedder.floor, _verdict(ranked, place, result))
     # Not a candidate: what would each search have said?
     question = result.asked.question
     [alone] = describe(view, question, embedder.embed_query(question.text), [info.doc])
@@ -77,22 +72,21 @@ def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Re
     return _of(alone, None, embedder.floor, verdict)
 
 
-def _verdict(info: ChunkInfo, given: bool, place: int, limit: int, dropped: tuple[Dropped, ...]) -> str:
-    if given:
+def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
+    if ranked.doc in result.given:
         return f"given, as number {place}"
-    for drop in dropped:
-        if (drop.path, drop.start_line) == (info.path, info.start_line):
+    for drop in result.dropped:
+        if (drop.path, drop.start_line) == (ranked.path, ranked.evidence.start_line):
             return f"left out: {drop.reason}"
-    return f"a candidate, but number {place}: the best {limit} were asked for"
+    return f"a candidate, but number {place}: the best {len(result.hits)} were asked for"
 
 
 def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explanation:
-    info = ranked.info
     return Explanation(
-        path=info.path,
-        start_line=info.start_line,
-        end_line=info.end_line,
-        symbol=info.symbol,
+        path=ranked.path,
+        start_line=ranked.evidence.start_line,
+        end_line=ranked.evidence.end_line,
+        symbol=ranked.evidence.symbol,
         rank=place,
         relevance=relevance(ranked, floor),
         dense=ranked.dense,

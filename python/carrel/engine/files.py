@@ -44,7 +44,8 @@ def pick_files_by_grouped_chunk_hits(
     wide = replace(query, limit=max(1, candidate_pool_size // 5))
     order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), Scene.of(query))
     pool = order[:candidate_pool_size]
-    return group((key(r.info), relevance(r, embedder.floor)) for r in pool)[:n_files]
+    infos = vector_db.describe([ranked.doc for ranked in pool])
+    return group((key(info), relevance(ranked, embedder.floor)) for info, ranked in zip(infos, pool, strict=True))[:n_files]
 
 
 def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from carrel.core.native import split_names, stem
+
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
     """
@@ -16,8 +18,6 @@ _STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 
-_IDENTIFIER = re.compile(r"[^\W\d]\w*|\d+")
-_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _SYMBOL_QUERY = re.compile(
     r"""^(?:[^\W\d]\w*(?:(?:::|\\|->|\.|\#)[^\W\d]\w*)+[?!]?   # qualified: a::b, a.b, A#b
         |_\w+ | \w+_\w* | [a-z]\w*[A-Z]\w* | [A-Z]\w*[?!]?)$   # snake_case, camelCase, PascalCase
@@ -64,58 +64,21 @@ def read(text: str) -> Question:
     is_symbol = len(text) <= _LONGEST_SYMBOL and _SYMBOL_QUERY.match(text) is not None
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
-    words = [word for word in split(text) if word not in _STOP_WORDS] or split(text)
+    words = [word for word in split_names(text) if word not in _STOP_WORDS] or split_names(text)
     telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
     return Question(
         text=text,
-        scope=frozenset(stem(word) for word in split(scope.rpartition("/")[2])),
+        scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
         search_text=" ".join(telling) or text,
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,
-        plain=frozenset(split(whole)),
+        plain=frozenset(split_names(whole)),
     )
-
-
-def split(text: str) -> list[str]:
-    """Identifiers as lower-case words of two letters or more: `getHTTPServer` gives get, http, server."""
-    return [piece.lower() for identifier in _IDENTIFIER.findall(text) for piece in _PIECES.findall(identifier) if len(piece) > 1]
-
-
-@lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    """Cut the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
-    if len(word) > 5 and word.endswith("ing"):
-        word = word[:-3]
-    elif len(word) > 4 and word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif len(word) > 4 and word.endswith("ed"):
-        word = word[:-2]
-    elif len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
-        word = word[:-1]
-    if len(word) > 3 and word.endswith("e"):
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
-        word = word[:-1]
-    return word
-
-
-@lru_cache(maxsize=65_536)
-def path_words(path: str) -> frozenset[str]:
-    """Stemmed words of the file's name. A file that is named by convention takes its folder's name."""
-    *folders, name = path.split("/")
-    base = name.split(".")[0] if not name.startswith(".") else name[1:]
-    own = {stem(word) for word in split(base)}
-    if base in _NAMED_BY_FOLDER and folders:
-        own |= {stem(word) for word in split(folders[-1])}
-    return frozenset(own)
 
 
 @lru_cache(maxsize=65_536)
 def place_words(path: str) -> tuple[frozenset[str], ...]:
     """Stemmed words of each folder on the way and of the file's name."""
     *folders, name = path.split("/")
-    return tuple(frozenset(stem(word) for word in split(part)) for part in (*folders, name.split(".")[0]))
-
-
-_NAMED_BY_FOLDER = frozenset({"index", "mod", "__init__", "lib", "main", "init", "root", "package"})
+    return tuple(frozenset(stem(word) for word in split_names(part)) for part in (*folders, name.split(".")[0]))

@@ -16,15 +16,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from carrel.core.native import ChunkInfo, Evidence
+from carrel.core.native import Evidence, path_fits, path_words, split_names, stem
 from carrel.core.types import Query, Signals
 from carrel.engine import path_rules
-from carrel.engine.query_words import Question, path_words, place_words, split, stem
+from carrel.engine.query_words import Question, place_words
 
-AKIN_LETTERS = 4
-"""Words are akin when one begins with the other and both have so many letters at least."""
 RRF_K = 60
 """Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009: spec D2)."""
 
@@ -33,9 +30,10 @@ RRF_K = 60
 class Ranked:
     """A candidate on its way through the stages. `score` is only comparable within one query."""
 
-    info: ChunkInfo
-    path: str  # of the info, which makes a new string whenever it is asked
-    evidence: Evidence | None = None
+    doc: int  # which chunk of the snapshot
+    evidence: Evidence
+    path: str
+    lines: int
     dense: float | None = None  # cosine
     dense_rank: int | None = None  # from 1; None when the dense search didn't find it
     lexical: float | None = None  # share of the question's weight that the chunk holds, 0..1
@@ -54,7 +52,7 @@ class Ranked:
     @property
     def matched(self) -> tuple[str, ...]:
         """The question's words that the chunk holds, rarest first."""
-        return tuple(self.evidence.matched) if self.evidence else ()
+        return tuple(self.evidence.matched)
 
     def signals(self, boosts: tuple[tuple[str, float], ...]) -> Signals:
         """What is told to the outside."""
@@ -83,55 +81,17 @@ class Scene:
         return cls(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
 
 
-@dataclass(frozen=True, slots=True)
-class PathFit:
-    """How a file's path answers the question. Shares of the question's weight, 0..1."""
-
-    own: float  # words of the file's name
-    akin: float  # words that begin like one of them
-    covered: float  # share of the name's words that the question has
-
-
 class Asked:
-    """The question with what the rules want to know of it, worked out once a path."""
+    """The question with what the rules want to know of it."""
 
     def __init__(self, question: Question, rarity: Mapping[str, float] | None = None) -> None:
         self.question = question
         self.rarity = {word: (rarity or {}).get(word, 1.0) for word in question.words}
-        self.weight = sum(self.rarity.values()) or 1.0
-        # `filesize` answers for "file size".
-        self._joined = {stem(a + b): (stem(a), stem(b)) for a, b in pairwise(split(question.text))}
-        self._telling = self.rarity.keys() | self._joined.keys()
-        self._beginnings: dict[str, list[str]] = defaultdict(list)
-        for word in self.rarity:
-            self._beginnings[word[:AKIN_LETTERS]].append(word)
-        self.named = frozenset(stem(word) for name in question.names for word in split(name))
-        self._fits: dict[str, PathFit] = {}
+        self.named = frozenset(stem(word) for name in question.names for word in split_names(name))
 
-    def fit(self, path: str) -> PathFit:
-        """How this path answers."""
-        found = self._fits.get(path)
-        if found is None:
-            found = self._fits[path] = self._measure(path)
-        return found
-
-    def _measure(self, path: str) -> PathFit:
-        name = path_words(path)
-        held = name.union(*(self._joined[compound] for compound in name & self._joined.keys()))
-        near = {word for other in name for word in self._beginnings.get(other[:AKIN_LETTERS], ()) if _akin(word, other)}
-        own = akin = 0.0
-        for word, rarity in self.rarity.items():
-            if word in held:
-                own += rarity
-            elif word in near:
-                akin += rarity
-        covered = len(name & self._telling) / len(name) if name else 0.0
-        return PathFit(own / self.weight, akin / self.weight, covered)
-
-
-def _akin(a: str, b: str) -> bool:
-    """One begins with the other: `dependency` and `depend`, `auth` and `authentication`."""
-    return min(len(a), len(b)) >= AKIN_LETTERS and (a.startswith(b) or b.startswith(a))
+    def fits(self, paths: Sequence[str]) -> list[tuple[float, float, float]]:
+        """How each path answers: what its name has of the question, what is akin to it, and how much of the name that is."""
+        return path_fits(paths, list(self.rarity.items()), split_names(self.question.text))
 
 
 # --- rules that add: what each candidate gains
@@ -165,8 +125,8 @@ def whole_file(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
 
 def path_match(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
     """The question's words in the file's name. Folders count by BM25F alone: as a rule of their own they gained nothing."""
-    fits = [asked.fit(ranked.path) for ranked in candidates]
-    return [PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered for fit in fits]
+    fits = asked.fits([ranked.path for ranked in candidates])
+    return [PATH_OWN * own + PATH_AKIN * akin + PATH_COVERED * covered for own, akin, covered in fits]
 
 
 def in_scope(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
@@ -177,10 +137,9 @@ def in_scope(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
 
 def substance(candidates: Sequence[Ranked], _asked: Asked) -> list[float]:
     """Long files are where the work is done, and a few lines say little."""
-    lines = [ranked.info.end_line - ranked.info.start_line + 1 for ranked in candidates]
     return [
-        FILE_LENGTH * min(math.log1p(ranked.file_words) / 10, 1.0) + LINES * min(math.log1p(long) / 4, 1.0)
-        for ranked, long in zip(candidates, lines, strict=True)
+        FILE_LENGTH * min(math.log1p(ranked.file_words) / 10, 1.0) + LINES * min(math.log1p(ranked.lines) / 4, 1.0)
+        for ranked in candidates
     ]
 
 
@@ -189,17 +148,17 @@ def name_match(candidates: Sequence[Ranked], asked: Asked) -> list[float]:
     weight = DEFINES_SYMBOL if asked.question.is_symbol else DEFINES_NAMED / max(1, len(asked.question.names))
 
     def gain(ranked: Ranked) -> float:
-        in_its_file = IN_ITS_FILE if asked.named and asked.named <= path_words(ranked.path) else 1.0
-        made = CONSTRUCTOR if _is_constructor(ranked.info) else 1.0
+        in_its_file = IN_ITS_FILE if asked.named and asked.named.issubset(path_words(ranked.path)) else 1.0
+        made = CONSTRUCTOR if _is_constructor(ranked.evidence) else 1.0
         return weight * ranked.defines * in_its_file * made
 
     return [gain(ranked) if ranked.defines else 0.0 for ranked in candidates]
 
 
-def _is_constructor(info: ChunkInfo) -> bool:
+def _is_constructor(chunk: Evidence) -> bool:
     """Named like its class, which is what a question for that name is about."""
-    *around, own = _NAMES.split(info.symbol.lower())
-    return info.kind in {"method", "function"} and bool(around) and around[-1] == own
+    *around, own = _NAMES.split(chunk.symbol.lower())
+    return chunk.kind in {"method", "function"} and bool(around) and around[-1] == own
 
 
 _NAMES = re.compile(r"[.:#\\]+")
@@ -356,7 +315,7 @@ def boosts(ranked: Ranked) -> tuple[tuple[str, float], ...]:
 
 
 def _sorted(candidates: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(candidates, key=lambda r: (-r.score, r.path, r.info.doc))
+    return sorted(candidates, key=lambda r: (-r.score, r.path, r.doc))
 
 
 def relevance(ranked: Ranked, floor: float) -> float:

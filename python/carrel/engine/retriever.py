@@ -26,6 +26,7 @@ class Retrieval:
     """Hits, best first, and what is needed to explain them."""
 
     hits: tuple[Hit, ...]
+    given: frozenset[int]  # which candidates they are
     dropped: tuple[Dropped, ...]
     ranked: tuple[Ranked, ...]  # every candidate, in the final order
     asked: Asked
@@ -58,12 +59,12 @@ def retrieve(
     watch = Stopwatch()
     scene = Scene.of(query)
     if not query.text.strip():
-        return Retrieval((), (), (), Asked(query_words.read("")), scene, watch.stages, {})
+        return Retrieval((), frozenset(), (), (), Asked(query_words.read("")), scene, watch.stages, {})
     ranked, asked = search(view, embedder, query, cancel, watch)
     question = asked.question
     order = rank(ranked, asked, scene, without=without)
     watch.lap("rank")
-    hits, dropped = _take(view, order, asked, query, embedder.floor, cancel)
+    hits, given, dropped = _take(view, order, asked, query, embedder.floor, cancel)
     watch.lap("read")
     plan: dict[str, object] = {
         "words": list(question.words),
@@ -76,7 +77,7 @@ def retrieve(
         },
         "embedder": embedder.id,
     }
-    return Retrieval(tuple(hits), tuple(dropped), tuple(order), asked, scene, watch.stages, plan)
+    return Retrieval(tuple(hits), given, tuple(dropped), tuple(order), asked, scene, watch.stages, plan)
 
 
 def search(
@@ -103,7 +104,7 @@ def search(
     watch.lap("definitions")
     docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining) for c in arm))
     ranked = describe(view, question, vector, docs)
-    by_doc = {r.info.doc: r for r in ranked}
+    by_doc = {r.doc: r for r in ranked}
     for place, candidate in enumerate(dense, 1):
         if found := by_doc.get(candidate.doc):
             found.dense_rank = place
@@ -125,34 +126,36 @@ def describe(view: SnapshotView, question: query_words.Question, vector: bytes, 
     """These chunks with what each search would say of them, whether it found them or not."""
     return [
         Ranked(
-            info,
-            info.path,
+            doc,
             evidence,
+            evidence.path,
+            evidence.end_line - evidence.start_line + 1,
             dense=evidence.dense,
             lexical=evidence.lexical,
             covered=evidence.covered,
             file_share=evidence.file_share,
             file_words=evidence.file_words,
         )
-        for info, evidence in zip(view.describe(docs), view.evidence(question.search_text, vector, docs), strict=True)
+        for doc, evidence in zip(docs, view.evidence(question.search_text, vector, docs), strict=True)
     ]
 
 
 def _take(
     view: SnapshotView, order: Sequence[Ranked], asked: Asked, query: Query, floor: float, cancel: CancelToken
-) -> tuple[list[Hit], list[Dropped]]:
+) -> tuple[list[Hit], frozenset[int], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""
     hits: list[Hit] = []
+    given: list[int] = []
     dropped: list[Dropped] = []
     wanted = [r for r in order if query.filters.min_score is None or relevance(r, floor) >= query.filters.min_score]
     at = 0
     while len(hits) < query.limit and at < len(wanted):
         batch = wanted[at : at + query.limit - len(hits)]
         at += len(batch)
-        for ranked, fresh in zip(batch, view.fresh([r.info.doc for r in batch], cancel), strict=True):
-            info = ranked.info
+        for ranked, fresh in zip(batch, view.fresh([r.doc for r in batch], cancel), strict=True):
+            start, end = ranked.evidence.start_line, ranked.evidence.end_line
             if isinstance(fresh, str):
-                dropped.append(Dropped(info.path, info.start_line, info.end_line, fresh))
+                dropped.append(Dropped(ranked.path, start, end, fresh))
                 continue
             chunk = to_chunk(fresh)
             if query.leaves_out(chunk.path, chunk.span.start_line, chunk.span.end_line):
@@ -160,13 +163,12 @@ def _take(
                 continue
             if twin := next((h for h in hits if h.chunk.path == chunk.path and h.chunk.span.overlaps(chunk.span)), None):
                 span = twin.chunk.span
-                dropped.append(
-                    Dropped(chunk.path, info.start_line, info.end_line, f"overlaps lines {span.start_line}-{span.end_line}")
-                )
+                dropped.append(Dropped(chunk.path, start, end, f"overlaps lines {span.start_line}-{span.end_line}"))
                 continue
             lines = focus(chunk, asked.rarity, sought=ranked.defines > 0)
+            given.append(ranked.doc)
             hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(boosts(ranked)), lines))
-    return hits, dropped
+    return hits, frozenset(given), dropped
 
 
 def to_chunk(fresh: FreshChunk) -> Chunk:

@@ -18,6 +18,7 @@ pub mod lines;
 pub mod lock;
 pub mod memory;
 pub mod parse;
+pub mod question;
 pub mod read;
 pub mod segment;
 pub mod simd;

@@ -29,6 +29,31 @@ pub struct PyEvidence(pub Evidence);
 #[pymethods]
 impl PyEvidence {
     #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    #[getter]
+    fn start_line(&self) -> u32 {
+        self.0.span.start_line
+    }
+
+    #[getter]
+    fn end_line(&self) -> u32 {
+        self.0.span.end_line
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind.name()
+    }
+
+    #[getter]
+    fn symbol(&self) -> &str {
+        &self.0.symbol
+    }
+
+    #[getter]
     fn dense(&self) -> f32 {
         self.0.dense
     }

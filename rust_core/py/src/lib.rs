@@ -8,6 +8,7 @@ mod errors;
 mod functions;
 mod gil;
 mod options;
+mod question;
 mod snapshot;
 mod store;
 
@@ -41,6 +42,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::registrable_grammars, module)?)?;
     module.add_function(wrap_pyfunction!(functions::give_back_memory, module)?)?;
     module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(question::split_names, module)?)?;
+    module.add_function(wrap_pyfunction!(question::stem, module)?)?;
+    module.add_function(wrap_pyfunction!(question::path_words, module)?)?;
+    module.add_function(wrap_pyfunction!(question::path_fits, module)?)?;
+    module.add_function(wrap_pyfunction!(question::best_lines, module)?)?;
     module.add_function(wrap_pyfunction!(functions::simd_kernel, module)?)?;
     Ok(())
 }

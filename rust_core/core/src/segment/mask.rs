@@ -1,5 +1,7 @@
 //! Which files of a segment count: a bit each.
 
+use std::ops::Range;
+
 /// A set of file ordinals of one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMask {
@@ -66,6 +68,29 @@ impl FileMask {
         })
     }
 
+    /// The files in the set as ascending ranges, none of which touches the next.
+    pub fn runs(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = self.next(at, 0)?;
+            let end = self.next(start, u64::MAX).unwrap_or(self.len).min(self.len);
+            at = end;
+            Some(start..end)
+        })
+    }
+
+    /// The first file from `from` on whose bit differs from those of `all`: looks at 64 at a time.
+    fn next(&self, from: u32, all: u64) -> Option<u32> {
+        let first = from as usize / 64;
+        let before = !(u64::MAX << (from % 64));
+        let mut differing = self.words.iter().enumerate().skip(first).map(|(i, &word)| {
+            let differs = word ^ all;
+            (i, if i == first { differs & !before } else { differs })
+        });
+        let (i, differs) = differing.find(|&(_, differs)| differs != 0)?;
+        Some(i as u32 * 64 + differs.trailing_zeros())
+    }
+
     /// Keep only the files that are in `other` as well.
     pub fn intersect(&mut self, other: &Self) {
         for (i, word) in self.words.iter_mut().enumerate() {
@@ -76,6 +101,8 @@ impl FileMask {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::FileMask;
 
     #[test]
@@ -92,6 +119,19 @@ mod tests {
             some.set(3);
             some.intersect(&mask);
             assert_eq!(some.iter().collect::<Vec<_>>(), if len > 0 { vec![0] } else { vec![] });
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_the_files_in_the_set(len in 0_u32..300, cleared in prop::collection::vec(0_u32..300, 0..20), full: bool) {
+            let mut mask = if full { FileMask::new_all(len) } else { FileMask::new_none(len) };
+            for file in cleared {
+                if full { mask.clear(file) } else { mask.set(file) }
+            }
+            let runs: Vec<_> = mask.runs().collect();
+            prop_assert_eq!(runs.iter().cloned().flatten().collect::<Vec<_>>(), mask.iter().collect::<Vec<_>>());
+            prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "neighbours are one run");
         }
     }
 }

@@ -208,6 +208,12 @@ impl Segment {
         self.record(chunk).0.kind
     }
 
+    /// A chunk's kind, place and symbol, cheaper than the whole chunk.
+    pub fn outline(&self, chunk: u32) -> (ChunkKind, Span, String) {
+        let (record, state) = self.record(chunk);
+        (record.kind, record.span, record.symbol(&state))
+    }
+
     /// Look at the names that a chunk defines.
     pub fn each_definition(&self, chunk: u32, look: impl FnMut(&str)) {
         if chunk < self.header.chunks {

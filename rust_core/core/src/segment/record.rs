@@ -123,7 +123,7 @@ pub fn take<'a>(cursor: &mut Cursor<'a>, state: &mut RecordState) -> Record<'a> 
 impl Record<'_> {
     /// The chunk, given its id and the state right after [`take`].
     pub fn to_chunk(self, id: u128, state: &RecordState) -> Chunk {
-        let symbol = if self.in_container { format!("{}.{}", state.container, self.name) } else { self.name.to_owned() };
+        let symbol = self.symbol(state);
         let mut definitions = Vec::new();
         self.each_definition(|definition| definitions.push(definition.to_owned()));
         Chunk {
@@ -135,6 +135,11 @@ impl Record<'_> {
             signature: signature::unpack(self.signature, bare(self.name)),
             definitions,
         }
+    }
+
+    /// The chunk's symbol, given the state right after [`take`].
+    pub fn symbol(&self, state: &RecordState) -> String {
+        if self.in_container { format!("{}.{}", state.container, self.name) } else { self.name.to_owned() }
     }
 
     /// Look at each definition.

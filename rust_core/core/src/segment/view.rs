@@ -18,9 +18,10 @@ impl View<'_> {
     /// The chunks that may be found, as ascending ranges; neighbouring files make one range.
     pub fn live_ranges(&self) -> Vec<Range<u32>> {
         let mut ranges: Vec<Range<u32>> = Vec::new();
-        for file in self.files.iter() {
-            let chunks = self.segment.file_chunks(file);
+        for files in self.files.runs() {
+            let chunks = self.segment.file_chunks(files.start).start..self.segment.file_chunks(files.end - 1).end;
             match ranges.last_mut() {
+                // Files without chunks were between.
                 Some(last) if last.end == chunks.start => last.end = chunks.end,
                 _ if chunks.is_empty() => {}
                 _ => ranges.push(chunks),

@@ -15,7 +15,7 @@ use crate::language::Language;
 use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, bm25f, definitions, evidence, rarities};
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{Part, SegmentSet, Site, locked};
-use crate::types::Chunk;
+use crate::types::{Chunk, ChunkKind, Span};
 use crate::vectors::dense_top_k;
 
 /// Names a chunk within one snapshot: its view in the upper half, its ordinal in the lower.
@@ -33,6 +33,14 @@ pub struct Candidate {
 /// What is known of a chunk as an answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
+    /// Its file.
+    pub path: String,
+    /// Where it stands in it.
+    pub span: Span,
+    /// What it is.
+    pub kind: ChunkKind,
+    /// What it defines; empty for code without a name.
+    pub symbol: String,
     /// Cosine of its vector and the question's.
     pub dense: f32,
     /// What its words say.
@@ -179,15 +187,17 @@ impl Snapshot {
     }
 
     /// What is known of each of these chunks as an answer, whichever search found them: all signals, not only the one that did.
-    /// `vector` is the question's, or empty.
+    /// `vector` is the question's, or empty. Unknown ones are left out.
     pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Evidence> {
         let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| ((doc >> 32) as u32, doc as u32)).collect();
-        let cosine = |&doc: &Doc| {
-            let Some((layer, chunk)) = self.layer_of(doc).filter(|(layer, _)| layer.own_vectors) else { return 0.0 };
-            layer.segment.vector(chunk).dot(vector)
+        let of = |(&doc, lexical): (&Doc, LexicalEvidence)| {
+            let (Layer { segment, own_vectors, .. }, chunk) = self.layer_of(doc)?;
+            let (kind, span, symbol) = segment.outline(chunk);
+            let path = segment.file(segment.file_of(chunk)).path.to_owned();
+            let dense = if *own_vectors { segment.vector(chunk).dot(vector) } else { 0.0 };
+            Some(Evidence { path, span, kind, symbol, dense, lexical })
         };
-        let lexical = evidence(&self.views(None), query, &chunks);
-        docs.iter().zip(lexical).map(|(doc, lexical)| Evidence { dense: cosine(doc), lexical }).collect()
+        docs.iter().zip(evidence(&self.views(None), query, &chunks)).filter_map(of).collect()
     }
 
     /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::rows::{Quantised, plane_bytes, scale_and_slack};
+use super::rows::{Quantised, SCALES_BYTES, plane_bytes};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::segment::{Scored, TopK, View};
@@ -104,8 +104,8 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
 fn each_above(parts: &[(Vec<f32>, Part)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
     for (bounds, part) in parts {
         for (group, first) in bounds.chunks(GROUP).zip(part.rows.clone().step_by(GROUP)) {
-            // Nearly all groups hold nothing, which one comparison of their highest says.
-            if group.iter().fold(f32::NEG_INFINITY, |most, &bound| if bound > most { bound } else { most }) < floor {
+            // Nearly all groups hold nothing, which is told without a branch for each.
+            if !group.iter().fold(false, |any, &bound| any | (bound >= floor)) {
                 continue;
             }
             for (&bound, chunk) in group.iter().zip(first..) {
@@ -130,14 +130,17 @@ impl Question {
             let rows = first as usize..(first as usize + ROWS_PER_CALL).min(part.rows.end as usize);
             let dots = &mut dots[..rows.len()];
             kernel.dots(&self.query, &vectors.high[rows.start * bytes..rows.end * bytes], dots);
-            let scales = vectors.scales.as_chunks().0[rows].iter().copied().map(scale_and_slack);
-            bounds.extend(
-                dots.iter()
-                    .zip(scales)
-                    .map(|(dot, [scale, slack])| (dot * 16) as f32 * (self.scale * scale) + self.length * slack),
-            );
+            let scales = &vectors.scales.as_chunks::<SCALES_BYTES>().0[rows];
+            bounds.extend(dots.iter().zip(scales).map(|(&dot, scales)| self.bound(dot, scales)));
         }
         Ok(bounds)
+    }
+
+    /// From the high halves' dot product: that score, and what the low halves may add.
+    #[inline]
+    fn bound(&self, dot: i32, &[a, b, c, d, e, f, g, h]: &[u8; SCALES_BYTES]) -> f32 {
+        let (scale, slack) = (f32::from_le_bytes([a, b, c, d]), f32::from_le_bytes([e, f, g, h]));
+        (dot * 16) as f32 * (self.scale * scale) + self.length * slack
     }
 
     /// A row with what it scores.
