@@ -185,7 +185,7 @@ class Evidence:
         """Cosine of its vector and the question's; 0 without one."""
     @property
     def lexical(self) -> float:
-        """Share of the question's weight that the chunk holds, as `Snapshot.lexical` scores it."""
+        """Share of the question's weight that the chunk holds, as `Snapshot.search` scores it."""
     @property
     def matched(self) -> list[str]:
         """The question's terms that it holds in any field, rarest first."""
@@ -263,8 +263,12 @@ class Snapshot:
     def chunks(self) -> int: ...
     def languages(self) -> dict[str, int]: ...
     def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
-    def lexical(self, query: str, k: int, filter: Filter | None, cancel: CancelToken) -> list[Candidate]:
-        """BM25F. A score is the share of the question's weight that the chunk holds, 0..1."""
+    def search(
+        self, vector: bytes, query: str, k: int, floor: float, filter: Filter | None, cancel: CancelToken
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """The `k` best by meaning, as `dense` finds them, and the `k` best by words (BM25F). A score of those is the share of the
+        question's weight that the chunk holds, 0..1. Both are searched for at once where there are many chunks."""
+
     def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
     def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Evidence]:
         """Every signal of each doc, in order, whichever search found it. `vector` may be empty."""

@@ -37,13 +37,11 @@ class FakeView:
 
     def dense(self, vector: bytes, k: int, floor: float, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
         self._check(cancel)
-        self.asked["dense"] = k
         return self._best("dense", k, floor)
 
-    def lexical(self, query: str, k: int, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
-        self._check(cancel)
-        self.asked["lexical"] = k
-        return self._best("lexical", k, 0.0)
+    def search(self, vector: bytes, query: str, k: int, floor: float, filter: Any, cancel: Any) -> tuple[list[Any], list[Any]]:  # noqa: A002
+        self.asked["search"] = k
+        return self.dense(vector, k, floor, filter, cancel), self._best("lexical", k, 0.0)
 
     def definitions(self, names: Sequence[str], k: int, filter: Any) -> list[Any]:  # noqa: A002
         return self._best("defines", k, 0.0)

@@ -46,7 +46,7 @@ def test_the_definition_of_a_named_symbol_comes_first() -> None:
 def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:
     view, embedder = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5)]), FakeEmbedder()
     retrieve(view, embedder, Query("how", limit=20), CancelToken())  # type: ignore[arg-type]
-    assert view.asked == {"dense": 100, "lexical": 100}
+    assert view.asked == {"search": 100}
     assert embedder.queries == ["how"]
 
 

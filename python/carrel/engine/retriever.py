@@ -90,10 +90,8 @@ def search(
     pool = min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit))
     vector = embedder.embed_query(question.text)
     watch.lap("embed")
-    dense = view.dense(vector, pool, embedder.floor, chosen, cancel)
-    watch.lap("dense")
-    lexical = view.lexical(question.search_text, pool, chosen, cancel)
-    watch.lap("lexical")
+    dense, lexical = view.search(vector, question.search_text, pool, embedder.floor, chosen, cancel)
+    watch.lap("search")
     if query.pinned:  # what a person pinned is always a candidate
         only = Filter(path_globs=[literal_glob(path) for path in query.pinned], exclude_globs=query.filters.exclude)
         known = {candidate.doc for candidate in dense}

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::string::FromUtf8Error;
 use std::time::UNIX_EPOCH;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
@@ -35,11 +36,12 @@ pub struct Source {
 /// Read and decode a file of at most `max_bytes`.
 pub fn read_source(path: &Path, max_bytes: u64) -> Result<Source, SkipReason> {
     let (bytes, mtime_ns) = read_bytes(path, max_bytes)?;
-    let (text, encoding) = decode(&bytes)?;
+    let (hash, size) = (xxh3_128(&bytes), bytes.len() as u64);
+    let (text, encoding) = decode(bytes)?;
     if looks_minified(&text) {
         return Err(SkipReason::Minified);
     }
-    Ok(Source { text, encoding, hash: xxh3_128(&bytes), size: bytes.len() as u64, mtime_ns })
+    Ok(Source { text, encoding, hash, size, mtime_ns })
 }
 
 /// Raw bytes and modification time of a file of at most `max_bytes`.
@@ -74,18 +76,18 @@ pub fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
     }
 }
 
-/// Decode a file's bytes, and name the encoding.
-pub fn decode(bytes: &[u8]) -> Result<(String, &'static str), SkipReason> {
+/// Decode a file's bytes, and name the encoding. The commonest, UTF-8 without a mark, is not copied.
+pub fn decode(mut bytes: Vec<u8>) -> Result<(String, &'static str), SkipReason> {
     if bytes.is_empty() {
         return Err(SkipReason::Empty);
     }
-    let decoded = match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => utf8_or_legacy(rest),
+    let decoded = match bytes.as_slice() {
+        [0xef, 0xbb, 0xbf, ..] => utf8_or_legacy(bytes.split_off(3)),
         [0xff, 0xfe, rest @ ..] => utf16(rest, UTF_16LE, "utf-16le"),
         [0xfe, 0xff, rest @ ..] => utf16(rest, UTF_16BE, "utf-16be"),
-        _ => match utf16_without_mark(bytes) {
-            Some("utf-16le") => utf16(bytes, UTF_16LE, "utf-16le"),
-            Some(_) => utf16(bytes, UTF_16BE, "utf-16be"),
+        _ => match utf16_without_mark(&bytes) {
+            Some("utf-16le") => utf16(&bytes, UTF_16LE, "utf-16le"),
+            Some(_) => utf16(&bytes, UTF_16BE, "utf-16be"),
             None => utf8_or_legacy(bytes),
         },
     }?;
@@ -101,15 +103,15 @@ fn utf16(
     if had_errors || text.contains('\0') { Err(SkipReason::Binary) } else { Ok((text.into_owned(), name)) }
 }
 
-fn utf8_or_legacy(bytes: &[u8]) -> Result<(String, &'static str), SkipReason> {
+fn utf8_or_legacy(bytes: Vec<u8>) -> Result<(String, &'static str), SkipReason> {
     if bytes.contains(&0) {
         return Err(SkipReason::Binary);
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok((text.to_owned(), "utf-8")),
-        Err(_) if controls(bytes) * 100 > bytes.len() => Err(SkipReason::Binary),
-        Err(_) => {
-            let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
+    match String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes) {
+        Ok(text) => Ok((text, "utf-8")),
+        Err(bytes) if controls(&bytes) * 100 > bytes.len() => Err(SkipReason::Binary),
+        Err(bytes) => {
+            let (text, _) = WINDOWS_1252.decode_without_bom_handling(&bytes);
             Ok((text.into_owned(), "windows-1252"))
         }
     }
@@ -155,7 +157,7 @@ mod tests {
     #[track_caller]
     fn check(bytes: &[u8], expected: Result<(&str, &str), SkipReason>) {
         assert_eq!(
-            decode(bytes),
+            decode(bytes.to_vec()),
             expected.map(|(text, encoding)| (
                 text.to_owned(),
                 match encoding {
@@ -214,7 +216,7 @@ mod tests {
     proptest! {
         #[test]
         fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            if let Ok((text, _)) = decode(&bytes) {
+            if let Ok((text, _)) = decode(bytes.clone()) {
                 prop_assert!(!text.trim().is_empty());
             }
         }
@@ -222,7 +224,7 @@ mod tests {
         #[test]
         fn utf8_comes_back_as_it_was(text in "[a-z\u{e9}\u{4e2d}\r\n]{1,80}") {
             prop_assume!(!text.trim().is_empty());
-            prop_assert_eq!(decode(text.as_bytes()), Ok((text, "utf-8")));
+            prop_assert_eq!(decode(text.clone().into_bytes()), Ok((text, "utf-8")));
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use carrel_core::question::{Chunk, PathQuestion, best_lines as core_best_lines, path_words as core_path_words, split_name, stem as core_stem};
+use carrel_core::question::{
+    Chunk, PathQuestion, best_lines as core_best_lines, path_words as core_path_words, split_name, stem as core_stem,
+};
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
@@ -35,7 +37,14 @@ pub fn path_fits(paths: Vec<String>, rarities: Vec<(String, f64)>, text: Vec<Str
 /// See `_core.pyi`.
 #[pyfunction]
 #[pyo3(signature = (text, symbol, signature, rarities, lines, *, sought))]
-pub fn best_lines(text: &str, symbol: &str, signature: &str, rarities: HashMap<String, f64>, lines: usize, sought: bool) -> usize {
+pub fn best_lines(
+    text: &str,
+    symbol: &str,
+    signature: &str,
+    rarities: HashMap<String, f64>,
+    lines: usize,
+    sought: bool,
+) -> usize {
     let words: Vec<(&str, f64)> = rarities.iter().map(|(word, rarity)| (word.as_str(), *rarity)).collect();
     core_best_lines(&Chunk { text, symbol, signature, sought }, &words, lines)
 }

@@ -54,16 +54,21 @@ impl PySnapshot {
         detached(py, || self.0.dense(&vector, k, floor, filter.map(|f| &f.0), &cancel.0)).map(candidates)
     }
 
-    #[pyo3(signature = (query, k, filter, cancel))]
-    fn lexical(
+    #[pyo3(signature = (vector, query, k, floor, filter, cancel))]
+    #[allow(clippy::too_many_arguments)] // one question
+    fn search(
         &self,
         py: Python<'_>,
+        vector: &[u8],
         query: &str,
         k: usize,
+        floor: f32,
         filter: Option<&PyFilter>,
         cancel: &PyCancelToken,
-    ) -> PyResult<Vec<PyCandidate>> {
-        detached(py, || self.0.lexical(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+    ) -> PyResult<(Vec<PyCandidate>, Vec<PyCandidate>)> {
+        let vector = to_floats(vector);
+        let (dense, lexical) = detached(py, || self.0.search(&vector, query, k, floor, filter.map(|f| &f.0), &cancel.0))?;
+        Ok((candidates(dense), candidates(lexical)))
     }
 
     #[pyo3(signature = (names, k, filter))]

@@ -35,7 +35,11 @@ pub fn split_name(text: &str, mut emit: impl FnMut(Cow<'_, str>)) {
         let mut end = run(class);
         if class == Class::Upper && rest[end..].starts_with(|c| class_of(c) == Class::Lower) {
             // The last of several capitals begins the next word.
-            end = if end > 1 { end - 1 } else { end + rest[end..].find(|c| class_of(c) != Class::Lower).unwrap_or(rest.len() - end) };
+            end = if end > 1 {
+                end - 1
+            } else {
+                end + rest[end..].find(|c| class_of(c) != Class::Lower).unwrap_or(rest.len() - end)
+            };
         }
         let (piece, after) = rest.split_at(end);
         rest = after;

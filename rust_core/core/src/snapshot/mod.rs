@@ -92,6 +92,8 @@ pub struct Snapshot {
 
 /// How many times more than wanted are looked at when a filter by symbol or kind drops candidates afterwards.
 const WIDEN: usize = 8;
+/// Chunks below which one search is done before another thread is awake.
+const SIDE_BY_SIDE_FROM: usize = 20_000;
 
 impl Snapshot {
     pub(crate) fn new(site: Arc<Site>, disk: &SegmentSet, overlay: &SegmentSet) -> Self {
@@ -184,6 +186,22 @@ impl Snapshot {
             let share = |hit: Scored| Scored { score: hit.score / found.possible, ..hit };
             Ok(found.hits.iter().map(|&hit| Candidate::from(share(hit))).collect())
         })
+    }
+
+    /// Both searches of one question, [`Snapshot::dense`] and [`Snapshot::lexical`]: beside each other where there is much to read.
+    pub fn search(
+        &self,
+        vector: &[f32],
+        query: &str,
+        k: usize,
+        floor: f32,
+        filter: Option<&Filter>,
+        cancel: &CancelToken,
+    ) -> Result<(Vec<Candidate>, Vec<Candidate>)> {
+        let meaning = || self.dense(vector, k, floor, filter, cancel);
+        let words = || self.lexical(query, k, filter, cancel);
+        let (meaning, words) = if self.chunks < SIDE_BY_SIDE_FROM { (meaning(), words()) } else { rayon::join(meaning, words) };
+        Ok((meaning?, words?))
     }
 
     /// What is known of each of these chunks as an answer, whichever search found them: all signals, not only the one that did.
