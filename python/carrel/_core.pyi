@@ -7,10 +7,12 @@ bytes of little-endian float32, `dim` values a text, L2-normalised. Every call t
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal, final
 
 __all__ = [
     "FORMAT_VERSION",
+    "Asked",
     "Batch",
     "CancelToken",
     "Candidate",
@@ -18,23 +20,31 @@ __all__ = [
     "Commit",
     "CutOptions",
     "Embedder",
-    "Evidence",
     "Filter",
     "FreshChunk",
     "Plan",
+    "Ranked",
+    "Scene",
     "Snapshot",
     "Store",
     "WalkOptions",
     "__version__",
+    "best_lines",
     "count_tokens",
     "cut_text",
     "detect_language",
     "give_back_memory",
     "hash_bytes",
     "languages",
+    "path_kinds",
+    "rank",
+    "ranking_rules",
     "register_grammar",
     "registrable_grammars",
+    "score",
     "simd_kernel",
+    "split_names",
+    "stem",
     "trim_tokens",
 ]
 
@@ -167,13 +177,44 @@ class Candidate:
     def score(self) -> float: ...
 
 @final
-class Evidence:
-    """What is known of a chunk as an answer to a question. Shares are from 0 to 1."""
+class Ranked:
+    """A candidate: what is known of a chunk as an answer to a question, and what the stages of the ranking made of it.
 
+    Shares are from 0 to 1. `defines` is 1 where the chunk defines a symbol that the question names exactly, less for another
+    case or form; `tied` says how closely its file is tied to the active one by names. `score` is only comparable within a
+    question.
+    """
+
+    dense_rank: int | None
+    """Its place in the dense search, from 1; None where that didn't find it."""
+    lexical_rank: int | None
+    defines: float
+    tied: float
+
+    def __new__(
+        cls,
+        doc: int,
+        path: str,
+        start_line: int = 1,
+        end_line: int = 1,
+        *,
+        symbol: str = ...,
+        callable: bool = False,
+        dense: float = 0.0,
+        dense_rank: int | None = None,
+        lexical: float = 0.0,
+        lexical_rank: int | None = None,
+        matched: Sequence[str] = ...,
+        covered: float = 0.0,
+        file_share: float = 0.0,
+        file_words: int = 0,
+        defines: float = 0.0,
+        tied: float = 0.0,
+    ) -> Ranked: ...
+    @property
+    def doc(self) -> int: ...
     @property
     def path(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
     @property
     def symbol(self) -> str: ...
     @property
@@ -198,6 +239,51 @@ class Evidence:
     @property
     def file_words(self) -> int:
         """Words in its file, roughly."""
+    @property
+    def fused(self) -> float:
+        """Reciprocal rank fusion of both searches."""
+    @property
+    def score(self) -> float: ...
+    @property
+    def added(self) -> list[tuple[str, float]]:
+        """What rules added, those that had nothing to add left out."""
+    @property
+    def scaled(self) -> list[tuple[str, float]]:
+        """What rules multiplied by."""
+    @property
+    def lifted(self) -> list[tuple[str, float]]:
+        """What rules over all candidates added."""
+
+@final
+class Asked:
+    """A question with what the rules of the ranking want to know of it.
+
+    `rarities` are its stemmed words with theirs, `text` what is asked, `names` the symbols that it names, `scope` the stemmed
+    words of the part of the project that it is headed with, `plain` all its words in lower case, `is_symbol` whether it is
+    nothing but a symbol.
+    """
+
+    def __new__(
+        cls,
+        rarities: Sequence[tuple[str, float]],
+        text: str,
+        *,
+        names: Sequence[str] = ...,
+        scope: Sequence[str] = ...,
+        plain: AbstractSet[str] = ...,
+        is_symbol: bool = False,
+    ) -> Asked: ...
+
+@final
+class Scene:
+    """What the person has in front of them."""
+
+    def __new__(
+        cls,
+        active_path: str | None = None,
+        open_paths: AbstractSet[str] = ...,
+        pinned: AbstractSet[str] = ...,
+    ) -> Scene: ...
 
 @final
 class ChunkInfo:
@@ -270,7 +356,7 @@ class Snapshot:
         question's weight that the chunk holds, 0..1. Both are searched for at once where there are many chunks."""
 
     def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
-    def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Evidence]:
+    def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Ranked]:
         """Every signal of each doc, in order, whichever search found it. `vector` may be empty."""
     def rarities(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: the natural logarithm of about (chunks / chunks that hold it)."""
@@ -383,18 +469,19 @@ def split_names(text: str) -> list[str]:
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
 
-def path_words(path: str) -> list[str]:
-    """Stemmed words of a file's name, each once. A file that is named by convention takes its folder's name as well."""
+def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: AbstractSet[str] = ...) -> list[Ranked]:
+    """The candidates, best first: equal ones by path, then by place in the file. Sets what the stages made of each. `without`
+    names rules to leave out."""
 
-def path_fits(
-    paths: Sequence[str], rarities: Sequence[tuple[str, float]], text: Sequence[str]
-) -> list[tuple[float, float, float]]:
-    """How the name of each file answers a question, as shares from 0 to 1: of the question's weight, the words that the name has
-    and those that begin like one of its words; of the name's words, those that the question has.
+def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> None:
+    """Score each candidate by itself."""
 
-    `rarities` are the question's stemmed words with theirs, `text` all its words in order as they stand: `filesize` answers for
-    "file size".
-    """
+def ranking_rules() -> list[str]:
+    """The names of all rules."""
+
+def path_kinds(path: str) -> list[str]:
+    """Which kinds of files that questions seldom mean a path is of: test, example, compatibility, re-export, declaration,
+    generated, prose, data."""
 
 def best_lines(text: str, symbol: str, signature: str, rarities: Mapping[str, float], lines: int, *, sought: bool) -> int:
     """Which line, from 0, the `lines` lines begin with that say most about the question whose stemmed words have `rarities`.

@@ -22,10 +22,9 @@ from typing import Any
 
 import platformdirs
 
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions, ranking_rules
 from carrel.core.ports import Embedder
 from carrel.core.types import Budget, Query
-from carrel.engine import ranking
 from carrel.engine.context import pack
 from carrel.engine.indexer import run_index
 from carrel.engine.retriever import Retrieval, retrieve
@@ -172,7 +171,7 @@ def tables(bench: Bench) -> dict[str, Figures]:
 
 def ablate(bench: Bench, base: dict[str, Figures], hashed: Bench) -> None:
     """What each rule is worth: the loss without it."""
-    rules = [rule.__name__ for rule in (*ranking.ADDING, *ranking.SCALING, *ranking.TOGETHER)]
+    rules = ranking_rules()
     sets = {which: bench.tasks(which) for which in base}
     print("\n| without | the 760 | 95 % | commits | 95 % |\n| --- | --- | --- | --- | --- |")
 

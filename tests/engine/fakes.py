@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from carrel.core.errors import Cancelled
+from carrel.core.native import Ranked
 
 
 @dataclass
@@ -48,20 +49,19 @@ class FakeView:
 
     def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Any]:
         return [
-            SimpleNamespace(
-                path=chunk.path,
-                kind="function",
+            Ranked(
+                doc,
+                chunk.path,
+                chunk.start_line,
+                chunk.end_line,
                 symbol=chunk.symbol,
-                start_line=chunk.start_line,
-                end_line=chunk.end_line,
+                callable=True,
                 dense=chunk.dense or 0.0,
                 lexical=chunk.lexical or 0.0,
                 matched=["w"],
-                covered=0.0,
-                file_share=0.0,
                 file_words=100,
             )
-            for chunk in (self.items[doc] for doc in docs)
+            for doc, chunk in ((doc, self.items[doc]) for doc in docs)
         ]
 
     def rarities(self, words: Sequence[str]) -> list[float]:

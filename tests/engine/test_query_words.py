@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from carrel.core.native import path_words, stem
+from carrel.core.native import stem
 from carrel.core.types import LONGEST_QUERY, Query
 from carrel.engine.query_words import read
 
@@ -51,11 +51,6 @@ def test_words_meet_their_other_forms() -> None:
     for a, b in (*pairs, ("cached", "cache")):
         assert stem(a) == stem(b), (a, b)
     assert stem("class") == "class"
-
-
-def test_a_file_named_by_convention_takes_its_folders_name() -> None:
-    assert "scheduler" in path_words("src/scheduler/mod.rs") or "schedul" in path_words("src/scheduler/mod.rs")
-    assert path_words("src/http/client_pool.py") == [stem("client"), stem("pool")]
 
 
 @pytest.mark.parametrize("text", ["x" * 16_000, "!" * 16_000, "a" + "A" * 16_000 + "!", "`x" * 8_000, "a_" * 8_000, "a." * 8_000])

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from carrel.core.native import Ranked, Scene, ranking_rules
 from carrel.engine.query_words import read
-from carrel.engine.ranking import ADDING, SCALING, TOGETHER, Asked, Ranked, Scene, boosts, rank
+from carrel.engine.ranking import Asked, boosts, rank
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Ranked:
-    evidence: Any = SimpleNamespace(start_line=start, end_line=start + lines - 1, symbol=symbol, kind="function", matched=[])
-    return Ranked(doc, evidence, path, lines, **{"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals)
+    signals = {"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals
+    return Ranked(doc, path, start, start + lines - 1, symbol=symbol, callable=True, **signals)
 
 
 def order(candidates: Sequence[Ranked], question: str = "how is it stored", scene: Scene | None = None) -> list[str]:
     ranked = rank(candidates, Asked(read(question)), scene or Scene())
-    return [f"{r.path}:{r.evidence.start_line}" for r in ranked]
+    return [f"{r.path}:{r.start_line}" for r in ranked]
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_rules_say_what_they_did() -> None:
     assert told["aside"] == pytest.approx(0.2)
     assert told["words"] > told["agreement"] > 0
     assert "name_match" not in told
-    added = sum(value for name, value in told.items() if name in {rule.__name__ for rule in ADDING})
-    factor = math.prod(value for name, value in told.items() if name in {rule.__name__ for rule in SCALING})
+    added = sum(value for _, value in ranked.added)
+    factor = math.prod(value for _, value in ranked.scaled)
     assert ranked.score == pytest.approx(added * factor + told["coherence"], abs=1e-3)
 
 
 def test_without_any_rule_the_order_is_that_of_the_paths() -> None:
-    names = frozenset(rule.__name__ for rule in (*ADDING, *SCALING, *TOGETHER))
+    names = frozenset(ranking_rules())
     ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], Asked(read("q")), Scene(), without=names)
     assert [(r.path, r.score) for r in ranked] == [("a.py", 0.0), ("b.py", 0.0)]
     assert rank([], Asked(read("q")), Scene()) == []

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from carrel.core.errors import Cancelled, InvalidInput
-from carrel.core.native import CancelToken
+from carrel.core.native import CancelToken, Scene
 from carrel.core.types import Filters, Lines, Query
 from carrel.engine.explain import explain_line, explain_ranked
 from carrel.engine.files import pick_files_by_grouped_chunk_hits
 from carrel.engine.query_words import read
-from carrel.engine.ranking import Scene, rank
+from carrel.engine.ranking import rank
 from carrel.engine.retriever import retrieve, search
 from carrel.engine.similar import similar
 

@@ -13,10 +13,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from carrel.core.native import CancelToken
+from carrel.core.native import CancelToken, path_kinds
 from carrel.core.ports import Embedder, SnapshotView, Tokenizer
 from carrel.core.types import Budget, Hit, Query
-from carrel.engine import path_rules
 from carrel.engine.context import pack
 from carrel.engine.git import CommitRecord
 from carrel.engine.retriever import retrieve
@@ -28,7 +27,7 @@ MOST_FILES = 8
 """A commit that touches more files is a sweep, not the answer to one question."""
 LEAST_WORDS = 3
 _ROUTINE = re.compile(r"(?i)^(?:merge|revert|bump|release|version|prepare|update changelog|v?\d+\.\d+)\b")
-_NOT_ASKED_FOR = {path_rules.TEST, path_rules.EXAMPLE, path_rules.PROSE, path_rules.DATA, path_rules.GENERATED}
+_NOT_ASKED_FOR = {"test", "example", "prose", "data", "generated"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def cases(history: Iterable[CommitRecord], indexed: Collection[str], limit: int)
     """Commits that can be asked about: a telling subject, and a few files of code that are in the index."""
     chosen = []
     for commit in history:
-        paths = frozenset(p for p in commit.paths if p in indexed and not path_rules.kinds(p) & _NOT_ASKED_FOR)
+        paths = frozenset(p for p in commit.paths if p in indexed and _NOT_ASKED_FOR.isdisjoint(path_kinds(p)))
         subject = re.sub(r"\s*\(#\d+\)$", "", commit.subject).strip()
         if 0 < len(paths) <= MOST_FILES and len(subject.split()) >= LEAST_WORDS and not _ROUTINE.match(subject):
             chosen.append(Case(commit.sha, subject, paths))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from carrel.core.native import CancelToken, ChunkInfo
+from carrel.core.native import CancelToken, ChunkInfo, Ranked
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Query
-from carrel.engine.ranking import Ranked, boosts, relevance, score
-from carrel.engine.retriever import Retrieval, describe, retrieve
+from carrel.engine.ranking import boosts, relevance, score
+from carrel.engine.retriever import Retrieval, retrieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Re
             return _of(ranked, place, embedder.floor, _verdict(ranked, place, result))
     # Not a candidate: what would each search have said?
     question = result.asked.question
-    [alone] = describe(view, question, embedder.embed_query(question.text), [info.doc])
+    [alone] = view.evidence(question.search_text, embedder.embed_query(question.text), [info.doc])
     score([alone], result.asked, result.scene)
     pool = len(result.ranked)
-    if not alone.lexical and (alone.dense or 0.0) < embedder.floor:
+    if not alone.lexical and alone.dense < embedder.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"
@@ -76,7 +76,7 @@ def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
     if ranked.doc in result.given:
         return f"given, as number {place}"
     for drop in result.dropped:
-        if (drop.path, drop.start_line) == (ranked.path, ranked.evidence.start_line):
+        if (drop.path, drop.start_line) == (ranked.path, ranked.start_line):
             return f"left out: {drop.reason}"
     return f"a candidate, but number {place}: the best {len(result.hits)} were asked for"
 
@@ -84,9 +84,9 @@ def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
 def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explanation:
     return Explanation(
         path=ranked.path,
-        start_line=ranked.evidence.start_line,
-        end_line=ranked.evidence.end_line,
-        symbol=ranked.evidence.symbol,
+        start_line=ranked.start_line,
+        end_line=ranked.end_line,
+        symbol=ranked.symbol,
         rank=place,
         relevance=relevance(ranked, floor),
         dense=ranked.dense,
@@ -96,7 +96,7 @@ def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explan
         defines=ranked.defines,
         fused=round(ranked.fused, 6),
         score=round(ranked.score, 6),
-        matched=ranked.matched,
+        matched=tuple(ranked.matched),
         boosts=boosts(ranked),
         verdict=verdict,
     )

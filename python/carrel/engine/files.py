@@ -10,7 +10,7 @@ from carrel.core.errors import InvalidInput
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Query
-from carrel.engine.ranking import Scene, rank, relevance
+from carrel.engine.ranking import rank, relevance, scene_of
 from carrel.engine.retriever import search
 
 _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
@@ -42,7 +42,7 @@ def pick_files_by_grouped_chunk_hits(
         raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
     query = section_query if isinstance(section_query, Query) else Query(section_query)
     wide = replace(query, limit=max(1, candidate_pool_size // 5))
-    order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), Scene.of(query))
+    order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), scene_of(query))
     pool = order[:candidate_pool_size]
     infos = vector_db.describe([ranked.doc for ranked in pool])
     return group((key(info), relevance(ranked, embedder.floor)) for info, ranked in zip(infos, pool, strict=True))[:n_files]

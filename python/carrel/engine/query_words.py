@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from carrel.core.native import split_names, stem
 
@@ -75,10 +74,3 @@ def read(text: str) -> Question:
         is_symbol=is_symbol,
         plain=frozenset(split_names(whole)),
     )
-
-
-@lru_cache(maxsize=65_536)
-def place_words(path: str) -> tuple[frozenset[str], ...]:
-    """Stemmed words of each folder on the way and of the file's name."""
-    *folders, name = path.split("/")
-    return tuple(frozenset(stem(word) for word in split_names(part)) for part in (*folders, name.split(".")[0]))

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from carrel.core.native import CancelToken, ChunkInfo, Filter, FreshChunk
+from carrel.core.native import CancelToken, ChunkInfo, Filter, FreshChunk, Ranked, Scene
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.engine import query_words
 from carrel.engine.focus import focus
-from carrel.engine.ranking import Asked, Ranked, Scene, boosts, rank, relevance
+from carrel.engine.ranking import Asked, rank, relevance, scene_of, signals
 
 CANDIDATES_A_HIT = 5
 """How many candidates each search gives for each hit that is asked for."""
@@ -57,7 +57,7 @@ def retrieve(
     Raises `Cancelled`; an empty query finds nothing.
     """
     watch = Stopwatch()
-    scene = Scene.of(query)
+    scene = scene_of(query)
     if not query.text.strip():
         return Retrieval((), frozenset(), (), (), Asked(query_words.read("")), scene, watch.stages, {})
     ranked, asked = search(view, embedder, query, cancel, watch)
@@ -101,7 +101,7 @@ def search(
     defining = view.definitions(names, pool, chosen) if names else []
     watch.lap("definitions")
     docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining) for c in arm))
-    ranked = describe(view, question, vector, docs)
+    ranked = view.evidence(question.search_text, vector, docs)
     by_doc = {r.doc: r for r in ranked}
     for place, candidate in enumerate(dense, 1):
         if found := by_doc.get(candidate.doc):
@@ -120,24 +120,6 @@ def search(
     return ranked, asked
 
 
-def describe(view: SnapshotView, question: query_words.Question, vector: bytes, docs: Sequence[int]) -> list[Ranked]:
-    """These chunks with what each search would say of them, whether it found them or not."""
-    return [
-        Ranked(
-            doc,
-            evidence,
-            evidence.path,
-            evidence.end_line - evidence.start_line + 1,
-            dense=evidence.dense,
-            lexical=evidence.lexical,
-            covered=evidence.covered,
-            file_share=evidence.file_share,
-            file_words=evidence.file_words,
-        )
-        for doc, evidence in zip(docs, view.evidence(question.search_text, vector, docs), strict=True)
-    ]
-
-
 def _take(
     view: SnapshotView, order: Sequence[Ranked], asked: Asked, query: Query, floor: float, cancel: CancelToken
 ) -> tuple[list[Hit], frozenset[int], list[Dropped]]:
@@ -151,7 +133,7 @@ def _take(
         batch = wanted[at : at + query.limit - len(hits)]
         at += len(batch)
         for ranked, fresh in zip(batch, view.fresh([r.doc for r in batch], cancel), strict=True):
-            start, end = ranked.evidence.start_line, ranked.evidence.end_line
+            start, end = ranked.start_line, ranked.end_line
             if isinstance(fresh, str):
                 dropped.append(Dropped(ranked.path, start, end, fresh))
                 continue
@@ -165,7 +147,7 @@ def _take(
                 continue
             lines = focus(chunk, asked.rarity, sought=ranked.defines > 0)
             given.append(ranked.doc)
-            hits.append(Hit(chunk, relevance(ranked, floor), ranked.signals(boosts(ranked)), lines))
+            hits.append(Hit(chunk, relevance(ranked, floor), signals(ranked), lines))
     return hits, frozenset(given), dropped
 
 

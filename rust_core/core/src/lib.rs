@@ -19,6 +19,7 @@ pub mod lock;
 pub mod memory;
 pub mod parse;
 pub mod question;
+pub mod ranking;
 pub mod read;
 pub mod segment;
 pub mod simd;

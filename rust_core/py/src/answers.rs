@@ -1,7 +1,7 @@
 //! What searches and runs give back to Python: frozen values.
 
 use carrel_core::freshness::FreshChunk;
-use carrel_core::snapshot::{Candidate, ChunkInfo, Evidence};
+use carrel_core::snapshot::{Candidate, ChunkInfo};
 use carrel_core::store::Commit;
 use pyo3::prelude::*;
 
@@ -19,68 +19,6 @@ impl PyCandidate {
     #[getter]
     fn score(&self) -> f32 {
         self.0.score
-    }
-}
-
-/// See `_core.pyi`.
-#[pyclass(name = "Evidence", frozen, module = "carrel._core")]
-pub struct PyEvidence(pub Evidence);
-
-#[pymethods]
-impl PyEvidence {
-    #[getter]
-    fn path(&self) -> &str {
-        &self.0.path
-    }
-
-    #[getter]
-    fn start_line(&self) -> u32 {
-        self.0.span.start_line
-    }
-
-    #[getter]
-    fn end_line(&self) -> u32 {
-        self.0.span.end_line
-    }
-
-    #[getter]
-    fn kind(&self) -> &'static str {
-        self.0.kind.name()
-    }
-
-    #[getter]
-    fn symbol(&self) -> &str {
-        &self.0.symbol
-    }
-
-    #[getter]
-    fn dense(&self) -> f32 {
-        self.0.dense
-    }
-
-    #[getter]
-    fn lexical(&self) -> f32 {
-        self.0.lexical.share
-    }
-
-    #[getter]
-    fn matched(&self) -> Vec<String> {
-        self.0.lexical.matched.clone()
-    }
-
-    #[getter]
-    fn covered(&self) -> f32 {
-        self.0.lexical.covered
-    }
-
-    #[getter]
-    fn file_share(&self) -> f32 {
-        self.0.lexical.file_share
-    }
-
-    #[getter]
-    fn file_words(&self) -> u32 {
-        self.0.lexical.file_words
     }
 }
 

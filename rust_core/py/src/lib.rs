@@ -9,6 +9,7 @@ mod functions;
 mod gil;
 mod options;
 mod question;
+mod ranking;
 mod snapshot;
 mod store;
 
@@ -26,7 +27,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<options::PyFilter>()?;
     module.add_class::<answers::PyCandidate>()?;
     module.add_class::<answers::PyChunkInfo>()?;
-    module.add_class::<answers::PyEvidence>()?;
+    module.add_class::<ranking::PyRanked>()?;
+    module.add_class::<ranking::PyAsked>()?;
+    module.add_class::<ranking::PyScene>()?;
     module.add_class::<answers::PyFreshChunk>()?;
     module.add_class::<answers::PyCommit>()?;
     module.add_class::<snapshot::PySnapshot>()?;
@@ -44,8 +47,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(question::split_names, module)?)?;
     module.add_function(wrap_pyfunction!(question::stem, module)?)?;
-    module.add_function(wrap_pyfunction!(question::path_words, module)?)?;
-    module.add_function(wrap_pyfunction!(question::path_fits, module)?)?;
+    module.add_function(wrap_pyfunction!(ranking::rank, module)?)?;
+    module.add_function(wrap_pyfunction!(ranking::score, module)?)?;
+    module.add_function(wrap_pyfunction!(ranking::ranking_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(ranking::path_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(question::best_lines, module)?)?;
     module.add_function(wrap_pyfunction!(functions::simd_kernel, module)?)?;
     Ok(())

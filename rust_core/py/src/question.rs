@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use carrel_core::question::{
-    Chunk, PathQuestion, best_lines as core_best_lines, path_words as core_path_words, split_name, stem as core_stem,
-};
+use carrel_core::question::{Chunk, best_lines as core_best_lines, split_name, stem as core_stem};
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
@@ -19,19 +17,6 @@ pub fn split_names(text: &str) -> Vec<String> {
 #[pyfunction]
 pub fn stem(word: &str) -> String {
     core_stem(word).into_owned()
-}
-
-/// See `_core.pyi`.
-#[pyfunction]
-pub fn path_words(path: &str) -> Vec<String> {
-    core_path_words(path)
-}
-
-/// See `_core.pyi`.
-#[pyfunction]
-pub fn path_fits(paths: Vec<String>, rarities: Vec<(String, f64)>, text: Vec<String>) -> Vec<(f64, f64, f64)> {
-    let fits = PathQuestion::new(rarities, &text).fits(paths.iter().map(String::as_str));
-    fits.into_iter().map(|fit| (fit.own, fit.akin, fit.covered)).collect()
 }
 
 /// See `_core.pyi`.

@@ -7,9 +7,10 @@ use carrel_core::snapshot::{Candidate, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answers::{PyCandidate, PyChunkInfo, PyEvidence, PyFreshChunk};
+use crate::answers::{PyCandidate, PyChunkInfo, PyFreshChunk};
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
+use crate::ranking::PyRanked;
 
 /// See `_core.pyi`.
 #[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
@@ -77,9 +78,9 @@ impl PySnapshot {
         detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
     }
 
-    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>) -> Vec<PyEvidence> {
+    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>) -> Vec<PyRanked> {
         let vector = to_floats(vector);
-        py.detach(|| self.0.evidence(query, &vector, &docs)).into_iter().map(PyEvidence).collect()
+        py.detach(|| self.0.evidence(query, &vector, &docs)).into_iter().map(PyRanked).collect()
     }
 
     fn rarities(&self, py: Python<'_>, words: Vec<String>) -> Vec<f32> {

@@ -13,9 +13,10 @@ use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::language::Language;
 use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, bm25f, definitions, evidence, rarities};
+use crate::ranking::Ranked;
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{Part, SegmentSet, Site, locked};
-use crate::types::{Chunk, ChunkKind, Span};
+use crate::types::{Chunk, ChunkKind};
 use crate::vectors::dense_top_k;
 
 /// Names a chunk within one snapshot: its view in the upper half, its ordinal in the lower.
@@ -28,23 +29,6 @@ pub struct Candidate {
     pub doc: Doc,
     /// What this search says of it; higher is better.
     pub score: f32,
-}
-
-/// What is known of a chunk as an answer to a question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
-    /// Its file.
-    pub path: String,
-    /// Where it stands in it.
-    pub span: Span,
-    /// What it is.
-    pub kind: ChunkKind,
-    /// What it defines; empty for code without a name.
-    pub symbol: String,
-    /// Cosine of its vector and the question's.
-    pub dense: f32,
-    /// What its words say.
-    pub lexical: LexicalEvidence,
 }
 
 /// Everything that is recorded of a chunk.
@@ -206,14 +190,26 @@ impl Snapshot {
 
     /// What is known of each of these chunks as an answer, whichever search found them: all signals, not only the one that did.
     /// `vector` is the question's, or empty. Unknown ones are left out.
-    pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Evidence> {
+    pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Ranked> {
         let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| ((doc >> 32) as u32, doc as u32)).collect();
         let of = |(&doc, lexical): (&Doc, LexicalEvidence)| {
             let (Layer { segment, own_vectors, .. }, chunk) = self.layer_of(doc)?;
             let (kind, span, symbol) = segment.outline(chunk);
-            let path = segment.file(segment.file_of(chunk)).path.to_owned();
-            let dense = if *own_vectors { segment.vector(chunk).dot(vector) } else { 0.0 };
-            Some(Evidence { path, span, kind, symbol, dense, lexical })
+            Some(Ranked {
+                doc,
+                path: segment.file(segment.file_of(chunk)).path.to_owned(),
+                callable: matches!(kind, ChunkKind::Function | ChunkKind::Method),
+                symbol,
+                start_line: span.start_line,
+                end_line: span.end_line,
+                dense: if *own_vectors { segment.vector(chunk).dot(vector).into() } else { 0.0 },
+                lexical: lexical.share.into(),
+                matched: lexical.matched,
+                covered: lexical.covered.into(),
+                file_share: lexical.file_share.into(),
+                file_words: lexical.file_words,
+                ..Ranked::default()
+            })
         };
         docs.iter().zip(evidence(&self.views(None), query, &chunks)).filter_map(of).collect()
     }

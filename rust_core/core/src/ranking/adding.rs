@@ -1,0 +1,121 @@
+//! Rules that add: what each candidate gains.
+
+use std::collections::HashSet;
+
+use super::{Asked, RRF_K, Ranked};
+use crate::question::{path_words, split_name, stem};
+
+// Fitted weights.
+const LEXICAL: f64 = 0.8;
+const DENSE: f64 = 1.1;
+const DENSE_FOR_SYMBOL: f64 = 0.45;
+const FUSED: f64 = 0.4;
+const COVERED: f64 = 0.1;
+const FILE_SHARE: f64 = 0.5;
+const PATH_OWN: f64 = 0.5;
+const PATH_AKIN: f64 = 0.6;
+const PATH_COVERED: f64 = 0.24;
+const IN_SCOPE: f64 = 0.3;
+const FILE_LENGTH: f64 = 0.08;
+const LINES: f64 = 0.15;
+const DEFINES_SYMBOL: f64 = 2.2;
+const DEFINES_NAMED: f64 = 0.6;
+const IN_ITS_FILE: f64 = 1.2;
+const CONSTRUCTOR: f64 = 0.5;
+
+type Rule = fn(&[Ranked], &Asked) -> Vec<f64>;
+
+/// The rules with their names.
+pub const ADDING: [(&str, Rule); 9] = [
+    ("words", words),
+    ("meaning", meaning),
+    ("agreement", agreement),
+    ("coverage", coverage),
+    ("whole_file", whole_file),
+    ("path_match", path_match),
+    ("in_scope", in_scope),
+    ("substance", substance),
+    ("name_match", name_match),
+];
+
+/// BM25F: what the chunk's words hold of the question.
+fn words(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| LEXICAL * ranked.lexical).collect()
+}
+
+/// Cosine of the vectors; a bare symbol is looked up by its name rather.
+fn meaning(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    let weight = if asked.is_symbol { DENSE_FOR_SYMBOL } else { DENSE };
+    candidates.iter().map(|ranked| weight * ranked.dense.max(0.0)).collect()
+}
+
+/// Reciprocal rank fusion of both searches, 1 for the first of both.
+fn agreement(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| FUSED * ranked.fused * (RRF_K + 1.0) / 2.0).collect()
+}
+
+/// Few words often are worth less than all words once.
+fn coverage(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| COVERED * ranked.covered * ranked.covered).collect()
+}
+
+/// The file as a whole speaks of it, even where this chunk alone says little.
+fn whole_file(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| FILE_SHARE * ranked.file_share).collect()
+}
+
+/// The question's words in the file's name. Folders count by BM25F alone: as a rule of their own they gained nothing.
+fn path_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    let fits = asked.paths.fits(candidates.iter().map(|ranked| ranked.path.as_str()));
+    fits.into_iter().map(|fit| PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered).collect()
+}
+
+/// A folder or file is called like the part of the project that a change is headed with: `fix(parser): …`.
+fn in_scope(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    let gain = |ranked: &Ranked| {
+        let (folders, name) = ranked.path.rsplit_once('/').unwrap_or(("", &ranked.path));
+        let mut places = folders.split('/').chain(name.split('.').take(1));
+        if places.any(|place| is_called(place, &asked.scope)) { IN_SCOPE } else { 0.0 }
+    };
+    if asked.scope.is_empty() { vec![0.0; candidates.len()] } else { candidates.iter().map(gain).collect() }
+}
+
+/// Whether these are the stemmed words of a folder or file; `words` are sorted.
+fn is_called(place: &str, words: &[String]) -> bool {
+    let mut own: Vec<String> = Vec::new();
+    split_name(place, |word| own.push(stem(&word).into_owned()));
+    own.sort_unstable();
+    own.dedup();
+    own == words
+}
+
+/// Long files are where the work is done, and a few lines say little.
+fn substance(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
+    let share = |count: u32, of: f64| (f64::from(count).ln_1p() / of).min(1.0);
+    let lines = |ranked: &Ranked| ranked.end_line.saturating_sub(ranked.start_line).saturating_add(1);
+    candidates.iter().map(|ranked| FILE_LENGTH * share(ranked.file_words, 10.0) + LINES * share(lines(ranked), 4.0)).collect()
+}
+
+/// The chunk defines a symbol that the question names; more so when the file is called like it.
+fn name_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    let weight = if asked.is_symbol { DEFINES_SYMBOL } else { DEFINES_NAMED / asked.names.max(1) as f64 };
+    let gain = |ranked: &Ranked| {
+        if ranked.defines == 0.0 {
+            return 0.0;
+        }
+        let called_like_it = || {
+            let words: HashSet<String> = path_words(&ranked.path).into_iter().collect();
+            asked.named.iter().all(|word| words.contains(word))
+        };
+        let in_its_file = if !asked.named.is_empty() && called_like_it() { IN_ITS_FILE } else { 1.0 };
+        weight * ranked.defines * in_its_file * if is_constructor(ranked) { CONSTRUCTOR } else { 1.0 }
+    };
+    candidates.iter().map(gain).collect()
+}
+
+/// Named like its class, which is what a question for that name is about.
+fn is_constructor(ranked: &Ranked) -> bool {
+    let symbol = ranked.symbol.to_lowercase();
+    let mut names = symbol.rsplit(['.', ':', '#', '\\']).filter(|name| !name.is_empty());
+    ranked.callable && matches!((names.next(), names.next()), (Some(own), Some(around)) if own == around)
+}

@@ -1,0 +1,124 @@
+//! Which files are seldom what a question is about: told by path alone, in any language.
+
+use std::sync::LazyLock;
+
+use regex::bytes::RegexSet;
+
+/// Such a kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    /// Tests and what they need.
+    Test,
+    /// Examples, documentation, benchmarks.
+    Example,
+    /// Old ways that are kept.
+    Compatibility,
+    /// Files that hand on what others hold.
+    ReExport,
+    /// Declarations without bodies.
+    Declaration,
+    /// Made by a program.
+    Generated,
+    /// Text for people.
+    Prose,
+    /// Settings, markup, tables.
+    Data,
+}
+
+impl PathKind {
+    /// What it is called outside.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Example => "example",
+            Self::Compatibility => "compatibility",
+            Self::ReExport => "re-export",
+            Self::Declaration => "declaration",
+            Self::Generated => "generated",
+            Self::Prose => "prose",
+            Self::Data => "data",
+        }
+    }
+
+    /// Words of a question that ask for files of this kind.
+    pub fn asked_by(self) -> &'static [&'static str] {
+        match self {
+            Self::Test => &["test", "tests", "spec", "specs", "fixture", "fixtures", "mock", "mocks"],
+            Self::Example => &["example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"],
+            Self::Compatibility => &["compat", "compatibility", "legacy", "deprecated", "polyfill", "shim"],
+            Self::ReExport | Self::Declaration => &[],
+            Self::Generated => &["generated", "protobuf"],
+            Self::Prose => &["doc", "docs", "documentation", "readme", "guide", "tutorial", "changelog", "markdown", "blog"],
+            Self::Data => &[
+                "config",
+                "configuration",
+                "json",
+                "yaml",
+                "toml",
+                "css",
+                "html",
+                "style",
+                "styles",
+                "workflow",
+                "ci",
+                "package",
+                "dependency",
+                "dependencies",
+                "lint",
+                "schema",
+                "settings",
+            ],
+        }
+    }
+}
+
+const PATTERNS: [(PathKind, &str); 9] = [
+    (PathKind::Test, r"(?:^|/)(?:tests?|__tests__|specs?|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"),
+    (
+        PathKind::Test,
+        r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|_spec|\.test|\.spec|[a-z0-9](?:Tests?|Spec|Suite))|conftest|tests?|test_?helpers?)\.\w+$",
+    ),
+    (PathKind::Example, r"(?:^|/)(?:_?examples?|samples?|demos?|docs?|docs?_src|bench(?:es|marks?)?|playground|tutorials?)/"),
+    (PathKind::Compatibility, r"(?:^|/)(?:_?compat|legacy|deprecated|polyfills?|shims?)(?:/|\.\w+$)"),
+    (PathKind::ReExport, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
+    (PathKind::Declaration, r"\.d\.[cm]?ts$|\.pyi$"),
+    (PathKind::Generated, r"(?:^|/)(?:generated|gen|autogen)/|[._](?:generated|gen|pb|pb2|g)\.\w+$|_pb2(?:_grpc)?\.py$"),
+    (PathKind::Prose, r"(?i)\.(?:mdx?|markdown|rst|txt|adoc|org|ipynb)$"),
+    (PathKind::Data, r"(?i)\.(?:jsonc?|ya?ml|toml|lock|ini|cfg|conf|xml|csv|svg|s?css|html?|properties|sql)$"),
+];
+
+/// The kinds that a path is of, each once.
+pub fn path_kinds(path: &str) -> Vec<PathKind> {
+    // Bytes: what is looked for is ASCII, and tables of all letters would take a while to build.
+    static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+        let patterns = PATTERNS.map(|(_, pattern)| format!("(?-u){pattern}"));
+        RegexSet::new(patterns).expect("the patterns above are valid")
+    });
+    let mut kinds: Vec<PathKind> = SET.matches(path.as_bytes()).iter().map(|i| PATTERNS[i].0).collect();
+    kinds.dedup();
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PathKind, path_kinds};
+
+    #[test]
+    fn paths_tell_what_they_are() {
+        use PathKind::{Compatibility, Data, Declaration, Example, Generated, Prose, ReExport, Test};
+        for (path, kinds) in [
+            ("src/parser.py", &[][..]),
+            ("tests/test_parser.py", &[Test]),
+            ("src/ParserTest.java", &[Test]),
+            ("src/latest.py", &[]),
+            ("docs/guide.md", &[Example, Prose]),
+            ("lib/compat/a.rb", &[Compatibility]),
+            ("pkg/__init__.py", &[ReExport]),
+            ("types/index.d.ts", &[Declaration]),
+            ("api_pb2.py", &[Generated]),
+            ("Größe/CONFIG.YAML", &[Data]),
+        ] {
+            assert_eq!(path_kinds(path), kinds, "{path}");
+        }
+    }
+}

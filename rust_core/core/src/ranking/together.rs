@@ -1,0 +1,70 @@
+//! Rules over all candidates.
+
+use std::collections::HashMap;
+
+use super::{Ranked, Scene, order};
+
+// Fitted weights.
+const COHERENCE: f64 = 0.1;
+const FILE_DECAY: f64 = 0.5;
+
+type Rule = fn(&mut [Ranked], &Scene);
+
+/// The rules with their names, in their order.
+pub const TOGETHER: [(&str, Rule); 3] = [("coherence", coherence), ("spread", spread), ("pinned", pinned)];
+
+fn top(candidates: &[Ranked]) -> Option<f64> {
+    candidates.iter().map(|ranked| ranked.score).max_by(f64::total_cmp)
+}
+
+/// Lift the best chunk of a file that has many candidates: the file is about the question.
+fn coherence(candidates: &mut [Ranked], _: &Scene) {
+    let Some(top) = top(candidates) else { return };
+    // For each file, what its chunks score together and the best of them.
+    let mut files: HashMap<&str, (f64, usize)> = HashMap::new();
+    for (i, ranked) in candidates.iter().enumerate() {
+        let (sum, best) = files.entry(&ranked.path).or_insert((0.0, i));
+        *sum += ranked.score.max(0.0);
+        if ranked.score > candidates[*best].score {
+            *best = i;
+        }
+    }
+    let largest = files.values().map(|(sum, _)| *sum).fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return;
+    }
+    let best: Vec<(f64, usize)> = files.into_values().collect();
+    for (sum, i) in best {
+        lift(&mut candidates[i], "coherence", COHERENCE * top * sum / largest);
+    }
+}
+
+/// Each further chunk of one file counts a part of the one before: ten places beat ten pieces of one.
+fn spread(candidates: &mut [Ranked], _: &Scene) {
+    let mut seen: HashMap<&str, i32> = HashMap::new();
+    let mut before = vec![0; candidates.len()];
+    for i in order(candidates) {
+        let of_file = seen.entry(&candidates[i].path).or_default();
+        before[i] = *of_file;
+        *of_file += 1;
+    }
+    for (ranked, before) in candidates.iter_mut().zip(before) {
+        ranked.score *= FILE_DECAY.powi(before);
+    }
+}
+
+/// Put the best chunk of each file that the person pinned before everything else.
+fn pinned(candidates: &mut [Ranked], scene: &Scene) {
+    let Some(top) = top(candidates).filter(|_| !scene.pinned.is_empty()) else { return };
+    let mut left = scene.pinned.clone();
+    for i in order(candidates) {
+        if left.remove(&candidates[i].path) {
+            lift(&mut candidates[i], "pinned", top);
+        }
+    }
+}
+
+fn lift(ranked: &mut Ranked, rule: &'static str, by: f64) {
+    ranked.score += by;
+    ranked.lifts.push((rule, by));
+}
