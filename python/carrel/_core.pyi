@@ -245,6 +245,9 @@ class Ranked:
     @property
     def score(self) -> float: ...
     @property
+    def boosts(self) -> list[tuple[str, float]]:
+        """All that rules added or multiplied by, to four places."""
+    @property
     def added(self) -> list[tuple[str, float]]:
         """What rules added, those that had nothing to add left out."""
     @property

@@ -10,7 +10,7 @@ import pytest
 
 from carrel.core.native import Ranked, Scene, ranking_rules
 from carrel.engine.query_words import read
-from carrel.engine.ranking import Asked, boosts, rank
+from carrel.engine.ranking import Asked, rank
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Ranked:
@@ -98,7 +98,7 @@ def test_a_file_with_many_candidates_is_lifted_once() -> None:
 def test_rules_say_what_they_did() -> None:
     ranked = candidate("tests/store.py", dense_rank=1)
     rank([ranked, candidate("b.py")], Asked(read("how is it stored")), Scene())
-    told = dict(boosts(ranked))
+    told = dict(ranked.boosts)
     assert told["aside"] == pytest.approx(0.2)
     assert told["words"] > told["agreement"] > 0
     assert "name_match" not in told

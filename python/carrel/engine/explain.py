@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from carrel.core.native import CancelToken, ChunkInfo, Ranked
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Query
-from carrel.engine.ranking import boosts, relevance, score
+from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
 
 
@@ -97,7 +97,7 @@ def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explan
         fused=round(ranked.fused, 6),
         score=round(ranked.score, 6),
         matched=tuple(ranked.matched),
-        boosts=boosts(ranked),
+        boosts=tuple(ranked.boosts),
         verdict=verdict,
     )
 

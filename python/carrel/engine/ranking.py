@@ -46,11 +46,6 @@ def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> None:
     native.score(candidates, asked.native, scene)
 
 
-def boosts(ranked: Ranked) -> tuple[tuple[str, float], ...]:
-    """(rule, what it added or multiplied by) for a candidate that was ranked."""
-    return tuple((rule, round(value, 4)) for rule, value in (*ranked.added, *ranked.scaled, *ranked.lifted))
-
-
 def signals(ranked: Ranked) -> Signals:
     """What is told to the outside of a candidate that was ranked."""
     return Signals(
@@ -60,7 +55,7 @@ def signals(ranked: Ranked) -> Signals:
         lexical_rank=ranked.lexical_rank,
         fused=ranked.fused,
         matched=tuple(ranked.matched),
-        boosts=boosts(ranked),
+        boosts=tuple(ranked.boosts),
     )
 
 

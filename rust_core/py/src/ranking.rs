@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::mem::take;
 
 use carrel_core::ranking::{
-    ADDING, Asked, Ranked, SCALING, Scene, TOGETHER, path_kinds as core_path_kinds, rank as core_rank, score as core_score,
+    ADDING, Asked, PathKind, Ranked, SCALING, Scene, TOGETHER, path_kinds as core_path_kinds, rank as core_rank,
+    score as core_score,
 };
 use pyo3::prelude::*;
 
@@ -163,6 +164,12 @@ impl PyRanked {
     }
 
     #[getter]
+    fn boosts(&self) -> Vec<(&'static str, f64)> {
+        let all = self.added().into_iter().chain(self.scaled()).chain(self.lifted());
+        all.map(|(rule, value)| (rule, (value * 1e4).round() / 1e4)).collect()
+    }
+
+    #[getter]
     fn added(&self) -> Vec<(&'static str, f64)> {
         ADDING.iter().zip(self.0.gains).map(|(&(name, _), gain)| (name, gain)).filter(|(_, gain)| *gain != 0.0).collect()
     }
@@ -219,7 +226,7 @@ impl PyScene {
 }
 
 /// Lend what the objects hold to `work`, which says in what order they come back.
-fn lend<'py>(candidates: Vec<Bound<'py, PyRanked>>, work: impl FnOnce(&mut [Ranked]) -> Vec<usize>) -> Vec<Bound<'py, PyRanked>> {
+fn lend(candidates: Vec<Bound<'_, PyRanked>>, work: impl FnOnce(&mut [Ranked]) -> Vec<usize>) -> Vec<Bound<'_, PyRanked>> {
     let mut held: Vec<Ranked> = candidates.iter().map(|ranked| take(&mut ranked.borrow_mut().0)).collect();
     let order = work(&mut held);
     for (ranked, held) in candidates.iter().zip(held) {
@@ -259,5 +266,5 @@ pub fn ranking_rules() -> Vec<&'static str> {
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn path_kinds(path: &str) -> Vec<&'static str> {
-    core_path_kinds(path).into_iter().map(|kind| kind.name()).collect()
+    core_path_kinds(path).into_iter().map(PathKind::name).collect()
 }

@@ -93,7 +93,7 @@ impl Asked {
     pub fn new(
         rarities: Vec<(String, f64)>,
         text: &str,
-        names: &[String],
+        symbols: &[String],
         mut scope: Vec<String>,
         plain: HashSet<String>,
         is_symbol: bool,
@@ -101,12 +101,12 @@ impl Asked {
         let mut words = Vec::new();
         split_name(text, |word| words.push(word.into_owned()));
         let mut named = Vec::new();
-        for name in names {
+        for name in symbols {
             split_name(name, |word| named.push(stem(&word).into_owned()));
         }
         scope.sort_unstable();
         scope.dedup();
-        Self { paths: PathQuestion::new(rarities, &words), names: names.len(), named, scope, plain, is_symbol }
+        Self { paths: PathQuestion::new(rarities, &words), names: symbols.len(), named, scope, plain, is_symbol }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::ranking::Ranked;
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{Part, SegmentSet, Site, locked};
 use crate::types::{Chunk, ChunkKind};
-use crate::vectors::dense_top_k;
+use crate::vectors::{PARALLEL_FROM, dense_top_k};
 
 /// Names a chunk within one snapshot: its view in the upper half, its ordinal in the lower.
 pub type Doc = u64;
@@ -76,8 +76,6 @@ pub struct Snapshot {
 
 /// How many times more than wanted are looked at when a filter by symbol or kind drops candidates afterwards.
 const WIDEN: usize = 8;
-/// Chunks below which one search is done before another thread is awake.
-const SIDE_BY_SIDE_FROM: usize = 20_000;
 
 impl Snapshot {
     pub(crate) fn new(site: Arc<Site>, disk: &SegmentSet, overlay: &SegmentSet) -> Self {
@@ -184,7 +182,8 @@ impl Snapshot {
     ) -> Result<(Vec<Candidate>, Vec<Candidate>)> {
         let meaning = || self.dense(vector, k, floor, filter, cancel);
         let words = || self.lexical(query, k, filter, cancel);
-        let (meaning, words) = if self.chunks < SIDE_BY_SIDE_FROM { (meaning(), words()) } else { rayon::join(meaning, words) };
+        let (meaning, words) =
+            if self.chunks < PARALLEL_FROM as usize { (meaning(), words()) } else { rayon::join(meaning, words) };
         Ok((meaning?, words?))
     }
 

@@ -10,6 +10,7 @@ mod scan;
 
 pub use rows::{BLOCK, VectorRow, Vectors, plane_bytes};
 pub(crate) use rows::{Planes, SCALES_BYTES};
+pub(crate) use scan::PARALLEL_FROM;
 pub use scan::dense_top_k;
 
 #[cfg(test)]

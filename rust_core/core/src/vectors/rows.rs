@@ -184,8 +184,9 @@ impl<'a> Planes<'a> {
 
 /// What is stored for a row beside its halves.
 pub(crate) fn scale_and_slack(bytes: [u8; SCALES_BYTES]) -> [f32; 2] {
-    let both = u64::from_le_bytes(bytes);
-    [f32::from_bits(both as u32), f32::from_bits((both >> 32) as u32)]
+    // Not by way of a `u64`, which keeps the compiler from doing several at once.
+    let (halves, _) = bytes.as_chunks();
+    [f32::from_le_bytes(halves[0]), f32::from_le_bytes(halves[1])]
 }
 
 /// A vector in steps of its own scale, to whole blocks.

@@ -4,22 +4,24 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::rows::{Quantised, SCALES_BYTES, plane_bytes};
+use super::rows::{Quantised, SCALES_BYTES, plane_bytes, scale_and_slack};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::segment::{Scored, TopK, View};
 use crate::simd::{Kernel, Query};
 
-/// Rows per kernel call: scores stay in the first-level cache, and cancelling is noticed within microseconds.
-const ROWS_PER_CALL: usize = 256;
+/// Rows per kernel call, whole groups: scores stay in the first-level cache, and cancelling is noticed within microseconds.
+const ROWS_PER_CALL: usize = 8 * GROUP;
 /// Rows that one thread takes at a time.
 const ROWS_PER_PART: u32 = 16_384;
-/// Below this, one core is done before the others are awake.
-const PARALLEL_FROM: u32 = 50_000;
-/// Rows whose bounds are compared at a time.
-const GROUP: usize = 16;
+/// Below this, one core is about done before the others are awake, which takes half a millisecond in a virtual machine.
+pub const PARALLEL_FROM: u32 = 200_000;
+/// Rows whose highest bound is kept: nearly all groups of them hold nothing, which one comparison says.
+const GROUP: usize = 32;
+/// Bounds that are compared side by side.
+const LANES: usize = 8;
 /// Rows to score from which another core helps: each waits for memory.
-const ROWS_TO_SHARE: usize = 512;
+const ROWS_TO_SHARE: usize = 4096;
 /// The largest step of a question's component.
 const LARGEST: f32 = 127.0;
 
@@ -45,6 +47,13 @@ struct Part {
     rows: Range<u32>,
 }
 
+/// What the rows of a part score at most.
+struct Bounds {
+    rows: Vec<f32>,
+    /// The highest of each [`GROUP`].
+    groups: Vec<f32>,
+}
+
 /// The `k` chunks whose vectors are most like the unit vector `query`, best first, none below `floor`. Exact: every live vector
 /// is looked at, and passed over only if its score can't reach the others'. Segments of other dimensions, and a query of zeros,
 /// find nothing.
@@ -65,7 +74,7 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
     }
     let rows: u32 = parts.iter().map(|part| part.rows.end - part.rows.start).sum();
     let bounded = |part: Part| Ok((question.bounds(views, &part, cancel)?, part));
-    let parts: Vec<(Vec<f32>, Part)> = if rows < PARALLEL_FROM {
+    let parts: Vec<(Bounds, Part)> = if rows < PARALLEL_FROM {
         parts.into_iter().map(bounded).collect::<Result<_>>()?
     } else {
         parts.into_par_iter().map(bounded).collect::<Result<_>>()?
@@ -100,12 +109,26 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
     Ok(exact.into_sorted())
 }
 
+/// The highest of some bounds.
+fn highest(bounds: &[f32]) -> f32 {
+    // In lanes, which the compiler compares at once: one after the other they would wait for each other.
+    let more = |most: &mut f32, bound: f32| *most = if bound > *most { bound } else { *most };
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let (whole, rest) = bounds.as_chunks::<LANES>();
+    for bounds in whole {
+        lanes.iter_mut().zip(bounds).for_each(|(most, &bound)| more(most, bound));
+    }
+    let mut most = f32::NEG_INFINITY;
+    lanes.iter().chain(rest).for_each(|&bound| more(&mut most, bound));
+    most
+}
+
 /// Hand out the rows whose bounds reach the floor: the first one, then what each row that is taken gives back.
-fn each_above(parts: &[(Vec<f32>, Part)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
+fn each_above(parts: &[(Bounds, Part)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
     for (bounds, part) in parts {
-        for (group, first) in bounds.chunks(GROUP).zip(part.rows.clone().step_by(GROUP)) {
-            // Nearly all groups hold nothing, which is told without a branch for each.
-            if !group.iter().fold(false, |any, &bound| any | (bound >= floor)) {
+        let groups = bounds.groups.iter().zip(bounds.rows.chunks(GROUP)).zip(part.rows.clone().step_by(GROUP));
+        for ((&highest, group), first) in groups {
+            if highest < floor {
                 continue;
             }
             for (&bound, chunk) in group.iter().zip(first..) {
@@ -119,27 +142,30 @@ fn each_above(parts: &[(Vec<f32>, Part)], mut floor: f32, mut take: impl FnMut(S
 
 impl Question {
     /// What each row of a part scores at most: its high halves' score, and what the low ones may add.
-    fn bounds(&self, views: &[View<'_>], part: &Part, cancel: &CancelToken) -> Result<Vec<f32>> {
+    fn bounds(&self, views: &[View<'_>], part: &Part, cancel: &CancelToken) -> Result<Bounds> {
         let kernel = Kernel::best();
         let segment = views[part.view as usize].segment;
         let (vectors, bytes) = (segment.vectors(), plane_bytes(segment.dim()));
         let mut dots = [0_i32; ROWS_PER_CALL];
-        let mut bounds = Vec::with_capacity(part.rows.len());
+        let mut bounds =
+            Bounds { rows: Vec::with_capacity(part.rows.len()), groups: Vec::with_capacity(part.rows.len().div_ceil(GROUP)) };
         for first in part.rows.clone().step_by(ROWS_PER_CALL) {
             cancel.check()?;
             let rows = first as usize..(first as usize + ROWS_PER_CALL).min(part.rows.end as usize);
             let dots = &mut dots[..rows.len()];
             kernel.dots(&self.query, &vectors.high[rows.start * bytes..rows.end * bytes], dots);
             let scales = &vectors.scales.as_chunks::<SCALES_BYTES>().0[rows];
-            bounds.extend(dots.iter().zip(scales).map(|(&dot, scales)| self.bound(dot, scales)));
+            let done = bounds.rows.len();
+            bounds.rows.extend(dots.iter().zip(scales).map(|(&dot, &scales)| self.bound(dot, scales)));
+            bounds.groups.extend(bounds.rows[done..].chunks(GROUP).map(highest));
         }
         Ok(bounds)
     }
 
     /// From the high halves' dot product: that score, and what the low halves may add.
     #[inline]
-    fn bound(&self, dot: i32, &[a, b, c, d, e, f, g, h]: &[u8; SCALES_BYTES]) -> f32 {
-        let (scale, slack) = (f32::from_le_bytes([a, b, c, d]), f32::from_le_bytes([e, f, g, h]));
+    fn bound(&self, dot: i32, scales: [u8; SCALES_BYTES]) -> f32 {
+        let [scale, slack] = scale_and_slack(scales);
         (dot * 16) as f32 * (self.scale * scale) + self.length * slack
     }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use carrel_core::cancel::CancelToken;
 use carrel_core::cut::CutOptions;
 use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::snapshot::{Candidate, Evidence, Snapshot};
+use carrel_core::ranking::Ranked;
+use carrel_core::snapshot::{Candidate, Snapshot};
 use carrel_core::store::{Commit, Plan, Store, StoreConfig};
 use carrel_core::walk::WalkOptions;
 use tempfile::TempDir;
@@ -126,7 +127,7 @@ pub fn search(store: &Store, words: &str) -> Vec<String> {
     let snapshot = store.snapshot().unwrap();
     let found = snapshot.lexical(words, 1000, None, &token()).unwrap();
     let docs: Vec<u64> = found.iter().map(|c| c.doc).collect();
-    let holds = |evidence: &Evidence| words.split(' ').any(|word| evidence.lexical.matched.iter().any(|m| m == word));
+    let holds = |chunk: &Ranked| words.split(' ').any(|word| chunk.matched.iter().any(|m| m == word));
     let evidence = snapshot.evidence(words, &[], &docs);
     let whole: Vec<Candidate> = found.into_iter().zip(&evidence).filter(|(_, e)| holds(e)).map(|(c, _)| c).collect();
     places(&snapshot, &whole)
