@@ -3,8 +3,8 @@
 //! Every candidate has all signals ([`Ranked`]), whichever search found it. Rules turn them into a score: those of [`adding`]
 //! each add their weight times a value from about 0 to 1, those of [`scaling`] multiply, and those of [`together`] look from one
 //! candidate to the others. Each rule is one small function over all candidates, and [`rank`] can be told to leave any of them
-//! out: `docs/quality.md` has what each is worth. The weights were fitted on 26 of the benchmark's repositories and checked on
-//! the others; no rule knows a repository.
+//! out: `docs/quality.md` has what each is worth. The weights for questions were fitted on 26 of the benchmark's repositories and
+//! checked on the others, those for changes on histories outside it; no rule knows a repository.
 
 mod adding;
 mod kinds;
