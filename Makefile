@@ -6,6 +6,7 @@
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
 #   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
 #   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
+#   make bench-changes CHECKOUTS=FOLDER   what the weights for changes are worth; FOLDER holds what training/histories.json lists
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -14,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test lint bench bench-quality bench-scenes dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test lint bench bench-quality bench-scenes bench-changes dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -53,6 +54,9 @@ bench-quality: build
 CHECKOUTS ?= checkouts
 bench-scenes: build
 	$(BIN)/python -m tests.bench.scenes $(CHECKOUTS)
+
+bench-changes: build
+	$(BIN)/python -m tests.bench.changes $(CHECKOUTS)
 
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist

@@ -263,7 +263,7 @@ class Asked:
 
     `rarities` are its stemmed words with theirs, `text` what is asked, `names` the symbols that it names, `scope` the stemmed
     words of the part of the project that it is headed with, `plain` all its words in lower case, `is_symbol` whether it is
-    nothing but a symbol.
+    nothing but a symbol, `is_change` whether it asks for a change.
     """
 
     def __new__(
@@ -275,6 +275,7 @@ class Asked:
         scope: Sequence[str] = ...,
         plain: AbstractSet[str] = ...,
         is_symbol: bool = False,
+        is_change: bool = False,
     ) -> Asked: ...
 
 @final

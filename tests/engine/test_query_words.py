@@ -46,6 +46,56 @@ def test_the_heading_of_a_change_names_a_part_of_the_project(text: str, asked: s
     assert "test" in question.plain or not text.startswith("test"), "a change to tests asks for tests"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix(client): retry on timeouts",
+        "docs: how a plugin is written",
+        "Add a flag that hides deleted notes",
+        "Fixes crash when the last tab is closed",
+        "please rename the export button",
+        "Could you please make the sidebar resizable?",
+        "don't follow links out of the workspace",
+        "Do not ask twice for the same folder",
+        "scheduler: avoid a wake-up for each job",
+        "Issue #77: support nested tables",
+        "[editor] Ensure the caret stays in view",
+        "#1207 use one thread for all timers",
+        "Properly handle empty archives",
+        "Clean up what a failed upload leaves",
+    ],
+)
+def test_a_wish_for_other_code_is_a_change(text: str) -> None:
+    assert read(text).is_change
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do I add a flag",
+        "where is the fix for closed tabs",
+        "What happens when jobs are removed?",
+        "support for nested tables",
+        "use of threads in timers",
+        "change of owner",
+        "user updates",
+        "moving average of the load",
+        "addition of two matrices",
+        "fixed-width columns",
+        "delete a note",  # what code does: a place is sought
+        "convert bytes to text",
+        "validate an address",
+        "Why doesn't the export button appear in the toolbar: use of a wrong icon?",
+        "fix",
+        "fix: load_config",  # nothing but a symbol is left of it
+        "use_threads",
+        "",
+    ],
+)
+def test_a_question_is_none(text: str) -> None:
+    assert not read(text).is_change
+
+
 def test_words_meet_their_other_forms() -> None:
     pairs = (("commands", "command"), ("parsing", "parse"), ("dependencies", "dependency"), ("running", "run"))
     for a, b in (*pairs, ("cached", "cache")):
@@ -53,7 +103,12 @@ def test_words_meet_their_other_forms() -> None:
     assert stem("class") == "class"
 
 
-@pytest.mark.parametrize("text", ["x" * 16_000, "!" * 16_000, "a" + "A" * 16_000 + "!", "`x" * 8_000, "a_" * 8_000, "a." * 8_000])
+_HEADINGS = ("[" * 16_000, "a: " * 5_000, "please " * 2_000, "could you  " * 1_500, "fix" + " " * 16_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 16_000, "!" * 16_000, "a" + "A" * 16_000 + "!", "`x" * 8_000, "a_" * 8_000, "a." * 8_000, *_HEADINGS]
+)
 def test_no_text_makes_reading_it_slow(text: str) -> None:
     began = time.process_time()
     read(text)

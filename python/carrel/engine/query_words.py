@@ -35,6 +35,19 @@ _CONVENTIONAL = re.compile(
     re.IGNORECASE,
 )
 """A change as many projects head it: `fix(parser): …` (conventionalcommits.org). The scope tells the place, the type nothing."""
+_CHANGE = re.compile(
+    r"""^(?:\[[^\[\]]{1,40}\]:?\s+ | (?:[^\s:]{1,40}\s)?[^\s:]{1,40}:\s+ | \#\d+:?\s+)?     # [core], Issue #12:, parser:, #12
+        (?:please\s+ | (?:can|could|would|will)\s+you\s+(?:please\s+)?)?
+        (?:(?:always|also|correctly|explicitly|never|only|properly)\s+)?
+        (?:(?:add(?:s|ed)?|allow|avoid|bump|change|clarify|clean\s+up|deprecate|disable|disallow|drop|enable|ensure|expose
+            |fix(?:es|ed)?|forbid|get\s+rid|handle|ignore|implement|improve|introduce|keep|make|migrate|modernize|move|optimi[sz]e
+            |port|prefer|preserve|prevent|refactor|relax|remove[sd]?|rename|replace|respect|revert|rework|rewrite|simplify
+            |speed\s+up|support|switch|tweak|unify|update[sd]?|upgrade|use)\s+(?!of\b|for\b)   # not a noun: support for x
+          |(?:do\s+not|don't)\s+)\S
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A wish for other code. Words for what code itself does (convert, validate, delete) are left out: they ask for a place."""
 _TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
 _LONGEST_SYMBOL = 200
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
@@ -50,6 +63,7 @@ class Question:
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
+    is_change: bool  # how the code should become, as a commit or a task says it
     plain: frozenset[str]  # every word of it, split and lower-case
 
 
@@ -72,5 +86,6 @@ def read(text: str) -> Question:
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,
+        is_change=not is_symbol and (heading is not None or _CHANGE.match(whole) is not None),
         plain=frozenset(split_names(whole)),
     )

@@ -28,6 +28,7 @@ class Asked:
             scope=list(question.scope),
             plain=question.plain,
             is_symbol=question.is_symbol,
+            is_change=question.is_change,
         )
 
 

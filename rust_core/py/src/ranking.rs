@@ -199,7 +199,7 @@ pub struct PyAsked(Asked);
 #[pymethods]
 impl PyAsked {
     #[new]
-    #[pyo3(signature = (rarities, text, *, names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false))]
+    #[pyo3(signature = (rarities, text, *, names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false, is_change=false))]
     fn new(
         rarities: Vec<(String, f64)>,
         text: &str,
@@ -207,8 +207,9 @@ impl PyAsked {
         scope: Vec<String>,
         plain: HashSet<String>,
         is_symbol: bool,
+        is_change: bool,
     ) -> Self {
-        Self(Asked::new(rarities, text, &names, scope, plain, is_symbol))
+        Self(Asked::new(rarities, text, &names, scope, plain, is_symbol, is_change))
     }
 }
 

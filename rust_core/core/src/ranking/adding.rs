@@ -5,21 +5,49 @@ use std::collections::HashSet;
 use super::{Asked, RRF_K, Ranked};
 use crate::question::{path_words, split_name, stem};
 
+/// What the signals are worth that say different things of a question and of a change.
+pub(super) struct Weights {
+    lexical: f64,
+    dense: f64,
+    fused: f64,
+    covered: f64,
+    file_share: f64,
+    path_own: f64,
+    path_akin: f64,
+    path_covered: f64,
+    defines_named: f64,
+}
+
 // Fitted weights.
-const LEXICAL: f64 = 0.8;
-const DENSE: f64 = 1.1;
+pub(super) static FOR_QUESTIONS: Weights = Weights {
+    lexical: 0.8,
+    dense: 1.1,
+    fused: 0.4,
+    covered: 0.1,
+    file_share: 0.5,
+    path_own: 0.5,
+    path_akin: 0.6,
+    path_covered: 0.24,
+    defines_named: 0.6,
+};
+/// Who asks for a change tells what it touches, in many words and in passing: the file that holds most of them is meant rather
+/// than the one that is called like some.
+pub(super) static FOR_CHANGES: Weights = Weights {
+    lexical: 1.0,
+    dense: 0.8,
+    fused: 0.3,
+    covered: 0.3,
+    file_share: 0.9,
+    path_own: 0.35,
+    path_akin: 0.5,
+    path_covered: 0.12,
+    defines_named: 0.35,
+};
 const DENSE_FOR_SYMBOL: f64 = 0.45;
-const FUSED: f64 = 0.4;
-const COVERED: f64 = 0.1;
-const FILE_SHARE: f64 = 0.5;
-const PATH_OWN: f64 = 0.5;
-const PATH_AKIN: f64 = 0.6;
-const PATH_COVERED: f64 = 0.24;
 const IN_SCOPE: f64 = 0.3;
 const FILE_LENGTH: f64 = 0.08;
 const LINES: f64 = 0.15;
 const DEFINES_SYMBOL: f64 = 2.2;
-const DEFINES_NAMED: f64 = 0.6;
 const IN_ITS_FILE: f64 = 1.2;
 const CONSTRUCTOR: f64 = 0.5;
 
@@ -39,35 +67,36 @@ pub const ADDING: [(&str, Rule); 9] = [
 ];
 
 /// BM25F: what the chunk's words hold of the question.
-fn words(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
-    candidates.iter().map(|ranked| LEXICAL * ranked.lexical).collect()
+fn words(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| asked.weights.lexical * ranked.lexical).collect()
 }
 
 /// Cosine of the vectors; a bare symbol is looked up by its name rather.
 fn meaning(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
-    let weight = if asked.is_symbol { DENSE_FOR_SYMBOL } else { DENSE };
+    let weight = if asked.is_symbol { DENSE_FOR_SYMBOL } else { asked.weights.dense };
     candidates.iter().map(|ranked| weight * ranked.dense.max(0.0)).collect()
 }
 
 /// Reciprocal rank fusion of both searches, 1 for the first of both.
-fn agreement(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
-    candidates.iter().map(|ranked| FUSED * ranked.fused * (RRF_K + 1.0) / 2.0).collect()
+fn agreement(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| asked.weights.fused * ranked.fused * (RRF_K + 1.0) / 2.0).collect()
 }
 
 /// Few words often are worth less than all words once.
-fn coverage(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
-    candidates.iter().map(|ranked| COVERED * ranked.covered * ranked.covered).collect()
+fn coverage(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| asked.weights.covered * ranked.covered * ranked.covered).collect()
 }
 
 /// The file as a whole speaks of it, even where this chunk alone says little.
-fn whole_file(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
-    candidates.iter().map(|ranked| FILE_SHARE * ranked.file_share).collect()
+fn whole_file(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| asked.weights.file_share * ranked.file_share).collect()
 }
 
 /// The question's words in the file's name. Folders count by BM25F alone: as a rule of their own they gained nothing.
 fn path_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
     let fits = asked.paths.fits(candidates.iter().map(|ranked| ranked.path.as_str()));
-    fits.into_iter().map(|fit| PATH_OWN * fit.own + PATH_AKIN * fit.akin + PATH_COVERED * fit.covered).collect()
+    let Weights { path_own, path_akin, path_covered, .. } = asked.weights;
+    fits.into_iter().map(|fit| path_own * fit.own + path_akin * fit.akin + path_covered * fit.covered).collect()
 }
 
 /// A folder or file is called like the part of the project that a change is headed with: `fix(parser): …`.
@@ -98,7 +127,7 @@ fn substance(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
 
 /// The chunk defines a symbol that the question names; more so when the file is called like it.
 fn name_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
-    let weight = if asked.is_symbol { DEFINES_SYMBOL } else { DEFINES_NAMED / asked.names.max(1) as f64 };
+    let weight = if asked.is_symbol { DEFINES_SYMBOL } else { asked.weights.defines_named / asked.names.max(1) as f64 };
     let gain = |ranked: &Ranked| {
         if ranked.defines == 0.0 {
             return 0.0;

@@ -3,8 +3,8 @@
 //! Every candidate has all signals ([`Ranked`]), whichever search found it. Rules turn them into a score: those of [`adding`]
 //! each add their weight times a value from about 0 to 1, those of [`scaling`] multiply, and those of [`together`] look from one
 //! candidate to the others. Each rule is one small function over all candidates, and [`rank`] can be told to leave any of them
-//! out: `docs/quality.md` has what each is worth. The weights were fitted on 26 of the benchmark's repositories and checked on
-//! the others; no rule knows a repository.
+//! out: `docs/quality.md` has what each is worth. The weights for questions were fitted on 26 of the benchmark's repositories and
+//! checked on the others, those for changes on histories outside it; no rule knows a repository.
 
 mod adding;
 mod kinds;
@@ -15,6 +15,7 @@ mod together;
 use std::collections::HashSet;
 
 pub use adding::ADDING;
+use adding::{FOR_CHANGES, FOR_QUESTIONS, Weights};
 pub use kinds::{PathKind, path_kinds};
 pub use scaling::SCALING;
 pub use together::TOGETHER;
@@ -85,11 +86,13 @@ pub struct Asked {
     plain: HashSet<String>,
     /// Nothing but a symbol.
     is_symbol: bool,
+    weights: &'static Weights,
 }
 
 impl Asked {
     /// From the question's stemmed words with their rarities, its text, the symbols that it names, the stemmed words of the part
-    /// of the project that it is headed with, all words of it as it was asked, and whether it is nothing but a symbol.
+    /// of the project that it is headed with, all words of it as it was asked, and whether it is nothing but a symbol or asks for a
+    /// change.
     pub fn new(
         rarities: Vec<(String, f64)>,
         text: &str,
@@ -97,6 +100,7 @@ impl Asked {
         mut scope: Vec<String>,
         plain: HashSet<String>,
         is_symbol: bool,
+        is_change: bool,
     ) -> Self {
         let mut words = Vec::new();
         split_name(text, |word| words.push(word.into_owned()));
@@ -106,7 +110,8 @@ impl Asked {
         }
         scope.sort_unstable();
         scope.dedup();
-        Self { paths: PathQuestion::new(rarities, &words), names: symbols.len(), named, scope, plain, is_symbol }
+        let weights = if is_change { &FOR_CHANGES } else { &FOR_QUESTIONS };
+        Self { paths: PathQuestion::new(rarities, &words), names: symbols.len(), named, scope, plain, is_symbol, weights }
     }
 }
 
