@@ -474,7 +474,7 @@ def stem(word: str) -> str:
     """A word without the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
 
 def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: AbstractSet[str] = ...) -> list[Ranked]:
-    """The candidates, best first: equal ones by path, then by place in the file. Sets what the stages made of each. `without`
+    """The candidates, each once, best first: equal ones by path, then by place in the file. Sets what the stages made of each. `without`
     names rules to leave out."""
 
 def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> None:

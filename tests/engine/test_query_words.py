@@ -63,6 +63,11 @@ def test_the_heading_of_a_change_names_a_part_of_the_project(text: str, asked: s
         "#1207 use one thread for all timers",
         "Properly handle empty archives",
         "Clean up what a failed upload leaves",
+        "Hi, please fix the export button",
+        "we need to add a search field",
+        "I'd like you to rename the export button",
+        "Let\u2019s drop the old importer",
+        "add dark mode",
     ],
 )
 def test_a_wish_for_other_code_is_a_change(text: str) -> None:
@@ -89,6 +94,11 @@ def test_a_wish_for_other_code_is_a_change(text: str) -> None:
         "fix",
         "fix: load_config",  # nothing but a symbol is left of it
         "use_threads",
+        "update loop",
+        "use case of the importer",
+        "move is the slowest part",
+        "error: remove the old importer first",
+        "Parser error: use another importer",
         "",
     ],
 )

@@ -36,14 +36,18 @@ _CONVENTIONAL = re.compile(
 )
 """A change as many projects head it: `fix(parser): …` (conventionalcommits.org). The scope tells the place, the type nothing."""
 _CHANGE = re.compile(
-    r"""^(?:\[[^\[\]]{1,40}\]:?\s+ | (?:[^\s:]{1,40}\s)?[^\s:]{1,40}:\s+ | \#\d+:?\s+)?     # [core], Issue #12:, parser:, #12
-        (?:please\s+ | (?:can|could|would|will)\s+you\s+(?:please\s+)?)?
+    r"""^(?:(?:hi|hello|hey)[,!.]?\s+)?
+        (?!(?:\S{1,40}\s)?(?:error|exception|fatal|hint|note|panic|traceback|warning)s?:)     # pasted, not wished for
+        (?:\[[^\[\]]{1,40}\]:?\s+ | (?:[^\s:]{1,40}\s)?[^\s:]{1,40}:\s+ | \#\d+:?\s+)?     # [core], Issue #12:, parser:, #12
+        (?:please\s+ | (?:can|could|would|will)\s+you\s+(?:please\s+)? | let['\u2019]?s\s+
+          | (?:i|we)(?:['\u2019]d|\s+would)?\s+(?:like|need|want)\s+(?:you\s+)?to\s+)?
         (?:(?:always|also|correctly|explicitly|never|only|properly)\s+)?
         (?:(?:add(?:s|ed)?|allow|avoid|bump|change|clarify|clean\s+up|deprecate|disable|disallow|drop|enable|ensure|expose
             |fix(?:es|ed)?|forbid|get\s+rid|handle|ignore|implement|improve|introduce|keep|make|migrate|modernize|move|optimi[sz]e
             |port|prefer|preserve|prevent|refactor|relax|remove[sd]?|rename|replace|respect|revert|rework|rewrite|simplify
-            |speed\s+up|support|switch|tweak|unify|update[sd]?|upgrade|use)\s+(?!of\b|for\b)   # not a noun: support for x
-          |(?:do\s+not|don't)\s+)\S
+            |speed\s+up|support|switch|tweak|unify|update[sd]?|upgrade|use)\s+
+            (?!(?:are|cases?|for|has|have|is|occurs|of|was|were)\b)   # not a noun: support for x
+          |(?:do\s+not|don['\u2019]t)\s+)\S+\s+\S
     """,
     re.IGNORECASE | re.VERBOSE,
 )

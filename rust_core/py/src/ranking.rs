@@ -226,8 +226,10 @@ impl PyScene {
     }
 }
 
-/// Lend what the objects hold to `work`, which says in what order they come back.
-fn lend(candidates: Vec<Bound<'_, PyRanked>>, work: impl FnOnce(&mut [Ranked]) -> Vec<usize>) -> Vec<Bound<'_, PyRanked>> {
+/// Lend what the objects hold, each once, to `work`, which says in what order they come back.
+fn lend(mut candidates: Vec<Bound<'_, PyRanked>>, work: impl FnOnce(&mut [Ranked]) -> Vec<usize>) -> Vec<Bound<'_, PyRanked>> {
+    let mut seen = HashSet::new();
+    candidates.retain(|ranked| seen.insert(ranked.as_ptr()));
     let mut held: Vec<Ranked> = candidates.iter().map(|ranked| take(&mut ranked.borrow_mut().0)).collect();
     let order = work(&mut held);
     for (ranked, held) in candidates.iter().zip(held) {

@@ -31,7 +31,7 @@ pub struct Chunk<'a> {
 pub fn best_lines(chunk: &Chunk<'_>, words: &[(&str, f64)], lines: usize) -> usize {
     let table = LineTable::new(chunk.text);
     let rows = rows_of(chunk.text, &table);
-    let found = words_by_row(chunk.text, &table, rows.len(), words);
+    let found = words_by_row(chunk.text, rows.len(), words);
     let whole: f64 = words.iter().map(|(_, rarity)| rarity).sum();
     let bonus = whole * if chunk.sought { SOUGHT_WEIGHT } else { NAME_WEIGHT };
     let name_row = name_row(&rows, chunk);
@@ -80,11 +80,12 @@ fn rows_of<'a>(text: &'a str, table: &LineTable) -> Vec<&'a str> {
 }
 
 /// Which words (by place) begin a word, or a piece of an identifier, in each row. Searches instead of splitting.
-fn words_by_row(text: &str, table: &LineTable, rows: usize, words: &[(&str, f64)]) -> Vec<Vec<usize>> {
+fn words_by_row(text: &str, rows: usize, words: &[(&str, f64)]) -> Vec<Vec<usize>> {
     let mut found = vec![Vec::new(); rows];
     let lower = text.to_lowercase();
     // Letters that change their length move all that follow: then case can't tell pieces apart.
     let cased = if lower.len() == text.len() { text } else { &lower };
+    let table = LineTable::new(cased);
     for (i, (word, _)) in words.iter().enumerate().filter(|(_, (word, _))| !word.is_empty()) {
         for (at, _) in lower.match_indices(word) {
             let row = table.line_of(at as u32) as usize - 1;
@@ -139,6 +140,9 @@ mod tests {
         for line in ["token", "a_token", "getToken", "Token", "(token)", "TOKEN", "é token", "İ token"] {
             assert_eq!(at(line), 9, "{line}");
         }
+        // Each of these is one byte longer in lower case.
+        let moved = format!("{}token\n{}", "# İİİİİİİİ\n".repeat(30), "x\n".repeat(30));
+        assert_eq!(best_lines(&chunk(&moved), &WORDS, 1), 30);
         for line in ["detokenise", "XTOKEN"] {
             assert_eq!(at(line), 0, "{line}");
         }

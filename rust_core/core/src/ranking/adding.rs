@@ -144,7 +144,10 @@ fn name_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
 
 /// Named like its class, which is what a question for that name is about.
 fn is_constructor(ranked: &Ranked) -> bool {
+    let separates = ['.', ':', '#', '\\'];
     let symbol = ranked.symbol.to_lowercase();
-    let mut names = symbol.rsplit(['.', ':', '#', '\\']).filter(|name| !name.is_empty());
-    ranked.callable && matches!((names.next(), names.next()), (Some(own), Some(around)) if own == around)
+    let mut names = symbol.rsplit(separates).filter(|name| !name.is_empty());
+    ranked.callable
+        && !symbol.ends_with(separates)
+        && matches!((names.next(), names.next()), (Some(own), Some(around)) if own == around)
 }
