@@ -61,7 +61,7 @@ def test_a_path_tells(question: str, better: str, worse: str) -> None:
 def test_a_change_is_sought_where_its_words_are_a_question_where_the_name_fits() -> None:
     named, holds = candidate("session.py"), candidate("store.py", file_share=0.6)
     assert order([named, holds], "how are sessions kept")[0] == "session.py:1"
-    assert order([named, holds], "keep sessions")[0] == "store.py:1"
+    assert order([named, holds], "keep the sessions")[0] == "store.py:1"
 
 
 def test_what_the_question_asks_for_does_not_step_back() -> None:
