@@ -253,9 +253,6 @@ class Ranked:
     @property
     def scaled(self) -> list[tuple[str, float]]:
         """What rules multiplied by."""
-    @property
-    def lifted(self) -> list[tuple[str, float]]:
-        """What rules over all candidates added."""
 
 @final
 class Asked:

@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use carrel_core::question::{Chunk, best_lines as core_best_lines, split_name, stem as core_stem};
+use carrel_core::question::{Chunk, best_lines as core_best_lines, name_words, stem as core_stem};
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn split_names(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    split_name(text, |word| words.push(word.into_owned()));
-    words
+    name_words(text)
 }
 
 /// See `_core.pyi`.

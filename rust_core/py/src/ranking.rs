@@ -11,7 +11,6 @@ use pyo3::prelude::*;
 
 /// See `_core.pyi`.
 #[pyclass(name = "Ranked", module = "carrel._core")]
-#[derive(Default)]
 pub struct PyRanked(pub Ranked);
 
 #[pymethods]
@@ -165,7 +164,7 @@ impl PyRanked {
 
     #[getter]
     fn boosts(&self) -> Vec<(&'static str, f64)> {
-        let all = self.added().into_iter().chain(self.scaled()).chain(self.lifted());
+        let all = self.added().into_iter().chain(self.scaled()).chain(self.0.lifts.iter().copied());
         all.map(|(rule, value)| (rule, (value * 1e4).round() / 1e4)).collect()
     }
 
@@ -184,11 +183,6 @@ impl PyRanked {
             .map(|(&(name, _), factor)| (name, factor))
             .filter(|(_, factor)| *factor != 1.0)
             .collect()
-    }
-
-    #[getter]
-    fn lifted(&self) -> Vec<(&'static str, f64)> {
-        self.0.lifts.clone()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the words of a question find in paths and in the lines of a chunk.
 //!
 //! These are signals of the ranking, computed for some hundred candidates of each question; what they are worth is decided
-//! outside. Words are [split](split_name) and [stemmed](stem) the way people speak of them, which is coarser than the terms of
+//! outside. Words are [split](name_words) and [stemmed](stem) the way people speak of them, which is coarser than the terms of
 //! the lexical index.
 
 mod focus;
@@ -9,5 +9,5 @@ mod names;
 mod paths;
 
 pub use focus::{Chunk, best_lines};
-pub use names::{path_words, split_name, stem};
+pub use names::{name_stems, name_words, path_words, stem};
 pub use paths::{PathFit, PathQuestion};

@@ -50,6 +50,20 @@ pub fn split_name(text: &str, mut emit: impl FnMut(Cow<'_, str>)) {
     }
 }
 
+/// The words that [`split_name`] hands out.
+pub fn name_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    split_name(text, |word| words.push(word.into_owned()));
+    words
+}
+
+/// The same without their endings.
+pub fn name_stems(text: &str) -> Vec<String> {
+    let mut stems = Vec::new();
+    split_name(text, |word| stems.push(stem(&word).into_owned()));
+    stems
+}
+
 /// Cut the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`.
 pub fn stem(word: &str) -> Cow<'_, str> {
     let longer_than = |least: usize| word.len() > least && word.chars().nth(least).is_some();
@@ -105,13 +119,7 @@ pub fn path_words(path: &str) -> Vec<String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{path_words, split_name, stem};
-
-    fn split(text: &str) -> Vec<String> {
-        let mut words = Vec::new();
-        split_name(text, |word| words.push(word.into_owned()));
-        words
-    }
+    use super::{name_words as split, path_words, stem};
 
     #[test]
     fn names_are_split_as_people_speak_of_them() {

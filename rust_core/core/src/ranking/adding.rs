@@ -1,9 +1,7 @@
 //! Rules that add: what each candidate gains.
 
-use std::collections::HashSet;
-
 use super::{Asked, RRF_K, Ranked};
-use crate::question::{path_words, split_name, stem};
+use crate::question::{name_stems, path_words};
 
 /// What the signals are worth that say different things of a question and of a change.
 pub(super) struct Weights {
@@ -111,8 +109,7 @@ fn in_scope(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
 
 /// Whether these are the stemmed words of a folder or file; `words` are sorted.
 fn is_called(place: &str, words: &[String]) -> bool {
-    let mut own: Vec<String> = Vec::new();
-    split_name(place, |word| own.push(stem(&word).into_owned()));
+    let mut own = name_stems(place);
     own.sort_unstable();
     own.dedup();
     own == words
@@ -133,7 +130,7 @@ fn name_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
             return 0.0;
         }
         let called_like_it = || {
-            let words: HashSet<String> = path_words(&ranked.path).into_iter().collect();
+            let words = path_words(&ranked.path);
             asked.named.iter().all(|word| words.contains(word))
         };
         let in_its_file = if !asked.named.is_empty() && called_like_it() { IN_ITS_FILE } else { 1.0 };

@@ -20,7 +20,7 @@ pub use kinds::{PathKind, path_kinds};
 pub use scaling::SCALING;
 pub use together::TOGETHER;
 
-use crate::question::{PathQuestion, split_name, stem};
+use crate::question::{PathQuestion, name_stems, name_words};
 use crate::snapshot::Doc;
 
 /// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
@@ -102,12 +102,8 @@ impl Asked {
         is_symbol: bool,
         is_change: bool,
     ) -> Self {
-        let mut words = Vec::new();
-        split_name(text, |word| words.push(word.into_owned()));
-        let mut named = Vec::new();
-        for name in symbols {
-            split_name(name, |word| named.push(stem(&word).into_owned()));
-        }
+        let words = name_words(text);
+        let named = symbols.iter().flat_map(|name| name_stems(name)).collect();
         scope.sort_unstable();
         scope.dedup();
         let weights = if is_change { &FOR_CHANGES } else { &FOR_QUESTIONS };
