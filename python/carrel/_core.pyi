@@ -209,6 +209,9 @@ class Ranked:
         file_share: float = 0.0,
         file_words: int = 0,
         defines: float = 0.0,
+        verbatim: float = 0.0,
+        verbatim_words: int = 0,
+        verbatim_name: bool = False,
         tied: float = 0.0,
     ) -> Ranked: ...
     @property
@@ -239,6 +242,15 @@ class Ranked:
     @property
     def file_words(self) -> int:
         """Words in its file, roughly."""
+    @property
+    def verbatim(self) -> float:
+        """Share of the question's weight that the longest run of its words holds which stands in the text word for word."""
+    @property
+    def verbatim_words(self) -> int:
+        """Words in that run."""
+    @property
+    def literal(self) -> float:
+        """How far that makes it what was asked for, 0 to 1; set by `rank`."""
     @property
     def fused(self) -> float:
         """Reciprocal rank fusion of both searches."""
@@ -356,9 +368,13 @@ class Snapshot:
         """The `k` best by meaning, as `dense` finds them, and the `k` best by words (BM25F). A score of those is the share of the
         question's weight that the chunk holds, 0..1. Both are searched for at once where there are many chunks."""
 
+    def holders(self, query: str, k: int, filter: Filter | None, cancel: CancelToken) -> list[Candidate]:
+        """The `k` chunks that hold most of the words of `query`, however long they are; a score is the share of their weight."""
+
     def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
-    def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Ranked]:
-        """Every signal of each doc, in order, whichever search found it. `vector` may be empty."""
+    def evidence(self, query: str, vector: bytes, docs: Sequence[int], quoted: str = "") -> list[Ranked]:
+        """Every signal of each doc, in order, whichever search found it. `vector` may be empty. The texts of those that hold most of
+        the question are read for what they hold of `quoted` word for word; nothing is read where it is empty."""
     def rarities(self, words: Sequence[str]) -> list[float]:
         """How rare each word is: the natural logarithm of about (chunks / chunks that hold it)."""
     def ties(self, path: str, docs: Sequence[int]) -> list[float]:

@@ -44,10 +44,13 @@ class FakeView:
         self.asked["search"] = k
         return self.dense(vector, k, floor, filter, cancel), self._best("lexical", k, 0.0)
 
+    def holders(self, query: str, k: int, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
+        return []
+
     def definitions(self, names: Sequence[str], k: int, filter: Any) -> list[Any]:  # noqa: A002
         return self._best("defines", k, 0.0)
 
-    def evidence(self, query: str, vector: bytes, docs: Sequence[int]) -> list[Any]:
+    def evidence(self, query: str, vector: bytes, docs: Sequence[int], quoted: str = "") -> list[Any]:
         return [
             Ranked(
                 doc,

@@ -49,7 +49,6 @@ def test_more_of_one_signal_is_better(better: dict[str, Any], worse: dict[str, A
         ("the size of a file", "filesize.py", "other.py"),
         ("how is it stored", "store_it.py", "tests/store_it.py"),
         ("how is it stored", "a.py", "docs/a.py"),
-        ("how is it stored", "a.py", "__init__.py"),
         ("how is it stored", "a.py", "a.pyi"),
         ("fix(parser): wrong line", "parser/a.py", "lexer/a.py"),
     ],
@@ -101,11 +100,17 @@ def test_a_file_with_many_candidates_is_lifted_once() -> None:
     assert order([*many, one])[:2] == ["many.py:1", "one.py:1"]  # the second of many.py counts half
 
 
+def test_a_file_that_hands_on_steps_back_but_its_own_code_does_not() -> None:
+    handed_on = Ranked(0, "__init__.py", 1, 20, dense=0.5, lexical=0.5, covered=0.5, file_words=300)
+    assert order([handed_on, candidate("a.py")])[0] == "a.py:1"
+    assert order([candidate("__init__.py", lexical=0.6), candidate("a.py")])[0] == "__init__.py:1"
+
+
 def test_rules_say_what_they_did() -> None:
     ranked = candidate("tests/store.py", dense_rank=1)
     rank([ranked, candidate("b.py")], Asked(read("how is it stored")), Scene())
     told = dict(ranked.boosts)
-    assert told["aside"] == pytest.approx(0.2)
+    assert told["path_penalty"] == pytest.approx(0.2)
     assert told["words"] > told["agreement"] > 0
     assert "name_match" not in told
     added = sum(value for _, value in ranked.added)

@@ -187,7 +187,7 @@ def test_rules_can_be_left_out_one_by_one() -> None:
         return [r.path for r in rank(ranked, asked, Scene(), without=without)]
 
     assert order(frozenset()) == ["b.py", "tests/test_a.py"]
-    assert order(frozenset({"aside"})) == ["tests/test_a.py", "b.py"]
+    assert order(frozenset({"path_penalty"})) == ["tests/test_a.py", "b.py"]
 
 
 def test_what_uses_the_active_file_comes_before_its_equals() -> None:

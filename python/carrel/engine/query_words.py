@@ -10,8 +10,8 @@ from carrel.core.native import split_names, stem
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
     """
-    a about all also an and any are as at be been but by can code could did do does each find for from get gets
-    give has have how i if in into is it its like make me my no not of on one or our out please s should show so
+    a about all also an and any are as at be been but by can code come comes could did do does each find for from get gets
+    give has have how i if in into is it its know like make me my no not of on one or our out please s should show so
     some such t tell than that the their them then there these they this to up us use used uses using via was we
     were what when where which who why will with would you your
     """.split()  # noqa: SIM905 - a list of words reads best as text
@@ -52,6 +52,10 @@ _CHANGE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """A wish for other code. Words for what code itself does (convert, validate, delete) are left out: they ask for a place."""
+_ASKING = re.compile(
+    r"^(?:please\s+)?(?:describe|explain|locate|look\s+(?:for|up)|search\s+for)\s+(?:to\s+me\s+)?(?=\S)", re.IGNORECASE
+)
+"""What a question begins with that says what to do, not what it is about."""
 _TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
 _LONGEST_SYMBOL = 200
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
@@ -81,12 +85,13 @@ def read(text: str) -> Question:
     is_symbol = len(text) <= _LONGEST_SYMBOL and _SYMBOL_QUERY.match(text) is not None
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
-    words = [word for word in split_names(text) if word not in _STOP_WORDS] or split_names(text)
-    telling = [token for token in _TOKEN.findall(text) if token.lower() not in _STOP_WORDS]
+    told = _ASKING.sub("", text)
+    words = [word for word in split_names(told) if word not in _STOP_WORDS] or split_names(told)
+    telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
     return Question(
         text=text,
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
-        search_text=" ".join(telling) or text,
+        search_text=" ".join(telling) or told,
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,

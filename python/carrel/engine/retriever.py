@@ -100,8 +100,12 @@ def search(
     names = question.names or (question.words if len(question.words) == 1 else ())
     defining = view.definitions(names, pool, chosen) if names else []
     watch.lap("definitions")
-    docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining) for c in arm))
-    ranked = view.evidence(question.search_text, vector, docs)
+    # What is pasted from a text stands there word for word; a wish for a change stands nowhere yet.
+    quoted = "" if question.is_change else question.text
+    holding = view.holders(question.search_text, MINIMUM_POOL, chosen, cancel) if quoted else []
+    watch.lap("holders")
+    docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining, holding) for c in arm))
+    ranked = view.evidence(question.search_text, vector, docs, quoted)
     by_doc = {r.doc: r for r in ranked}
     for place, candidate in enumerate(dense, 1):
         if found := by_doc.get(candidate.doc):

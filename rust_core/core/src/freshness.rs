@@ -83,6 +83,20 @@ impl Snapshot {
         Some(self.present(doc, &self.info(doc)?, pass.as_mut()).ok()?.text)
     }
 
+    /// The texts of these chunks, where their files may be read and are as they were indexed.
+    pub(crate) fn indexed_texts(&self, docs: &[Doc]) -> Vec<Option<String>> {
+        let mut pass = self.site.gate.as_ref().map(Gate::pass);
+        let mut files: HashMap<String, Option<Present>> = HashMap::new();
+        let mut text_of = |doc: Doc| {
+            let info = self.info(doc)?;
+            let file = files.entry(info.path.clone()).or_insert_with(|| self.present(doc, &info, pass.as_mut()).ok());
+            let present = file.as_ref().filter(|present| present.hash == info.file_hash)?;
+            let span = info.chunk.span;
+            present.text.get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
+        };
+        docs.iter().map(|&doc| text_of(doc)).collect()
+    }
+
     fn present(&self, doc: Doc, info: &ChunkInfo, pass: Option<&mut Pass<'_>>) -> std::result::Result<Present, String> {
         let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
         if info.overlay {

@@ -16,7 +16,7 @@ pub struct PyRanked(pub Ranked);
 #[pymethods]
 impl PyRanked {
     #[new]
-    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, tied=0.0))]
+    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, tied=0.0))]
     #[allow(clippy::too_many_arguments)] // all signals
     fn new(
         doc: u64,
@@ -34,6 +34,9 @@ impl PyRanked {
         file_share: f64,
         file_words: u32,
         defines: f64,
+        verbatim: f64,
+        verbatim_words: u32,
+        verbatim_name: bool,
         tied: f64,
     ) -> Self {
         Self(Ranked {
@@ -52,6 +55,9 @@ impl PyRanked {
             file_share,
             file_words,
             defines,
+            verbatim,
+            verbatim_words,
+            verbatim_name,
             tied,
             ..Ranked::default()
         })
@@ -140,6 +146,21 @@ impl PyRanked {
     #[setter]
     fn set_defines(&mut self, defines: f64) {
         self.0.defines = defines;
+    }
+
+    #[getter]
+    fn verbatim(&self) -> f64 {
+        self.0.verbatim
+    }
+
+    #[getter]
+    fn verbatim_words(&self) -> u32 {
+        self.0.verbatim_words
+    }
+
+    #[getter]
+    fn literal(&self) -> f64 {
+        self.0.literal.strength
     }
 
     #[getter]

@@ -72,15 +72,35 @@ impl PySnapshot {
         Ok((candidates(dense), candidates(lexical)))
     }
 
+    #[pyo3(signature = (query, k, filter, cancel))]
+    fn holders(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        k: usize,
+        filter: Option<&PyFilter>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<PyCandidate>> {
+        detached(py, || self.0.holders(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+    }
+
     #[pyo3(signature = (names, k, filter))]
     fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&PyFilter>) -> PyResult<Vec<PyCandidate>> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
     }
 
-    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>) -> Vec<PyRanked> {
+    #[pyo3(signature = (query, vector, docs, quoted=""))]
+    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>, quoted: &str) -> Vec<PyRanked> {
         let vector = to_floats(vector);
-        py.detach(|| self.0.evidence(query, &vector, &docs)).into_iter().map(PyRanked).collect()
+        let found = py.detach(|| {
+            let mut found = self.0.evidence(query, &vector, &docs);
+            if !quoted.is_empty() {
+                self.0.find_quotes(query, quoted, &mut found);
+            }
+            found
+        });
+        found.into_iter().map(PyRanked).collect()
     }
 
     fn rarities(&self, py: Python<'_>, words: Vec<String>) -> Vec<f32> {

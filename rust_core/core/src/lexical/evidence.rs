@@ -81,6 +81,12 @@ pub fn rarities(views: &[View<'_>], words: &[&str]) -> Vec<f32> {
     words.iter().map(|word| terms_of(views, word).iter().map(|term| term.idf).fold(0.0, f32::max)).collect()
 }
 
+/// The terms of a text that stand anywhere in the index, with their rarities.
+pub fn term_weights(views: &[View<'_>], text: &str) -> Vec<(String, f32)> {
+    let known = terms_of(views, text).into_iter().filter(|term| term.lists.iter().any(Option::is_some));
+    known.map(|term| (term.text, term.idf)).collect()
+}
+
 /// A file with chunks that are asked about: BM25 with files as documents.
 struct AskedFile<'a> {
     /// Which of the chunks asked about are its own, ascending by ordinal.

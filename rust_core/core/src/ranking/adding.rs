@@ -48,11 +48,13 @@ const LINES: f64 = 0.15;
 const DEFINES_SYMBOL: f64 = 2.2;
 const IN_ITS_FILE: f64 = 1.2;
 const CONSTRUCTOR: f64 = 0.5;
+const VERBATIM: f64 = 0.5;
+const ALONE: f64 = 1.0;
 
 type Rule = fn(&[Ranked], &Asked) -> Vec<f64>;
 
 /// The rules with their names.
-pub const ADDING: [(&str, Rule); 9] = [
+pub const ADDING: [(&str, Rule); 10] = [
     ("words", words),
     ("meaning", meaning),
     ("agreement", agreement),
@@ -62,6 +64,7 @@ pub const ADDING: [(&str, Rule); 9] = [
     ("in_scope", in_scope),
     ("substance", substance),
     ("name_match", name_match),
+    ("verbatim", verbatim),
 ];
 
 /// BM25F: what the chunk's words hold of the question.
@@ -137,6 +140,11 @@ fn name_match(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
         weight * ranked.defines * in_its_file * if is_constructor(ranked) { CONSTRUCTOR } else { 1.0 }
     };
     candidates.iter().map(gain).collect()
+}
+
+/// The text holds what was asked for word for word; more so where nothing but this file's kind holds it.
+fn verbatim(candidates: &[Ranked], _: &Asked) -> Vec<f64> {
+    candidates.iter().map(|ranked| VERBATIM * ranked.literal.strength + ALONE * ranked.literal.alone).collect()
 }
 
 /// Named like its class, which is what a question for that name is about.

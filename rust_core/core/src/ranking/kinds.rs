@@ -21,6 +21,8 @@ pub enum PathKind {
     Generated,
     /// Text for people.
     Prose,
+    /// What changed, version by version.
+    Changes,
     /// Settings, markup, tables.
     Data,
 }
@@ -36,6 +38,7 @@ impl PathKind {
             Self::Declaration => "declaration",
             Self::Generated => "generated",
             Self::Prose => "prose",
+            Self::Changes => "changes",
             Self::Data => "data",
         }
     }
@@ -46,7 +49,7 @@ impl PathKind {
             Self::Test => &["test", "tests", "spec", "specs", "fixture", "fixtures", "mock", "mocks"],
             Self::Example => &["example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"],
             Self::Compatibility => &["compat", "compatibility", "legacy", "deprecated", "polyfill", "shim"],
-            Self::ReExport | Self::Declaration => &[],
+            Self::ReExport | Self::Declaration | Self::Changes => &[],
             Self::Generated => &["generated", "protobuf"],
             Self::Prose => &["doc", "docs", "documentation", "readme", "guide", "tutorial", "changelog", "markdown", "blog"],
             Self::Data => &[
@@ -72,7 +75,7 @@ impl PathKind {
     }
 }
 
-const PATTERNS: [(PathKind, &str); 9] = [
+const PATTERNS: [(PathKind, &str); 10] = [
     (PathKind::Test, r"(?:^|/)(?:tests?|__tests__|specs?|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"),
     (
         PathKind::Test,
@@ -84,6 +87,10 @@ const PATTERNS: [(PathKind, &str); 9] = [
     (PathKind::Declaration, r"\.d\.[cm]?ts$|\.pyi$"),
     (PathKind::Generated, r"(?:^|/)(?:generated|gen|autogen)/|[._](?:generated|gen|pb|pb2|g)\.\w+$|_pb2(?:_grpc)?\.py$"),
     (PathKind::Prose, r"(?i)\.(?:mdx?|markdown|rst|txt|adoc|org|ipynb)$"),
+    (
+        PathKind::Changes,
+        r"(?i)(?:^|/)(?:change(?:s|log)|history|news|release[-_ ]?notes|releases?)(?:[-_.][^/]*)?$|(?:^|/)(?:changelogs?|changes|newsfragments|releases)/",
+    ),
     (PathKind::Data, r"(?i)\.(?:jsonc?|ya?ml|toml|lock|ini|cfg|conf|xml|csv|svg|s?css|html?|properties|sql)$"),
 ];
 

@@ -8,8 +8,8 @@
 
 mod adding;
 mod kinds;
+mod literal;
 mod scaling;
-
 mod together;
 
 use std::collections::HashSet;
@@ -17,7 +17,10 @@ use std::collections::HashSet;
 pub use adding::ADDING;
 use adding::{FOR_CHANGES, FOR_QUESTIONS, Weights};
 pub use kinds::{PathKind, path_kinds};
+pub use literal::Literal;
+use literal::literal_evidence;
 pub use scaling::SCALING;
+use scaling::path_priors;
 pub use together::TOGETHER;
 
 use crate::question::{PathQuestion, name_stems, name_words};
@@ -59,10 +62,20 @@ pub struct Ranked {
     pub file_words: u32,
     /// It defines a symbol that the question names: 1 for the exact name, less for another case or form.
     pub defines: f64,
+    /// Share of the question's weight that the longest run of its words holds which stands in the text word for word.
+    pub verbatim: f64,
+    /// Words in that run.
+    pub verbatim_words: u32,
+    /// That run has an identifier in it, in the letters' own case.
+    pub verbatim_name: bool,
     /// How closely its file is tied to the active one by names, 0 to 1.
     pub tied: f64,
     /// Reciprocal rank fusion of both searches.
     pub fused: f64,
+    /// What its path alone multiplies the score by: files that are seldom what a question is about.
+    pub prior: f64,
+    /// How far its text is literally what was asked for, and how far nothing in ordinary files is.
+    pub literal: Literal,
     /// The higher, the better; only comparable within one question.
     pub score: f64,
     /// What each rule of [`ADDING`] added.
@@ -86,6 +99,8 @@ pub struct Asked {
     plain: HashSet<String>,
     /// Nothing but a symbol.
     is_symbol: bool,
+    /// How the code should become: its words are about the change, not of the text.
+    is_change: bool,
     weights: &'static Weights,
 }
 
@@ -107,7 +122,7 @@ impl Asked {
         scope.sort_unstable();
         scope.dedup();
         let weights = if is_change { &FOR_CHANGES } else { &FOR_QUESTIONS };
-        Self { paths: PathQuestion::new(rarities, &words), names: symbols.len(), named, scope, plain, is_symbol, weights }
+        Self { paths: PathQuestion::new(rarities, &words), names: symbols.len(), named, scope, plain, is_symbol, is_change, weights }
     }
 }
 
@@ -139,6 +154,11 @@ pub fn rank(candidates: &mut [Ranked], asked: &Asked, scene: &Scene, without: Wi
 
 /// Score each candidate by itself.
 pub fn score(candidates: &mut [Ranked], asked: &Asked, scene: &Scene, without: Without<'_>) {
+    let priors = path_priors(candidates, asked);
+    candidates.iter_mut().zip(priors).for_each(|(ranked, prior)| ranked.prior = prior);
+    let literal =
+        if without.contains("verbatim") { vec![Literal::default(); candidates.len()] } else { literal_evidence(candidates, asked) };
+    candidates.iter_mut().zip(literal).for_each(|(ranked, literal)| ranked.literal = literal);
     for ranked in candidates.iter_mut() {
         let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (RRF_K + f64::from(place)));
         ranked.fused = share(ranked.dense_rank) + share(ranked.lexical_rank);

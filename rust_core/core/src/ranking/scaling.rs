@@ -14,7 +14,7 @@ const TIED: f64 = 0.3;
 type Rule = fn(&[Ranked], &Asked, &Scene) -> Vec<f64>;
 
 /// The rules with their names.
-pub const SCALING: [(&str, Rule); 4] = [("aside", aside), ("in_view", in_view), ("nearby", nearby), ("tied", tied)];
+pub const SCALING: [(&str, Rule); 4] = [("path_penalty", path_penalty), ("in_view", in_view), ("nearby", nearby), ("tied", tied)];
 
 fn penalty(kind: PathKind) -> f64 {
     match kind {
@@ -22,19 +22,27 @@ fn penalty(kind: PathKind) -> f64 {
         PathKind::Example => 0.3,
         PathKind::Compatibility => 0.8,
         PathKind::ReExport | PathKind::Generated | PathKind::Prose => 0.5,
+        PathKind::Changes => 1.0,
         PathKind::Declaration => 0.7,
         PathKind::Data => 0.6,
     }
 }
 
-/// Tests, examples, prose, data and the like step back, unless the question asks for them.
-fn aside(candidates: &[Ranked], asked: &Asked, _: &Scene) -> Vec<f64> {
-    let mut known: HashMap<&str, f64> = HashMap::new();
-    let factor = |path: &str| {
-        let steps_back = |kind: &PathKind| !kind.asked_by().iter().any(|&word| asked.plain.contains(word));
-        path_kinds(path).into_iter().filter(steps_back).map(penalty).product()
+/// What each candidate's path says: tests, examples, prose, data and the like step back, unless the question asks for them.
+pub(super) fn path_priors(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
+    let mut known: HashMap<(&str, bool), f64> = HashMap::new();
+    let prior = |path: &str, defines: bool| {
+        // A file that hands on what others hold may hold code of its own.
+        let is_none = |kind: &PathKind| *kind == PathKind::ReExport && defines;
+        let asked_for = |kind: &PathKind| kind.asked_by().iter().any(|&word| asked.plain.contains(word));
+        path_kinds(path).into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
     };
-    candidates.iter().map(|ranked| *known.entry(&ranked.path).or_insert_with(|| factor(&ranked.path))).collect()
+    candidates.iter().map(|ranked| *known.entry((ranked.path.as_str(), ranked.callable)).or_insert_with(|| prior(&ranked.path, ranked.callable))).collect()
+}
+
+/// The prior of the path, as far as no evidence outweighs it: what only such a file holds word for word is what was asked for.
+fn path_penalty(candidates: &[Ranked], _: &Asked, _: &Scene) -> Vec<f64> {
+    candidates.iter().map(|ranked| ranked.prior.powf(1.0 - ranked.literal.alone)).collect()
 }
 
 /// Files that the person has open are likelier to be meant.

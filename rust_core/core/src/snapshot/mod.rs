@@ -2,6 +2,7 @@
 
 mod filter;
 mod metadata;
+mod quotes;
 mod ties;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ pub use filter::{Filter, FilterOptions};
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, bm25f, definitions, evidence, rarities};
+use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, bm25f, definitions, evidence, holders, rarities};
 use crate::ranking::Ranked;
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{Part, SegmentSet, Site, locked};
@@ -168,6 +169,13 @@ impl Snapshot {
             let share = |hit: Scored| Scored { score: hit.score / found.possible, ..hit };
             Ok(found.hits.iter().map(|&hit| Candidate::from(share(hit))).collect())
         })
+    }
+
+    /// The `k` chunks that hold most of the words of `query`, however long they are: at least three quarters of their weight.
+    pub fn holders(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| Ok(holders(&views, query, k, cancel)?.into_iter().map(Candidate::from).collect()))
     }
 
     /// Both searches of one question, [`Snapshot::dense`] and [`Snapshot::lexical`]: beside each other where there is much to read.

@@ -1,0 +1,56 @@
+//! Which candidates quote the question: read from their files, and only from those of candidates that hold most of its words.
+
+use std::collections::HashMap;
+
+use super::Snapshot;
+use crate::lexical::term_weights;
+use crate::question::Phrase;
+use crate::ranking::Ranked;
+use crate::words::Splitter;
+
+/// So many candidates are read at most.
+const MOST_READ: usize = 40;
+/// A candidate is read that holds this share of the question's weight …
+const LEAST_HELD: f32 = 0.4;
+/// … and this share of what the fullest one holds.
+const OF_THE_BEST: f32 = 0.6;
+/// What a word of speech weighs: `this is a message` is more than `message`.
+const WORD_OF_SPEECH: f32 = 0.3;
+
+impl Snapshot {
+    /// Set what each candidate holds of `quoted` word for word; words weigh what they do in `query`, which leaves out words of
+    /// speech. Candidates that hold few of its words, or whose file changed since it was indexed, keep none.
+    pub fn find_quotes(&self, query: &str, quoted: &str, candidates: &mut [Ranked]) {
+        let weights: HashMap<String, f32> = term_weights(&self.views(None), query).into_iter().collect();
+        let mut splitter = Splitter::new();
+        let phrase = Phrase::new(quoted, |word| {
+            let mut weight = 0.0;
+            splitter.split(word, &mut |term, _| weight += weights.get(term).copied().unwrap_or(0.0));
+            weight.max(WORD_OF_SPEECH)
+        });
+        if phrase.is_empty() {
+            return;
+        }
+        let whole: f32 = weights.values().sum();
+        let weight_of = |term: &String| weights.get(term).copied().unwrap_or(0.0);
+        let held = |ranked: &Ranked| ranked.matched.iter().map(weight_of).sum::<f32>() / whole.max(f32::MIN_POSITIVE);
+        let mut fullest: Vec<(usize, f32)> = candidates.iter().enumerate().map(|(i, ranked)| (i, held(ranked))).collect();
+        let most = fullest.iter().map(|(_, held)| *held).fold(0.0, f32::max);
+        fullest.retain(|(_, held)| *held >= LEAST_HELD.max(OF_THE_BEST * most));
+        // By what is in them, so that the choice doesn't depend on how segments lie.
+        fullest.sort_by(|(a, of_a), (b, of_b)| {
+            let place = |i: usize| (&candidates[i].path, candidates[i].start_line);
+            of_b.total_cmp(of_a).then_with(|| place(*a).cmp(&place(*b)))
+        });
+        fullest.truncate(MOST_READ);
+        let docs: Vec<_> = fullest.iter().map(|(i, _)| candidates[*i].doc).collect();
+        for ((i, _), text) in fullest.iter().zip(self.indexed_texts(&docs)) {
+            let Some(text) = text else { continue };
+            let quote = phrase.find(&text);
+            let ranked = &mut candidates[*i];
+            ranked.verbatim = quote.share.into();
+            ranked.verbatim_words = quote.words;
+            ranked.verbatim_name = quote.identifier;
+        }
+    }
+}
