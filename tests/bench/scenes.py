@@ -20,8 +20,8 @@ from carrel.core.native import CancelToken
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Query
 from carrel.engine import evaluate, git, ranking
+from carrel.engine.candidates import search
 from carrel.engine.ranking import rank
-from carrel.engine.retriever import search
 from carrel.providers.local import bundled
 
 COMMITS = 60

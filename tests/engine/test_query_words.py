@@ -126,6 +126,6 @@ def test_no_text_makes_reading_it_slow(text: str) -> None:
 
 
 def test_both_ends_of_a_long_query_count() -> None:
-    text = Query("why does parse_header fail? " + "log line\n" * 10_000 + "see decode_body").text
+    text = Query("why does parse_header fail? " + "log line\n" * 10_000 + "see decode_body").searched_text
     assert len(text) == LONGEST_QUERY
     assert {"parse_header", "decode_body"} <= set(read(text).names)

@@ -7,11 +7,12 @@ import pytest
 from carrel.core.errors import Cancelled, InvalidInput
 from carrel.core.native import CancelToken, Scene
 from carrel.core.types import Filters, Lines, Query
+from carrel.engine.candidates import search
 from carrel.engine.explain import explain_line, explain_ranked
 from carrel.engine.files import pick_files_by_grouped_chunk_hits
 from carrel.engine.query_words import read
 from carrel.engine.ranking import rank
-from carrel.engine.retriever import retrieve, search
+from carrel.engine.retriever import retrieve
 from carrel.engine.similar import similar
 
 from .fakes import FakeChunk, FakeEmbedder, FakeView
@@ -139,7 +140,7 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
     assert verdict("a.py", 99).startswith("no chunk holds this line")
     assert "secret" in verdict(".env", 1, gate="secret")
     found = retrieve(view, FakeEmbedder(), Query("q", limit=2), CancelToken())
-    assert [e.verdict[:5] for e in explain_ranked(found, 0.3)].count("given") == len(found.hits)
+    assert [e.verdict[:5] for e in explain_ranked(found)].count("given") == len(found.hits)
 
 
 def test_the_best_of_a_pinned_file_comes_first_however_weak() -> None:

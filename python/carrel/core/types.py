@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 SourceName = Literal["code", "docs"]
@@ -104,8 +104,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer. Of a longer text than
-    `LONGEST_QUERY` both ends count: a question stands before or after what was pasted."""
+    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer."""
 
     text: str
     limit: int = 10
@@ -121,10 +120,15 @@ class Query:
             lines.path == path and start_line <= lines.end_line and lines.start_line <= end_line for lines in self.left_out
         )
 
-    def __post_init__(self) -> None:
-        if len(self.text) > LONGEST_QUERY:
-            half = LONGEST_QUERY // 2
-            object.__setattr__(self, "text", f"{self.text[: half - 1]}\n{self.text[-half:]}")
+    @property
+    def searched_text(self) -> str:
+        """The text, of a longer one than `LONGEST_QUERY` both ends: a question stands before or after what was pasted."""
+        half = LONGEST_QUERY // 2
+        return self.text if len(self.text) <= LONGEST_QUERY else f"{self.text[: half - 1]}\n{self.text[-half:]}"
+
+    def about(self, text: str, limit: int) -> Query:
+        """Return the same query for another text: filters and what is in front stay."""
+        return replace(self, text=text, limit=limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,15 +51,15 @@ def explain_line(
     return [_explain(view, embedder, info, result) for info in here]
 
 
-def explain_ranked(result: Retrieval, floor: float) -> list[Explanation]:
+def explain_ranked(result: Retrieval) -> list[Explanation]:
     """Every candidate of a retrieval, in the final order."""
-    return [_of(ranked, place, floor, _verdict(ranked, place, result)) for place, ranked in enumerate(result.ranked, 1)]
+    return [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
 
 
 def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Retrieval) -> Explanation:
     for place, ranked in enumerate(result.ranked, 1):
         if ranked.doc == info.doc:
-            return _of(ranked, place, embedder.floor, _verdict(ranked, place, result))
+            return _placed(ranked, place, result)
     # Not a candidate: what would each search have said?
     question = result.asked.question
     [alone] = view.evidence(question.search_text, embedder.embed_query(question.text), [info.doc])
@@ -69,7 +69,12 @@ def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Re
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"
-    return _of(alone, None, embedder.floor, verdict)
+    return _of(alone, None, relevance(alone, embedder.floor), alone.score, verdict)
+
+
+def _placed(ranked: Ranked, place: int, result: Retrieval) -> Explanation:
+    order = result.order
+    return _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
 
 
 def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
@@ -81,21 +86,21 @@ def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
     return f"a candidate, but number {place}: the best {len(result.hits)} were asked for"
 
 
-def _of(ranked: Ranked, place: int | None, floor: float, verdict: str) -> Explanation:
+def _of(ranked: Ranked, place: int | None, found: float, in_order: float, verdict: str) -> Explanation:
     return Explanation(
         path=ranked.path,
         start_line=ranked.start_line,
         end_line=ranked.end_line,
         symbol=ranked.symbol,
         rank=place,
-        relevance=relevance(ranked, floor),
+        relevance=found,
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,
         lexical=ranked.lexical,
         lexical_rank=ranked.lexical_rank,
         defines=ranked.defines,
         fused=round(ranked.fused, 6),
-        score=round(ranked.score, 6),
+        score=round(in_order, 6),
         matched=tuple(ranked.matched),
         boosts=tuple(ranked.boosts),
         verdict=verdict,

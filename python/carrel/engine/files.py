@@ -10,8 +10,8 @@ from carrel.core.errors import InvalidInput
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Query
-from carrel.engine.ranking import rank, relevance, scene_of
-from carrel.engine.retriever import search
+from carrel.engine.candidates import search
+from carrel.engine.ranking import rank, relevances, scene_of
 
 _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
     "filename": lambda info: info.path,
@@ -45,7 +45,8 @@ def pick_files_by_grouped_chunk_hits(
     order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), scene_of(query))
     pool = order[:candidate_pool_size]
     infos = vector_db.describe([ranked.doc for ranked in pool])
-    return group((key(info), relevance(ranked, embedder.floor)) for info, ranked in zip(infos, pool, strict=True))[:n_files]
+    found = relevances(pool, [ranked.score for ranked in pool], embedder.floor)
+    return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]
 
 
 def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:

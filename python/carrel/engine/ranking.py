@@ -1,6 +1,6 @@
 """From what each search found to one order, by the core's rules, and what is told of it.
 
-`relevance` is apart from the order: an absolute estimate from 0 to 1 that can be compared across queries.
+`relevances` are estimates from 0 to 1 that fall with the order and can be compared across queries.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ class Asked:
         )
 
 
+SURE_OF = 3
+"""The first so many candidates say whether anything answers: the order of close ones is no matter of certainty."""
+LOGARITHMIC_STEP = 3.0
+"""A logarithmic score that is lower by this is worth 1 / e."""
+
+
 def scene_of(query: Query) -> Scene:
     """What the person who asks has in front of them."""
     return Scene(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
@@ -61,12 +67,33 @@ def signals(ranked: Ranked) -> Signals:
 
 
 def relevance(ranked: Ranked, floor: float) -> float:
-    """How sure it is that the chunk answers, from 0 to 1, whatever else was found.
+    """Return how sure it is that the chunk answers, from 0 to 1, by itself: whatever else was found.
 
-    The three kinds of evidence are independent witnesses: 1 - (1 - lexical)(1 - dense)(1 - definition), with the lexical
-    share as it is, the cosine counted from the model's noise floor to 0.9, and a definition at 0.85.
+    The kinds of evidence are independent witnesses: 1 - (1 - lexical)(1 - dense)(1 - definition)(1 - verbatim), with the
+    lexical share as it is, the cosine counted from the model's noise floor to 0.9, a definition and text that stands there word
+    for word at 0.85.
     """
     dense = min(max((ranked.dense - floor) / (0.9 - floor), 0.0), 1.0)
     lexical = min(max(ranked.lexical, 0.0), 1.0)
-    value = 1 - (1 - lexical) * (1 - dense) * (1 - 0.85 * ranked.defines)
+    value = 1 - (1 - lexical) * (1 - dense) * (1 - 0.85 * ranked.defines) * (1 - 0.85 * ranked.literal)
     return round(min(max(value, 0.0), 1.0), 4) if math.isfinite(value) else 0.0
+
+
+def relevances(order: Sequence[Ranked], scores: Sequence[float], floor: float, *, logarithmic: bool = False) -> tuple[float, ...]:
+    """Return the relevance of each candidate of an order, never rising.
+
+    The best of the first `SURE_OF` says how sure it is that there is an answer at all; the others have their scores' share of
+    it. `logarithmic` scores differ by what others multiply by.
+    """
+
+    def share_of(score: float) -> float:
+        if logarithmic:
+            return math.exp((score - top) / LOGARITHMIC_STEP)
+        return max(score, 0.0) / top if top > 0 else 0.0
+
+    sure = max((relevance(r, floor) for r in order[:SURE_OF]), default=0.0)
+    top = scores[0] if scores else 0.0
+    found: list[float] = []
+    for score in scores:
+        found.append(min(round(sure * share_of(score), 4), found[-1] if found else 1.0))
+    return tuple(found)

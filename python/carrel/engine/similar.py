@@ -5,7 +5,8 @@ from __future__ import annotations
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Filters, Hit, Signals
-from carrel.engine.retriever import native_filter, to_chunk
+from carrel.engine.candidates import native_filter
+from carrel.engine.retriever import to_chunk
 
 
 def similar(

@@ -57,7 +57,7 @@ def checked(filters: Filters, names: Mapping[str, str]) -> Filters:
     """The filters, if the core can use them; else `InvalidInput` with the field's name on the wire, which `names` gives."""
     if not (filters.path_globs or filters.exclude or filters.languages or filters.metadata):
         return filters
-    from carrel.engine.retriever import native_filter  # noqa: PLC0415 - a server starts without the core
+    from carrel.engine.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
 
     try:
         native_filter(filters)

@@ -79,13 +79,12 @@ class KeptAnswer:
     root: str
     answer: ContextAnswer
     found: Retrieval
-    floor: float
 
     def candidates(self) -> list[Explanation]:
         """Every candidate's story, in the final order: made when somebody asks."""
         from carrel.engine.explain import explain_ranked
 
-        return explain_ranked(self.found, self.floor)
+        return explain_ranked(self.found)
 
 
 async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
@@ -194,7 +193,7 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
         log.error("No context for this turn: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400
         return empty(request, "Something went wrong inside Carrel; its log says more."), None
     answer = replace(answer, stages={**answer.stages, "total": round(1000 * (time.perf_counter() - started), 3)})
-    return answer, KeptAnswer(str(workspace.root), answer, found, index.embedder.floor)
+    return answer, KeptAnswer(str(workspace.root), answer, found)
 
 
 def _place(error: BaseException) -> str:
@@ -210,8 +209,9 @@ def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
 
 def _pack(workspace: Workspace, index: OpenIndex, request: ContextRequest, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
     """Runs on a thread."""
+    from carrel.engine.candidates import Stopwatch
     from carrel.engine.context import pack
-    from carrel.engine.retriever import Stopwatch, retrieve
+    from carrel.engine.retriever import retrieve
 
     refused: list[Dropped] = []
     active = _allowed(index, (request.active,) if request.active else (), refused)

@@ -1,0 +1,128 @@
+"""The structure of a text that people paste: an issue, an error report, a task with its description."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from carrel.engine.stack_frames import Frame, stack_frames
+
+LEAST_LENGTH = 200
+"""A shorter text is a question, unless it has a stack trace in it."""
+LONGEST_READ = 200_000
+"""Characters that are looked into: of a longer text, as pasted logs are, both ends."""
+LONGEST_TITLE = 200
+OPENING, LEAD, NAMES = 300, 1_000, 2_000
+"""Characters of the prose that open it, of title and prose together, and of all names together."""
+MOST_NAMES = 200
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_LOOSE_CODE = re.compile(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|\*\*)")
+_DOTTED = re.compile(r"\b[A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})+\b")
+_NAMED = re.compile(r"\b(?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w{1,200}\b")
+_CALLED = re.compile(r"\b([A-Za-z_]\w{2,99})\s?\(")
+_WORD = re.compile(r"\w{1,200}")
+_PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}\.[A-Za-z]\w{0,7}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class IssueText:
+    """A text taken apart. Names are without their qualifiers, as written, in the order of the text, each once."""
+
+    title: str
+    prose: str  # without code, traces and comments
+    whole: str
+    title_names: tuple[str, ...]
+    prose_names: tuple[str, ...]  # inline code among them
+    code_names: tuple[str, ...]
+    frames: tuple[Frame, ...]
+    paths: tuple[str, ...]  # that look like files, as written
+    modules: tuple[str, ...]  # dotted names
+
+    @property
+    def opening(self) -> str:
+        """The first words of the prose, or the title where there is none."""
+        return self.prose[:OPENING] or self.title
+
+    @property
+    def lead(self) -> str:
+        """The title with the beginning of the prose."""
+        return f"{self.title}\n{self.prose[:LEAD]}"
+
+    @property
+    def names(self) -> str:
+        """All names, the telling ones first, as a text to search for; the title where there is none."""
+        unique = dict.fromkeys((*self.title_names, *self.prose_names, *self.code_names))
+        return " ".join(unique)[:NAMES] or self.title
+
+
+def read(text: str) -> IssueText | None:
+    """Take a text apart; None for one that is a question of a line or two."""
+    text = _both_ends(text.strip().replace("\r\n", "\n"))
+    if "\n" not in text:
+        return None
+    clean = _COMMENT.sub("\n", text).strip()
+    frames = stack_frames(clean)
+    if len(clean) < LEAST_LENGTH and not frames:
+        return None
+    title, rest = _title(clean)
+    blocks = [match[2] for match in _FENCE.finditer(rest)]
+    lines = _FENCE.sub("\n", rest).split("\n")
+    in_trace = {frame.written for frame in frames}
+    loose = [line for line in lines if _LOOSE_CODE.match(line) or line in in_trace]
+    taken = set(loose)
+    prose = "\n".join(line for line in lines if line not in taken).strip()
+    code = "\n".join((*blocks, *loose))
+    inline = "\n".join(match[1] for match in _INLINE.finditer(f"{title}\n{prose}"))
+    return IssueText(
+        title=title,
+        prose=prose,
+        whole=text,
+        title_names=_unique(_names(title)),
+        prose_names=_unique((*_names(inline), *_single_names(inline), *_names(prose))),
+        code_names=_unique(_names(code)),
+        frames=tuple(frames),
+        paths=_unique(match[0] for match in _PATH.finditer(clean)),
+        modules=_unique(match[0] for match in _DOTTED.finditer(clean)),
+    )
+
+
+def _both_ends(text: str) -> str:
+    half = LONGEST_READ // 2
+    return text if len(text) <= LONGEST_READ else f"{text[:half]}\n{text[-half:]}"
+
+
+def _title(text: str) -> tuple[str, str]:
+    """The first line that says something in words, without marks of a heading, and what is left."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        said = _HEADING.sub("", line).strip().strip("*").strip()
+        if said.startswith(("```", "~~~")):
+            break  # it begins with code: what stands before it was looked at
+        if said and not _LOOSE_CODE.match(line):
+            return said[:LONGEST_TITLE], "\n".join((said[LONGEST_TITLE:], *lines[:at], *lines[at + 1 :]))
+    # Code or a trace alone: its last line says what went wrong.
+    last = next((line.strip() for line in reversed(lines) if line.strip("`~ \t")), "")
+    return last[:LONGEST_TITLE], text
+
+
+def _names(text: str) -> Iterator[str]:
+    for match in _DOTTED.finditer(text):
+        yield from match[0].split(".")[-2:]
+    for match in _NAMED.finditer(text):
+        yield match[0]
+    for match in _CALLED.finditer(text):
+        yield match[1]
+
+
+def _single_names(inline: str) -> Iterator[str]:
+    """Whole pieces of inline code that are one word: backticks make a name of any."""
+    return (line for line in inline.split("\n") if _WORD.fullmatch(line))
+
+
+def _unique(found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in found if len(name) > 1))[:MOST_NAMES]

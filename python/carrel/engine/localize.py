@@ -1,0 +1,306 @@
+"""Issue text -> the files and functions to change.
+
+A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
+begins, title and prose together, the names in it, and all of it. What the parts find is joined by a linear model, files first,
+then the chunks of good files. The weights were fitted on issues of three projects and checked on two others
+(docs/quality.md has the figures).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from carrel.core.errors import Cancelled
+from carrel.core.native import CancelToken, Ranked, path_kinds
+from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.types import Query
+from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.issue_text import IssueText
+from carrel.engine.ranking import Asked, rank, scene_of
+
+POOL = 50
+"""Each part is searched for as if so many hits were wanted."""
+_WITHOUT = frozenset({"spread", "coherence", "path_penalty"})
+"""Rules that are about one list of hits: here several are joined, and paths count at the end."""
+
+TITLE, OPENING, LEAD, NAMES, WHOLE = "title", "opening", "title and opening", "names", "whole text"
+
+# Fitted weights, of files and of chunks. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
+_FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
+_FILE_SCORE = {TITLE: 0.3, OPENING: 0.0, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
+_CHUNK_PLACE = {TITLE: 1.06, OPENING: 0.46, LEAD: 0.24, NAMES: 0.67, WHOLE: 1.08}
+_CHUNK_SCORE = {TITLE: 0.38, OPENING: 0.45, LEAD: 0.49, NAMES: 0.55, WHOLE: 0.56}
+_FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
+_CHUNK_TITLE_DENSE, _CHUNK_TITLE_LEXICAL, _CHUNK_NAMES_LEXICAL = 0.81, 0.5, 0.74
+_DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
+_IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
+_FUNCTION_IN_TRACE = 1.85
+_OF_FILE = 0.4
+"""What a chunk loses for each point by which its file is behind the best one."""
+_FIRST_OF_FILE = 1.0
+_FURTHER_OF_FILE = 0.2
+_SIDELINE = -0.9
+_ASIDE = -6.0
+"""Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
+
+_PLACE = 6.0
+_TOLD_PLACES = 3
+"""A place further down a list is no reason that a person would give."""
+_MOST_DEFINERS = 8
+"""A name that more chunks define tells nothing."""
+_MOST_OWNERS = 2
+"""A path or module that more files could be is nobody's."""
+_MOST_NAMES_LOOKED_UP = 100
+_ASIDE_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
+_ASKED_FOR = (
+    (
+        frozenset({"test"}),
+        re.compile(r"\b(?:add|write|missing|flaky|more|broken|failing|improve)\b.{0,40}\btests?\b", re.IGNORECASE),
+    ),
+    (
+        frozenset({"prose", "example", "changes"}),
+        re.compile(r"\b(?:docs?|documentation|docstrings?|readme|typos?|tutorials?|examples?|changelog)\b", re.IGNORECASE),
+    ),
+    (
+        frozenset({"data"}),
+        re.compile(r"\b(?:config(?:uration)?|ya?ml|json|toml|css|html|workflows?|packaging|dependenc(?:y|ies))\b", re.IGNORECASE),
+    ),
+)
+"""Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
+_SIDELINE_PATH = re.compile(
+    r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$"
+)
+
+
+@dataclass(slots=True)
+class _FileEvidence:
+    score: float = 0.0
+    aside: float = 0.0  # what its path alone adds
+    reasons: dict[str, None] = field(default_factory=dict)
+    best: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """The best that a chunk of it has, by signal."""
+
+    def add(self, gain: float, reason: str = "") -> None:
+        self.score += gain
+        if reason:
+            self.reasons[reason] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedFile:
+    """A file that the text is about; a score is only comparable within one text."""
+
+    path: str
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Localization:
+    """Files and chunks, best first. `scores` are those of the chunks, in their order."""
+
+    files: tuple[LocatedFile, ...]
+    chunks: tuple[Ranked, ...]
+    scores: tuple[float, ...]
+    asked: Asked
+
+
+def localize(
+    view: SnapshotView, embedder: Embedder, issue: IssueText, query: Query, cancel: CancelToken, watch: Stopwatch
+) -> Localization:
+    """Find what an issue is about. Filters, the file in front and pinned files of `query` hold; raises `Cancelled`."""
+    scene = scene_of(query)
+    lists: dict[str, list[Ranked]] = {}
+    asked = None
+    for part, text in _parts(issue).items():
+        if cancel.cancelled:
+            raise Cancelled
+        candidates, about = search(view, embedder, query.about(text, POOL), cancel, watch, quotes=False)
+        lists[part] = rank(candidates, about, scene, without=_WITHOUT)
+        if part == LEAD or asked is None:
+            asked = about
+        watch.lap("rank")
+    files = _files(view, issue, lists)
+    chunks, scores = _chunks(view, issue, lists, files, frozenset(query.pinned))
+    ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
+    located = tuple(LocatedFile(path, round(found.score, 3), tuple(found.reasons)) for path, found in ordered)
+    watch.lap("join")
+    assert asked is not None  # noqa: S101 - there is always a title
+    return Localization(located, chunks, scores, asked)
+
+
+def _parts(issue: IssueText) -> dict[str, str]:
+    return {TITLE: issue.title, OPENING: issue.opening, LEAD: issue.lead, NAMES: issue.names, WHOLE: issue.whole}
+
+
+def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]]) -> dict[str, _FileEvidence]:
+    files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
+    for part, ranked in lists.items():
+        top = max((r.score for r in ranked), default=0.0)
+        for place, path in enumerate(dict.fromkeys(r.path for r in ranked)):
+            files[path].add(
+                _FILE_PLACE[part] * _PLACE / (_PLACE + place), f"number {place + 1} for the {part}" if place < 3 else ""
+            )
+        for r in ranked:
+            best = files[r.path].best
+            best[part] = max(best[part], r.score / top if top > 0 else 0.0)
+            if part == TITLE:
+                best["dense"] = max(best["dense"], r.dense)
+                best["lexical"] = max(best["lexical"], r.lexical)
+            elif part == WHOLE:
+                best["share"] = max(best["share"], r.file_share)
+    for path, found in files.items():
+        best = found.best
+        found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
+        found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
+        found.aside = _path_gain(path, issue.title)
+        found.add(found.aside)
+    _add_definers(view, issue, files)
+    _add_named_places(issue, files)
+    return files
+
+
+def _path_gain(path: str, title: str) -> float:
+    asked_for = {kind for kinds, words in _ASKED_FOR if words.search(title) for kind in kinds}
+    steps_back = any(kind in _ASIDE_KINDS and kind not in asked_for for kind in path_kinds(path))
+    return (_ASIDE if steps_back else 0.0) + (_SIDELINE if _SIDELINE_PATH.search(path) else 0.0)
+
+
+def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEvidence]) -> None:
+    """Files that define a name of the title or of the code, when few do."""
+    for names, weight, where in (
+        (issue.title_names, _DEFINES_TITLE_NAME, "title"),
+        (issue.code_names, _DEFINES_CODE_NAME, "code"),
+    ):
+        gains: dict[str, float] = defaultdict(float)
+        reasons: dict[str, str] = {}
+        for name in names[:_MOST_NAMES_LOOKED_UP]:
+            exact = [c.doc for c in view.definitions([name], _MOST_DEFINERS + 1, None) if c.score >= 1.0]
+            if 0 < len(exact) <= _MOST_DEFINERS:
+                for path in {info.path for info in view.describe(exact)}:
+                    gains[path] += 1 / len(exact)
+                    reasons.setdefault(path, f"defines {name}, which the {where} names")
+        for path, gain in gains.items():
+            if path in files:
+                files[path].add(weight * min(gain, 2.0), reasons[path])
+
+
+def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None:
+    """Files that a stack trace, a path or a dotted module name stands for."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in files:
+        by_name[path.rpartition("/")[2]].append(path)
+    last: dict[str, float] = {}
+    for number, frame in enumerate(issue.frames, 1):
+        for path in _owners(by_name, frame.path):
+            last[path] = number / len(issue.frames)
+    latest = max(last.values(), default=0.0)
+    for path, share in last.items():
+        if path in files:
+            at_the_end = _LAST_IN_TRACE if share == latest else 0.0
+            files[path].add(
+                _IN_TRACE * share + at_the_end, "the last of its files in the trace" if at_the_end else "in the trace"
+            )
+    for path in {owner for written in issue.paths for owner in _owners(by_name, written.removeprefix("./"))}:
+        if path in files:
+            files[path].add(_PATH_NAMED, "named by its path")
+    modules: dict[str, int] = defaultdict(int)
+    for module in issue.modules:
+        for path in _module_files(by_name, module):
+            modules[path] += 1
+    for path, times in modules.items():
+        if path in files:
+            files[path].add(_MODULE_NAMED * min(times, 2), "named as a module")
+
+
+def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
+    """The files that a written path stands for: those that share the longest end with it, if they are few."""
+    parts = [part for part in written.split("/") if part not in ("", ".", "..")]
+    if not parts:
+        return ()
+    found = [path for path in by_name.get(parts[-1], ()) if path == parts[-1] or path.endswith("/" + parts[-1])]
+    for take in range(2, len(parts) + 1):
+        end = "/".join(parts[-take:])
+        narrowed = [path for path in found if path == end or path.endswith("/" + end)]
+        if not narrowed:
+            break
+        found = narrowed
+    return found if len(found) <= _MOST_OWNERS else ()
+
+
+def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
+    """The files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
+    parts = dotted.split(".")
+    for take in range(len(parts), 1, -1):
+        folder = "/".join(parts[: take - 1])
+        stem = parts[take - 1]
+        ends = [f"{folder}/{stem}.{suffix}" for suffix in ("py", "java", "kt", "scala", "ex", "hs", "cs")]
+        ends.append(f"{folder}/{stem}/__init__.py")
+        found = [
+            path for end in ends for path in by_name.get(end.rpartition("/")[2], ()) if path == end or path.endswith("/" + end)
+        ]
+        if found:
+            return found if len(found) <= _MOST_OWNERS else ()
+    return ()
+
+
+def _chunks(
+    view: SnapshotView,
+    issue: IssueText,
+    lists: dict[str, list[Ranked]],
+    files: dict[str, _FileEvidence],
+    pinned: frozenset[str],
+) -> tuple[tuple[Ranked, ...], tuple[float, ...]]:
+    scores: dict[int, float] = defaultdict(float)
+    known: dict[int, Ranked] = {}
+    for part, ranked in lists.items():
+        top = max((r.score for r in ranked), default=0.0)
+        for place, r in enumerate(ranked):
+            gain = _CHUNK_PLACE[part] * _PLACE / (_PLACE + place) + _CHUNK_SCORE[part] * (r.score / top if top > 0 else 0.0)
+            if part == TITLE:
+                gain += _CHUNK_TITLE_DENSE * r.dense + _CHUNK_TITLE_LEXICAL * r.lexical
+            elif part == NAMES:
+                gain += _CHUNK_NAMES_LEXICAL * r.lexical
+            scores[r.doc] += gain
+            if part == LEAD or r.doc not in known:
+                known[r.doc] = r
+    for doc, share in _traced(view, issue).items():
+        if doc in known:
+            scores[doc] += _FUNCTION_IN_TRACE * share
+    best = max((found.score for found in files.values()), default=0.0)
+    standing = {path: place for place, path in enumerate(sorted(files, key=lambda path: (-files[path].score, path)))}
+    for doc, r in known.items():
+        scores[doc] += _OF_FILE * (files[r.path].score - best) + files[r.path].aside
+    return _ordered(known.values(), scores, standing, pinned)
+
+
+def _ordered(
+    chunks: Iterable[Ranked], scores: dict[int, float], standing: dict[str, int], pinned: frozenset[str]
+) -> tuple[tuple[Ranked, ...], tuple[float, ...]]:
+    """Order chunks so that good files show early and one file's further chunks a little later."""
+    seen: dict[str, int] = defaultdict(int)
+    final: list[tuple[float, Ranked]] = []
+    for r in sorted(chunks, key=lambda r: (-scores[r.doc], r.path, r.start_line)):
+        score = scores[r.doc] - _FURTHER_OF_FILE * seen[r.path]
+        if not seen[r.path]:
+            score += _FIRST_OF_FILE * _PLACE / (_PLACE + standing[r.path])
+            score -= 2 * _ASIDE if r.path in pinned else 0.0  # what a person pinned comes first
+        seen[r.path] += 1
+        final.append((score, r))
+    final.sort(key=lambda pair: (-pair[0], pair[1].path, pair[1].start_line))
+    return tuple(r for _, r in final), tuple(score for score, _ in final)
+
+
+def _traced(view: SnapshotView, issue: IssueText) -> dict[int, float]:
+    """Chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
+    found: dict[int, float] = {}
+    for number, frame in enumerate(issue.frames, 1):
+        if frame.function:
+            exact = [c.doc for c in view.definitions([frame.function], 50, None) if c.score >= 1.0]
+            for info in view.describe(exact):
+                if info.path.rpartition("/")[2] == frame.path.rpartition("/")[2]:
+                    found[info.doc] = number / len(issue.frames)
+    return found
