@@ -25,6 +25,7 @@ class Upstream:
 
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)  # the bodies as they came
     redirect: str = ""  # where every question is sent to, if anywhere
     dropped: threading.Event = field(default_factory=threading.Event)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # tools that a stream calls first, all at once
@@ -51,7 +52,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.loads(raw)
+        self.upstream.raw.append(raw)
+        try:
+            body = json.loads(raw)
+        except (ValueError, RecursionError):
+            body = {}
         self.upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         model = body.get("model", "")
         if self.upstream.redirect:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from carrel.core.errors import place_of
 from carrel.frontends.chat_proxy.pages import Pages
 from carrel.frontends.chat_proxy.questions import field_of
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
@@ -89,7 +90,7 @@ class ChatProxy:
                 if len(whole) > LARGEST_QUESTION:
                     await _fail(send, 413, "carrel_too_large", f"A request of more than {LARGEST_QUESTION >> 20} MB.")
                     return
-            content, note = await _while_wanted(self._pages.rewritten(path, bytes(whole), name), receive)
+            content, note = await _while_wanted(self._rewritten(path, bytes(whole), name), receive)
             headers = [(key, value) for key, value in headers if key != b"content-length"]
         else:
             has_body = any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
@@ -110,6 +111,14 @@ class ChatProxy:
             await _while_wanted(_relay(response, note, send), receive)
         finally:
             await response.aclose()
+
+    async def _rewritten(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
+        """The body with context in it; whatever goes wrong there, as it was."""
+        try:
+            return await self._pages.rewritten(path, raw, name)
+        except Exception as error:
+            log.error("A question went on as it came: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
+            return raw, "failed"
 
     def _forwarded(self, headers: Headers) -> Headers:
         named = b",".join(value for key, value in headers if key == b"connection")
