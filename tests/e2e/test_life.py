@@ -105,9 +105,12 @@ async def test_what_comes_while_the_server_is_loading_counts_as_later(project: P
     ("sent", "cause"),
     [
         (b"", "before the first message"),
-        (b"Content-Length: many\r\n\r\n{}", "Content-Length that is no number"),
+        (b"Content-Length: many\r\n\r\n{}", "before the first message"),
         (b"Content-Length: 100\r\n\r\n{}", "after 2 of a message's 100 bytes"),
-        (frame(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}') + b"oops\r\n\r\n", "header line without a colon"),
+        (
+            frame(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}') + b"oops\r\n\r\n",
+            "6 bytes of the input were skipped",
+        ),
     ],
 )
 def test_input_that_is_no_message_ends_the_server_with_the_cause(env: dict[str, str], sent: bytes, cause: str) -> None:
@@ -167,6 +170,20 @@ async def test_rubbish_between_messages_does_no_harm(start: Start, project: Path
         client.notify("$/cancelRequest", {"id": 4711})
         client.notify("window/workDoneProgress/cancel", {"token": "never seen"})
         assert (await client.request("carrel/status", {}))["state"] == "empty"
+
+
+async def test_bytes_that_belong_to_no_message_are_skipped(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        assert client.process.stdin
+        for garbage in (
+            b"\0\0\0",
+            b"oops\r\n\r\n",
+            b"Content-Length: x\r\n\r\n{}",
+            b"Content-Length: 9" + b"9" * 20 + b"\r\n\r\n{}",
+            b"\xff" * 9000,
+        ):
+            client.process.stdin.write(garbage)
+            assert (await client.request("carrel/status", {}))["state"] == "empty"
 
 
 async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str, str], tmp_path: Path) -> None:

@@ -57,8 +57,13 @@ async def test_tools_over_http(url: str) -> None:
     [
         ({}, 401),
         ({"Authorization": "Bearer wrong"}, 401),
-        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "localhost:1"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "[::1"}, 403),
         ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://evil.example"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "http://[::1"}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": ""}, 403),
+        ({"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "cross-site"}, 403),
     ],
 )
 async def test_others_are_kept_out(url: str, headers: dict[str, str], status: int) -> None:
@@ -66,6 +71,15 @@ async def test_others_are_kept_out(url: str, headers: dict[str, str], status: in
     async with httpx2.AsyncClient() as http:
         answer = await http.post(url, json=ping, headers={"Accept": "application/json, text/event-stream", **headers})
     assert answer.status_code == status
+
+
+async def test_a_second_origin_is_seen(url: str) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    own = url.removesuffix("/mcp").encode()
+    headers = [(b"Authorization", f"Bearer {TOKEN}".encode()), (b"Origin", own), (b"Origin", b"https://evil.example")]
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(url, json=ping, headers=[(b"Accept", b"application/json, text/event-stream"), *headers])
+    assert (answer.status_code, "at most one Origin" in answer.text) == (400, True)
 
 
 @pytest.mark.parametrize("server", [("--rate-limit", "12")], indirect=True)

@@ -98,6 +98,66 @@ def test_a_file_that_isnt_understood_is_left_alone(tmp_path: Path, text: str) ->
     assert file.read_text() == text
 
 
+AS_THEY_WERE = [
+    *FILES.values(),
+    "",
+    "\n \n",
+    "{}",
+    "{ }\r\n",
+    '{"servers": {}}',
+    '{\n  "servers": {\n  }\n}',
+    '{"servers": { /* mine */ }}\n\n',
+    '\ufeff{"servers": {}, "context_servers": {},}',
+]
+
+
+@pytest.mark.parametrize("text", AS_THEY_WERE)
+@pytest.mark.parametrize("section", ["servers", "context_servers"])
+def test_uninstall_leaves_the_file_as_it_was_before_install(tmp_path: Path, text: str, section: str) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_bytes(text.encode())
+    apply(plan(file, section, {"command": "older"}))
+    apply(plan(file, section, ENTRY))
+    assert b'"carrel"' in file.read_bytes()
+    apply(plan(file, section, None))
+    assert file.read_bytes() == text.encode()
+    assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
+    assert not plan(file, section, None).needed
+
+
+@pytest.mark.parametrize(
+    ("before", "edited", "after"),
+    [
+        ("{}", {"a": 1}, {"a": 1}),
+        ('{"servers": {}}', {"a": 1}, {"servers": {}, "a": 1}),
+        ('{"a": 1}', {}, {"a": 1}),
+        ('{"servers": {}, "a": 1}', {"a": None}, {"servers": {}, "a": None}),
+    ],
+)
+def test_after_other_edits_only_what_install_added_goes(
+    tmp_path: Path, before: str, edited: dict[str, object], after: dict[str, object]
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(before)
+    apply(plan(file, "servers", ENTRY))
+    file.write_text(json.dumps({**json.loads(file.read_text()), **edited}))
+    apply(plan(file, "servers", None))
+    assert json.loads(file.read_text()) == after
+
+
+@pytest.mark.parametrize("entry", [ENTRY, None])
+def test_a_read_only_file_is_refused(tmp_path: Path, entry: dict[str, object] | None) -> None:
+    file = tmp_path / "mcp.json"
+    text = '{"servers": {"carrel": {"command": "older"}}}'
+    file.write_text(text)
+    file.chmod(0o444)
+    with pytest.raises(CarrelError, match=r"read-only.*writable"):
+        apply(plan(file, "servers", entry))
+    assert file.read_text() == text
+    assert len(list(tmp_path.iterdir())) == 1
+    file.chmod(0o644)  # Windows deletes no other
+
+
 def test_a_new_file_comes_and_goes(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "mcp.json"
     assert apply(plan(file, "servers", ENTRY)) is None

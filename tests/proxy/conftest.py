@@ -25,6 +25,8 @@ class Upstream:
 
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)  # the bodies as they came
+    redirect: str = ""  # where every question is sent to, if anywhere
     dropped: threading.Event = field(default_factory=threading.Event)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # tools that a stream calls first, all at once
 
@@ -50,10 +52,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.loads(raw)
+        self.upstream.raw.append(raw)
+        try:
+            body = json.loads(raw)
+        except (ValueError, RecursionError):
+            body = {}
         self.upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         model = body.get("model", "")
-        if model.isdigit():
+        if self.upstream.redirect:
+            self.send_response(307)
+            self.send_header("Location", self.upstream.redirect)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif model.isdigit():
             self.answer(int(model), {"error": {"message": f"as told: {model}", "type": "told", "code": "told"}}, retry=True)
         elif body.get("stream"):
             asked = self.upstream.calls and not any(message["role"] == "tool" for message in body["messages"])

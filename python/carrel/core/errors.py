@@ -13,6 +13,7 @@ CarrelError
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 
@@ -64,3 +65,9 @@ class ProviderError(CarrelError):
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+def place_of(error: BaseException) -> str:
+    """Return where an error was raised, by files and lines: unlike its message, they quote nothing that was worked on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames[-4:]))

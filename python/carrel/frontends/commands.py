@@ -85,7 +85,8 @@ class Commands:
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
         found = await answers.files(workspace, query, params.pool_size, params.wait_ms)
-        files = tuple(wire.FileResult(uri=join_uri(workspace.uri, path), path=path, score=score) for path, score in found)
+        uri_of = partial(_uri_of, workspace)
+        files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in found)
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
     async def compare(self, raw: Any) -> wire.CompareResult:
@@ -123,7 +124,7 @@ class Commands:
         if self._client is None:
             raise ProviderError(NO_MODEL)
         client, model, workspace = self._client, self._client.model(params.model_token), self._workspace(params)
-        uri_of = partial(join_uri, workspace.uri)
+        uri_of = partial(_uri_of, workspace)
 
         def tell(step: Step) -> None:
             client.report(params.partial_result_token, convert_review.from_step(step, uri_of))
@@ -215,7 +216,7 @@ class Commands:
     def _context_result(self, workspace: Workspace | None, answer: answers.ContextAnswer, started: float) -> wire.ContextResult:
         return convert.from_pack(
             answer.pack,
-            lambda path: join_uri(workspace.uri if workspace else "", path),
+            partial(_uri_of, workspace),
             state=workspace.state() if workspace else "empty",
             pending=workspace.pending if workspace else 0,
             error=answer.error,
@@ -225,7 +226,7 @@ class Commands:
 
     def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
         return wire.SearchResult(
-            hits=tuple(convert.from_hit(hit, lambda path: join_uri(workspace.uri, path)) for hit in hits),
+            hits=tuple(convert.from_hit(hit, partial(_uri_of, workspace)) for hit in hits),
             elapsed_ms=_since(started),
             state=workspace.state(),
             pending=workspace.pending,
@@ -242,7 +243,7 @@ class Commands:
 
     def _file(self, uri: str) -> tuple[Workspace, str]:
         path = uri_to_path(uri)
-        found = self._session.locate(path) if path else None
+        found = self._session.locate(path) if path else self._session.unsaved(uri)
         if found is None or not found[1]:
             raise InvalidInput("uri", "is no file in an open folder")
         return found
@@ -281,6 +282,13 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         problems=status.problems,
         error=status.error or UNSET,
     )
+
+
+def _uri_of(workspace: Workspace | None, path: str) -> str:
+    """A path as the editor spells it."""
+    if workspace is None:
+        return join_uri("", path)
+    return workspace.buffers.uri(path) or join_uri(workspace.uri, path)
 
 
 def _plain(value: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ counts in it as well, so nothing is ever converted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -62,8 +62,24 @@ def checked(filters: Filters, names: Mapping[str, str]) -> Filters:
     try:
         native_filter(filters)
     except InvalidInput as error:
-        raise InvalidInput(names.get(error.field, error.field), str(error).removeprefix(f"{error.field}: ")) from None
+        told = str(error).removeprefix(f"{error.field}: ")
+        if error.field == "languages":
+            told += _language_meant(filters.languages)
+        raise InvalidInput(names.get(error.field, error.field), told) from None
     return filters
+
+
+def _language_meant(typed: Iterable[str]) -> str:
+    """The language that a name which is none may stand for: of files that end so, or of a name like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for what was typed wrongly
+
+    from carrel.core.native import detect_language, languages  # noqa: PLC0415 - a server starts without the core
+
+    known = languages()
+    wrong = next((name.lower() for name in typed if name.lower() not in known), "")
+    by_extension = detect_language(f"x.{wrong}")
+    near = [by_extension] if by_extension else get_close_matches(wrong, known, 1)
+    return f". Did you mean {near[0]}?" if near else ""
 
 
 def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:

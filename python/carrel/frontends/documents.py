@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from carrel.frontends.capabilities import own_settings
+from carrel.frontends.untitled import is_untitled, path_for
 from carrel.frontends.uris import path_to_uri, uri_to_path
 
 if TYPE_CHECKING:
@@ -115,10 +116,7 @@ class Documents:
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """A document's truth is the editor's buffer from now on."""
-        uri = params.text_document.uri
-        if found := self._locate(uri):
-            workspace, path = found
-            workspace.buffers.opened(path, lambda: self._text(uri))
+        self._open(params.text_document.uri, params.text_document.language_id)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """The buffer's text was changed by pygls already."""
@@ -174,7 +172,18 @@ class Documents:
             return None
         return self._session.add_folder(path, uri)
 
+    def _open(self, uri: str, language: str) -> None:
+        if found := self._locate(uri):
+            workspace, path = found
+            workspace.buffers.opened(path, lambda: self._text(uri))
+        elif is_untitled(uri) and self._session.folders:
+            workspace = self._session.workspace(None)
+            path = path_for(uri, language, workspace.buffers.is_taken)
+            workspace.buffers.opened(path, lambda: self._text(uri), uri)
+
     def _locate(self, uri: str) -> tuple[Workspace, str] | None:
+        if is_untitled(uri):
+            return self._session.unsaved(uri)
         path = uri_to_path(uri)
         found = self._session.locate(path) if path else None
         return found if found and found[1] else None
@@ -191,9 +200,10 @@ class Documents:
 
     def _adopt_open_documents(self) -> None:
         """A document may now belong to another folder."""
-        for uri in list(self._server.workspace.text_documents):
-            if (found := self._locate(uri)) and found[0].buffers.text(found[1]) is None:
-                found[0].buffers.opened(found[1], lambda uri=uri: self._text(uri))  # type: ignore[misc]
+        for document in list(self._server.workspace.text_documents.values()):
+            found = self._locate(document.uri)
+            if found is None or found[0].buffers.text(found[1]) is None:
+                self._open(document.uri, document.language_id or "")
 
     def _text(self, uri: str) -> str:
         document = self._server.workspace.text_documents.get(unquote(uri))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -15,8 +16,14 @@ log = logging.getLogger(__name__)
 MAX_FRAME = 256 * 1024 * 1024
 
 
+_LENGTH = re.compile(rb"(?<!-)content-length[ \t]*:[ \t]*(\d{1,15})[\x00-\x20]*\n\Z", re.IGNORECASE)
+_FIELD = re.compile(rb"(?!content-length)[\w-]+[ \t]*:", re.IGNORECASE)
+_BLANK = bytes(range(0x21))
+_LONGEST_LINE = 8192
+
+
 class BadFrame(Exception):
-    """What came isn't a frame; nothing after it can be read."""
+    """The input ended inside a message."""
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
@@ -38,29 +45,39 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The next message's body; None at the end of input. Raises `BadFrame`."""
-    length = None
-    while line := stream.readline(8192):
-        if line in (b"\r\n", b"\n"):
-            if length is None:
-                continue  # stray blank lines between frames do no harm
+    """Return the next message's body; None at the end of input. Raises `BadFrame` if that comes inside a message.
+
+    Bytes that belong to no message are skipped, up to the next line that ends in a Content-Length: a client that wrote one
+    message wrongly still has its others answered.
+    """
+    length, skipped, rest = None, 0, b""
+    while piece := stream.readline(_LONGEST_LINE):
+        line = rest + piece
+        rest = b""
+        if not line.endswith(b"\n"):
+            rest = line[-_LONGEST_LINE:]  # its end may be a header's beginning
+            skipped += len(line) - len(rest)
+        elif found := _LENGTH.search(line):
+            given = int(found[1])
+            length = given if given <= MAX_FRAME else None
+            skipped += found.start() if length is not None else len(line)
+        elif line.strip(_BLANK):
+            skipped += 0 if _FIELD.match(line) else len(line)
+        elif length is not None:
+            _tell_skipped(skipped)
             body = stream.read(length)
             if len(body) < length:
                 raise BadFrame(f"the input ended after {len(body)} of a message's {length} bytes")
             return body
-        name, colon, value = line.partition(b":")
-        if not colon:
-            raise BadFrame("a header line without a colon")
-        if name.strip().lower() == b"content-length":
-            try:
-                length = int(value)
-            except ValueError:
-                raise BadFrame("a Content-Length that is no number") from None
-            if not 0 <= length <= MAX_FRAME:
-                raise BadFrame("a Content-Length out of bounds")
+    _tell_skipped(skipped + len(rest))
     if length is not None:
         raise BadFrame("the input ended inside a message's header")
     return None
+
+
+def _tell_skipped(count: int) -> None:
+    if count:
+        log.warning("%d bytes of the input were skipped: they belong to no message with a Content-Length", count)
 
 
 def frame(body: bytes) -> bytes:
@@ -76,7 +93,7 @@ def start_reader(stream: BinaryIO, take: Callable[[bytes | None], None]) -> None
             while (body := read_frame(stream)) is not None:
                 take(body)
         except (BadFrame, OSError, ValueError) as error:
-            log.error("Nothing more can be understood, so the server ends: %s", error)  # noqa: TRY400 - the words say it all
+            log.error("Nothing more can be read, so the server ends: %s", error)  # noqa: TRY400 - the words say it all
         take(None)
 
     threading.Thread(target=run, name="carrel-read", daemon=True).start()

@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import traceback
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.core.errors import Cancelled, CarrelError
+from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Lines, Query, Trigger
 
 if TYPE_CHECKING:
@@ -190,15 +188,10 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
         return empty(request, str(error)), None
     except Exception as error:
         # Not the error itself: its message may quote what was being worked on.
-        log.error("No context for this turn: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400
+        log.error("No context for this turn: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400
         return empty(request, "Something went wrong inside Carrel; its log says more."), None
     answer = replace(answer, stages={**answer.stages, "total": round(1000 * (time.perf_counter() - started), 3)})
     return answer, KeptAnswer(str(workspace.root), answer, found)
-
-
-def _place(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames[-4:]))
 
 
 def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ class Buffers:
         self.rest = Later(delay, self._flush_later)  # of the typing
         self._unsettled = unsettled
         self._texts: dict[str, Callable[[], str]] = {}
+        self._uris: dict[str, str] = {}  # of documents that have no file
         self._dirty: set[str] = set()
         self._overlaid: set[str] = set()
         self._lock = asyncio.Lock()
@@ -49,9 +51,23 @@ class Buffers:
         text = self._texts.get(path)
         return text() if text else None
 
-    def opened(self, path: str, text: Callable[[], str]) -> None:
-        """Note a document; `text` gives what it holds whenever it is asked."""
+    def uri(self, path: str) -> str | None:
+        """What the editor calls a document that has no file."""
+        return self._uris.get(path)
+
+    def path_of(self, uri: str) -> str | None:
+        """The path that stands for an open document that has no file."""
+        return next((path for path, known in self._uris.items() if known == uri), None)
+
+    def is_taken(self, path: str) -> bool:
+        """True if the path stands for a document or a file."""
+        return path in self._texts or os.path.lexists(self._root / path)
+
+    def opened(self, path: str, text: Callable[[], str], uri: str | None = None) -> None:
+        """Note a document; `text` gives what it holds whenever it is asked. One without a file is known by its URI."""
         self._texts[path] = text
+        if uri is not None:
+            self._uris[path] = uri
         self.changed(path)
 
     def changed(self, path: str) -> None:
@@ -65,6 +81,7 @@ class Buffers:
     def closed(self, path: str) -> None:
         """Forget a document; its file on disk answers again."""
         self._texts.pop(path, None)
+        self._uris.pop(path, None)
         self._dirty.add(path)
         self._flush_later()
 
@@ -129,7 +146,8 @@ class Buffers:
     def _overlay(self, index: OpenIndex, path: str, text: str | None, keep: bool, token: CancelToken) -> bool:
         """Runs on a thread; true when the buffer lies over the index afterwards."""
         store = index.store
-        if text is None or store.gate(path) is not None or (not keep and self._equals_disk(path, text)):
+        # What isn't on disk yet, or no longer, is in the editor all the same; `cut_buffer` asks the rules about its name.
+        if text is None or store.gate(path) not in (None, "gone") or (not keep and self._equals_disk(path, text)):
             store.close_buffer(path)
             return False
         batch = store.cut_buffer(path, text, token)

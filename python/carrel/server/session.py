@@ -87,6 +87,11 @@ class Session:
         found = self._locate(list(self.folders), path)
         return (self.folders[found[0]], found[1]) if found else None
 
+    def unsaved(self, uri: str) -> tuple[Workspace, str] | None:
+        """The folder that an open document without a file was given to, and the path that stands for it."""
+        found = ((workspace, workspace.buffers.path_of(uri)) for workspace in self.folders.values())
+        return next(((workspace, path) for workspace, path in found if path), None)
+
     def add_folder(self, path: str, uri: str) -> Workspace:
         """Take a folder in; what it does by itself starts when `start` is called."""
         root = Path(path)

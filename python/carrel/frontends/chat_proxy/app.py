@@ -6,14 +6,15 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx
 
-from carrel.frontends.chat_proxy.guard import Headers, bearer, header, refusal
+from carrel.core.errors import place_of
 from carrel.frontends.chat_proxy.pages import Pages
 from carrel.frontends.chat_proxy.questions import field_of
+from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
+from carrel.frontends.http_guard import Headers, bearer, header, refusal, same_token
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ _HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host expect".split()
 )
 _WORKSPACE = b"x-carrel-workspace"
+_NEVER_PASSED = frozenset({"CONNECT", "TRACE"})
+"""One asks for a tunnel, the other for an echo of the request with the upstream's key in it."""
 
 
 class Gone(Exception):
@@ -35,22 +38,6 @@ class Gone(Exception):
 
 class Cut(Exception):
     """The upstream broke off in mid-answer. Leaving the application by it makes the server cut the caller's connection too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """Where requests go on to. Without a key the caller's own Authorization passes."""
-
-    url: str
-    key: str | None = None
-    token: str | None = None  # what callers of the proxy must send
-
-    def target(self, path: str, query: bytes) -> str:
-        """The upstream's URL for a path; a base that ends in /v1 works for paths with and without it, and for Ollama's."""
-        base = self.url.rstrip("/")
-        if base.endswith("/v1") and path.startswith(("/v1/", "/api/")):
-            base = base.removesuffix("/v1")
-        return base + path + ("?" + query.decode("latin-1") if query else "")
 
 
 class ChatProxy:
@@ -66,18 +53,33 @@ class ChatProxy:
         if scope["type"] != "http":
             return
         headers: Headers = scope["headers"]
-        if refused := refusal(headers, self._upstream.token):
+        if refused := refusal(headers) or self._unauthorised(headers):
             await _fail(send, refused[0], "carrel_refused", refused[1])
             return
-        raw_path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        name, path = _split(raw_path)
+        if scope["method"] in _NEVER_PASSED:
+            await _fail(send, 405, "carrel_refused", f"{scope['method']} isn't passed on.")
+            return
+        try:
+            name, path = path_of(scope["raw_path"])
+            url = self._upstream.target(path, scope["query_string"])
+        except (BadTarget, httpx.InvalidURL) as error:
+            await _fail(send, 400, "carrel_refused", str(error))
+            return
         name = header(headers, _WORKSPACE) or name
         try:
-            await self._pass(scope, path, name, receive, send)
+            await self._pass(scope, url, path, name, receive, send)
         except Gone:
             log.debug("A caller went away")
 
-    async def _pass(self, scope: Scope, path: str, name: str | None, receive: Receive, send: Send) -> None:
+    def _unauthorised(self, headers: Headers) -> tuple[int, str] | None:
+        token = self._upstream.token
+        if token is None or any(
+            same_token(given, token) for given in (header(headers, b"x-carrel-token"), bearer(header(headers, b"authorization")))
+        ):
+            return None
+        return 401, "Send the token of Carrel's proxy as a bearer token or in X-Carrel-Token."
+
+    async def _pass(self, scope: Scope, url: httpx.URL, path: str, name: str | None, receive: Receive, send: Send) -> None:
         headers = self._forwarded(scope["headers"])
         note = None
         content: bytes | AsyncIterator[bytes]
@@ -88,16 +90,15 @@ class ChatProxy:
                 if len(whole) > LARGEST_QUESTION:
                     await _fail(send, 413, "carrel_too_large", f"A request of more than {LARGEST_QUESTION >> 20} MB.")
                     return
-            content, note = await _while_wanted(self._pages.rewritten(path, bytes(whole), name), receive)
+            content, note = await _while_wanted(self._rewritten(path, bytes(whole), name), receive)
             headers = [(key, value) for key, value in headers if key != b"content-length"]
         else:
             has_body = any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
             content = _body(receive) if has_body else b""
         # Not `build_request`: that adds headers of its own, and would ask for a compression that the caller can't read.
-        url = self._upstream.target(path, scope["query_string"])
         extensions = {"timeout": self._client.timeout.as_dict()}
         request = httpx.Request(scope["method"], url, headers=headers, content=content, extensions=extensions)
-        sending = self._client.send(request, stream=True)
+        sending = self._client.send(request, stream=True, follow_redirects=False)  # it would take the key elsewhere
         try:
             # While a body is being passed on, the server's messages are its pieces: whoever leaves then is noticed by those.
             response = await (sending if not isinstance(content, bytes) else _while_wanted(sending, receive))
@@ -111,23 +112,28 @@ class ChatProxy:
         finally:
             await response.aclose()
 
+    async def _rewritten(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
+        """The body with context in it; whatever goes wrong there, as it was."""
+        try:
+            return await self._pages.rewritten(path, raw, name)
+        except Exception as error:
+            log.error("A question went on as it came: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
+            return raw, "failed"
+
     def _forwarded(self, headers: Headers) -> Headers:
-        dropped = _HOP | {named.strip().lower().encode() for named in (header(headers, b"connection") or "").split(",")}
+        named = b",".join(value for key, value in headers if key == b"connection")
+        dropped = _HOP | {name.strip().lower() for name in named.split(b",")}
         kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(b"x-carrel-")]
-        if self._upstream.token is not None and bearer(headers) == self._upstream.token:
-            kept = [(key, value) for key, value in kept if key != b"authorization"]  # it was for us
+        if (token := self._upstream.token) is not None:  # it is for us
+            kept = [
+                (key, value)
+                for key, value in kept
+                if key != b"authorization" or not same_token(bearer(value.decode("latin-1")), token)
+            ]
         if self._upstream.key is not None:
             kept = [(key, value) for key, value in kept if key != b"authorization"]
             kept.append((b"authorization", b"Bearer " + self._upstream.key.encode()))
         return kept
-
-
-def _split(path: str) -> tuple[str | None, str]:
-    """`/w/NAME/v1/…` to NAME and `/v1/…`: for programs that can set a base URL but no header."""
-    if path.startswith("/w/"):
-        name, _, rest = path[3:].partition("/")
-        return httpx.URL("http://x/" + name).path[1:], "/" + rest
-    return None, path
 
 
 async def _body(receive: Receive) -> AsyncIterator[bytes]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from carrel.frontends import json_splice
 
 ENDPOINTS = {
     "/chat/completions": "messages",
@@ -25,17 +26,13 @@ _CHORE = "### Task:"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The last user message of a request, and the object that holds its text."""
+    """The last user message of a request, and where in the raw body its text stands."""
 
+    raw: bytes
     body: dict[str, Any]
-    holder: dict[str, Any]
-    key: str
-    asked: str  # the user's own words, of all parts; `text` is the part that takes the context
-
-    @property
-    def text(self) -> str:
-        """The text that the context goes into."""
-        return str(self.holder[self.key])
+    span: json_splice.Span
+    text: str  # what the context goes into
+    asked: str  # the user's own words, of all parts
 
     @property
     def model(self) -> str | None:
@@ -44,9 +41,8 @@ class Question:
         return model if isinstance(model, str) else None
 
     def with_text(self, text: str) -> bytes:
-        """The request's body with this text in place of the user's."""
-        self.holder[self.key] = text
-        return json.dumps(self.body, separators=(",", ":")).encode("ascii")
+        """The request's body with this text in place of the user's; every other byte stays."""
+        return json_splice.replaced(self.raw, self.span, text)
 
 
 def field_of(path: str) -> str | None:
@@ -57,30 +53,41 @@ def field_of(path: str) -> str | None:
 def question_in(path: str, raw: bytes) -> Question | None:
     """The question in the body of a request to `path`."""
     field = field_of(path)
-    try:
-        body = json.loads(raw) if field else None
-    except (ValueError, RecursionError):
-        return None
+    body = json_splice.parse(raw) if field else None
     if not isinstance(body, dict) or field is None:
         return None
     content = body.get(field)
+    place: _Place | None
     if isinstance(content, str):
         # Raw prompts and code to be filled in are no questions; a context would only be continued.
         filling = field == "prompt" and (body.get("raw") or body.get("suffix"))
-        return None if filling or field == "messages" else Question(body, body, field, _own_words(content, body, ()))
-    return _last_message(body, content if isinstance(content, list) else [])
+        place = None if filling or field == "messages" else ((field,), content, content)
+        messages: list[Any] = []
+    else:
+        messages = content if isinstance(content, list) else []
+        place = _last_message(field, messages)
+    if place is None:
+        return None
+    where, text, asked = place
+    span = json_splice.string_span(raw, where, text)
+    return Question(raw, body, span, text, _own_words(asked, body, messages)) if span else None
 
 
-def _last_message(body: dict[str, Any], messages: list[Any]) -> Question | None:
-    for message in reversed(messages):
+_Place = tuple[tuple[str | int, ...], str, str]
+"""Path to the text that takes the context, that text, and all that is asked."""
+
+
+def _last_message(field: str, messages: list[Any]) -> _Place | None:
+    for at in reversed(range(len(messages))):
+        message = messages[at]
         if isinstance(message, dict) and message.get("role") == "user":
             content = message.get("content")
             if isinstance(content, str):
-                return Question(body, message, "content", _own_words(content, body, messages))
+                return (field, at, "content"), content, content
             parts = _texts(content)
             if parts:
-                whole = "\n".join(part["text"] for part in parts)
-                return Question(body, parts[0], "text", _own_words(whole, body, messages))
+                at_part, text = parts[0]
+                return (field, at, "content", at_part, "text"), text, "\n".join(text for _, text in parts)
             return None
     return None
 
@@ -104,13 +111,13 @@ def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:
     for message in messages:
         if isinstance(message, dict) and message.get("role") in _INSTRUCTING:
             content = message.get("content")
-            texts += [content] if isinstance(content, str) else [part["text"] for part in _texts(content)]
+            texts += [content] if isinstance(content, str) else [text for _, text in _texts(content)]
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
-def _texts(content: Any) -> list[dict[str, Any]]:
-    """The parts that hold text."""
-    return [part for part in content if _is_text(part)] if isinstance(content, list) else []
+def _texts(content: Any) -> list[tuple[int, str]]:
+    """The parts that hold text: where they stand in the list, and the text."""
+    return [(i, part["text"]) for i, part in enumerate(content) if _is_text(part)] if isinstance(content, list) else []
 
 
 def _is_text(part: Any) -> bool:

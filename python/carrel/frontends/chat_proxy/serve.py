@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 import httpx
 import uvicorn
 
-from carrel.frontends.chat_proxy.app import ChatProxy, Upstream
-from carrel.frontends.chat_proxy.guard import is_loopback
+from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.pages import PageOptions, Pages
+from carrel.frontends.chat_proxy.upstream import Upstream
+from carrel.frontends.http_guard import is_loopback
 from carrel.frontends.listening import listen
 from carrel.frontends.toggle import Toggle
 
@@ -37,6 +38,9 @@ async def serve(
             app = ChatProxy(upstream, pages, client)
             config = uvicorn.Config(
                 app,
+                http="h11",  # another parser, where one is installed, takes other targets
+                ws="none",
+                proxy_headers=False,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

@@ -30,6 +30,13 @@ def port(text: str) -> int:
     raise ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
 
 
+def query(text: str) -> str:
+    """Something to search for."""
+    if not text.strip():
+        raise ArgumentTypeError("is empty: say what to look for")
+    return text
+
+
 def place(text: str) -> tuple[str, int]:
     """`FILE:LINE`."""
     path, _, line = text.rpartition(":")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, Action, ArgumentParser, BooleanOptionalAction
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from carrel.frontends.cli.argument_types import count, place, port, positive
+from carrel.frontends.cli.argument_types import count, place, port, positive, query
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
 if TYPE_CHECKING:
@@ -27,10 +28,52 @@ class WrongUsage(Exception):
 
 
 class _Parser(ArgumentParser):
-    """Raises instead of leaving the process, so that `--json` holds for this failure too."""
+    """Raises instead of leaving the process, so that `--json` holds for this failure too, and says what may have been meant."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.set_defaults(parser=self)  # the innermost one counts
 
     def error(self, message: str) -> NoReturn:
         raise WrongUsage(message, self.format_usage())
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse as argparse does; what is left over is told by the command that doesn't know it."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        command: _Parser = parsed.parser
+        del parsed.parser
+        if unknown:
+            from carrel.frontends.cli.suggestions import about
+
+            hint = about(unknown, command.format_usage())
+            command.error(
+                f"unrecognized arguments: {' '.join(unknown)}.{hint}" if hint else f"unrecognized arguments: {' '.join(unknown)}"
+            )
+        _name_folder_once(parsed, command)
+        return parsed
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from carrel.frontends.cli.suggestions import did_you_mean
+
+            known = [str(choice) for choice in action.choices]
+            message = f"invalid choice: {value!r} (choose from {', '.join(known)})"
+            raise ArgumentError(action, message + did_you_mean(str(value), known))
+
+
+def _name_folder_once(parsed: Namespace, command: _Parser) -> None:
+    """Take the folder from wherever it was named."""
+    given = dict(vars(parsed))
+    option = given.pop("path_option", None)
+    if option is None:
+        if given.get("path", ...) is None and parsed.command != "demo":
+            parsed.path = Path()
+        return
+    if given.get("path") is not None:
+        if parsed.command != "demo" or parsed.question is not None:
+            command.error("the folder is named twice: give it once, by PATH or by --path")
+        parsed.question = str(parsed.path)  # the first word is the question then
+    parsed.path = option
 
 
 def parser() -> ArgumentParser:
@@ -45,6 +88,7 @@ def parser() -> ArgumentParser:
 
     index = commands.add_parser("index", help="bring a folder's index up to date")
     _folder(index)
+    index.add_argument("--yes", action="store_true", help="index a whole disk or home folder without asking")
     index.add_argument("--force", action="store_true", help="read and embed everything again")
     index.add_argument(
         "--background", action="store_true", help="for hooks: lowest priority, no output, fine if another Carrel is at it"
@@ -118,6 +162,7 @@ def _maintaining(commands: _Commands) -> None:
 
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
     demo.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder of code (a well-known package by default)")
+    _path_option(demo)
     demo.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask about it")
     demo.add_argument("--tokens", type=positive, default=1_500, metavar="N", help="budget of the context (1500)")
     demo.add_argument(
@@ -134,7 +179,13 @@ def _maintaining(commands: _Commands) -> None:
 def _serving_assistants(commands: _Commands) -> None:
     mcp = commands.add_parser("mcp", help="serve assistants that speak MCP, over standard input and output")
     mcp.add_argument(
-        "--root", action="append", type=Path, default=[], metavar="PATH", help="a workspace folder (repeatable; the client's)"
+        "--root",
+        "--path",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="a workspace folder (repeatable; the client's)",
     )
     mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
@@ -173,11 +224,18 @@ class _Version(Action):
 
 
 def _folder(command: ArgumentParser) -> None:
-    command.add_argument("path", nargs="?", type=Path, default=Path(), metavar="PATH", help="the folder (the current one)")
+    command.add_argument("path", nargs="?", type=Path, metavar="PATH", help="the folder (the current one)")
+    _path_option(command)
+
+
+def _path_option(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--path", dest="path_option", type=Path, metavar="PATH", help="the folder, named as other commands take it"
+    )
 
 
 def _query(command: ArgumentParser) -> None:
-    command.add_argument("query", metavar="QUERY")
+    command.add_argument("query", type=query, metavar="QUERY")
     command.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="the folder (the current one)")
 
 

@@ -7,9 +7,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.core.errors import CarrelError
+from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.local import folder, with_commands
 from carrel.frontends.cli.plain import LINE_END
+from carrel.frontends.cli.wide import check_wide
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 _WAIT_MS = 600_000
 _FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 _SHOWN_LINES = 12
+_OPTIONS = {"filters.pathGlob": "--glob", "filters.languages": "--language", "filters.sources": "--source"}
+"""What a person typed for a field of a request."""
 _STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "defines", "score", "matched", "boosts")
 
 
 def run(arguments: Namespace, output: Output) -> int:
     """Ask one question and show the answer."""
     root = folder(arguments.path)
-    result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
+    try:
+        result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
+    except InvalidInput as wrong:
+        if option := _OPTIONS.get(wrong.field):
+            raise InvalidInput(option, str(wrong).removeprefix(f"{wrong.field}: ")) from None
+        raise
     if error := getattr(result, "error", None):
         raise CarrelError(error)
     if output.json:
@@ -36,6 +44,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
+    check_wide(workspace.root, workspace.settings)
     index = await workspace.open()
     for problem in index.problems:
         output.warn(problem)
@@ -55,7 +64,12 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
             )
         case "explain":
             path, line = arguments.place
-            return await commands.explain({**params, "path": _in_folder(path, workspace), "line": line})
+            path = _in_folder(path, workspace)
+            if not (workspace.root / path).exists():
+                raise CarrelError(
+                    f"{path} is not there: there is no such file in {workspace.root}, so nothing of it can be found."
+                )
+            return await commands.explain({**params, "path": path, "line": line})
     budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
     extra = {"budget": budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
     return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": wait})

@@ -7,7 +7,7 @@ import shlex
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.local import folder
@@ -21,20 +21,18 @@ if TYPE_CHECKING:
 def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
     from carrel.frontends import logs
-    from carrel.frontends.chat_proxy.guard import is_loopback
+    from carrel.frontends.http_guard import is_loopback
     from carrel.frontends.rate_limit import RateLimit
     from carrel.frontends.toggle import Toggle
 
     if not is_loopback(arguments.host):
         raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")
-    parts = urlsplit(arguments.upstream)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise InvalidInput("upstream", "give an http or https URL, such as http://localhost:11434 or https://api.openai.com/v1")
+    parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (folder(Path()),)
     try:
-        from carrel.frontends.chat_proxy.app import Upstream
         from carrel.frontends.chat_proxy.pages import PageOptions
         from carrel.frontends.chat_proxy.serve import serve
+        from carrel.frontends.chat_proxy.upstream import Upstream
     except ModuleNotFoundError as error:
         if error.name not in ("httpx", "uvicorn"):
             raise
@@ -48,6 +46,11 @@ def run(arguments: Namespace, output: Output) -> int:
         for path in unindexed:
             output.note(f"{path.name} has no index yet, so nothing is found in it: run `carrel index {shlex.quote(str(path))}`")
 
+    if upstream.key and not upstream.token:
+        output.note(
+            f"Warning: every program and every user of this machine can use the key in {arguments.upstream_key_env} through "
+            "this proxy: give --token-env NAME to have callers send a token."
+        )
     logs.start()
     logs.set_level(Toggle().log_level)
     try:
@@ -57,6 +60,17 @@ def run(arguments: Namespace, output: Output) -> int:
     except Cancelled:
         return CANCELLED
     return 0
+
+
+def _upstream(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment) and parts.port != 0
+    except ValueError:  # brackets or a port that are none
+        usable = False
+    if not usable:
+        raise InvalidInput("upstream", "give an http or https URL, such as http://localhost:11434 or https://api.openai.com/v1")
+    return parts
 
 
 def _secret(name: str | None) -> str | None:

@@ -56,16 +56,22 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
 def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
     from carrel.frontends.copilot import install
 
-    if len(words) != 2 or words[1] not in install.CLIENTS:
+    client = words[1].lower() if len(words) == 2 else ""
+    install.refuse_impossible(client)
+    if client not in install.CLIENTS:
+        from carrel.frontends.cli.suggestions import did_you_mean
+
         raise InvalidInput(
-            "CLIENT", f"give one of {', '.join(install.CLIENTS)}: carrel copilot-proxy {words[0]} {install.CLIENTS[0]}"
+            "CLIENT",
+            f"give one of {', '.join(install.CLIENTS)}: carrel copilot-proxy {words[0]} {install.CLIENTS[0]}."
+            + did_you_mean(client, install.CLIENTS),
         )
     if words[0] == "uninstall":
-        for line in install.uninstall(words[1]):
+        for line in install.uninstall(client):
             output.text(line)
         return 0
     start = [sys.executable, "-m", "carrel", "copilot-proxy", *_as_typed(arguments), "--"]
-    for line in install.install(words[1], start, arguments.real):
+    for line in install.install(client, start, arguments.real):
         output.text(line)
     return 0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from carrel.core.errors import CarrelError
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import current_index, folder, settings
+from carrel.frontends.cli.wide import check_wide
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
+    check_wide(root, chosen_settings)
     if git_program(root) is None:
         raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it: install git")
     commits = history(root, arguments.commits * _COMMITS_A_CASE)

@@ -13,6 +13,7 @@ from carrel.core.errors import CarrelError
 from carrel.engine.indexer import IndexReport, follow_index
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder, settings
+from carrel.frontends.cli.wide import check_wide
 from carrel.frontends.messages import IndexResult
 from carrel.server.jobs import Work
 from carrel.server.wiring import OpenIndex, Wiring
@@ -38,7 +39,9 @@ def run(arguments: Namespace, output: Output) -> int:
 def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     wiring = Wiring()
-    index = wiring.open_index(root, settings(root, output))
+    chosen = settings(root, output)
+    check_wide(root, chosen, agreed=arguments.yes)
+    index = wiring.open_index(root, chosen)
     for text in index.problems:
         output.note(text)
     try:

@@ -47,5 +47,5 @@ def add_proxies(commands: Any) -> None:
 
 def _workspaces(command: ArgumentParser, default: str) -> None:
     command.add_argument(
-        "--workspace", action="append", type=Path, default=[], metavar="PATH", help=f"a folder (repeatable; {default})"
+        "--workspace", "--path", action="append", type=Path, default=[], metavar="PATH", help=f"a folder (repeatable; {default})"
     )

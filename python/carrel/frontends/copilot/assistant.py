@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from carrel.core.errors import place_of
 from carrel.engine.chat import augment, question_of
 from carrel.frontends import knowledge
 from carrel.frontends.copilot import tool
@@ -132,6 +133,9 @@ class Assistant:
             return tool.result(request, answer(query, limit), ok=True)
         except Unavailable as error:
             return tool.result(request, f"Carrel can't answer now: {error}.", ok=False)
+        except Exception as error:  # the agent would wait for ever
+            log.error("A tool gave nothing: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
+            return tool.result(request, "Something went wrong inside Carrel; its log says more.", ok=False)
 
     def _code(self, query: str, limit: int) -> str:
         params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}

@@ -22,6 +22,7 @@ LONGEST_INSPECTED = 64 << 20
 
 # Some clients write "/" as "\/".
 _METHOD = re.compile(rb'"method"\s*:\s*"([$\w]+(?:\\?/\w+)*)"')
+_LENGTH = re.compile(rb"^([ \t]*content-length[ \t]*:[ \t]*)\d+", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Frame:
     def body(self) -> bytes:
         """The message without its header."""
         return bytes(memoryview(self.raw)[self.start :])
+
+    def with_body(self, body: bytes) -> bytes:
+        """The frame with another body: only the length in its header changes."""
+        header = _LENGTH.sub(lambda found: found[1] + b"%d" % len(body), bytes(self.raw[: self.start]), count=1)
+        return header + body
 
     def methods(self) -> list[str]:
         """What may be the message's method, without parsing it: that costs milliseconds a megabyte.

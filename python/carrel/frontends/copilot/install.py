@@ -14,15 +14,13 @@ from pathlib import Path
 
 from carrel.core.errors import CarrelError
 
-CLIENTS = ("vim", "neovim", "copilot.lua", "emacs", "zed", "eclipse")
+CLIENTS = ("vim", "neovim", "copilot.lua", "emacs", "eclipse")
 _MARK = "written by carrel copilot-proxy install"
 _REAL = "copilot-language-server"
 
 
 def install(client: str, proxy: list[str], real: str | None) -> list[str]:
     """Write the launcher, tell the client where it can be told; gives lines for the person. Raises `CarrelError`."""
-    if client in _IMPOSSIBLE:
-        raise CarrelError(_IMPOSSIBLE[client])
     found = shutil.which(real or _REAL)
     if found is None:
         remedy = "Install it (npm install -g @github/copilot-language-server) or give --real FILE."
@@ -57,11 +55,27 @@ def uninstall(client: str) -> list[str]:
 
 
 _IMPOSSIBLE = {
+    "vscode": (
+        "VS Code runs Copilot inside its extension, with no setting for another server, so the proxy can't stand before it. "
+        "Use Carrel's extension there (@carrel and #carrel in the chat), or let the agent search: "
+        "carrel mcp install --client vscode."
+    ),
+    "jetbrains": (
+        "JetBrains IDEs run Copilot from a bundle, with no setting for another server, so the proxy can't stand before it. "
+        "Use Carrel's plugin there, or let the agent search: carrel mcp install --client jetbrains."
+    ),
     "zed": (
         "Zed runs its own copy of the server, for completions only, and talks to Copilot's chat itself. "
-        "Use `carrel proxy` or MCP there."
+        "Use `carrel proxy` there, or let the agent search: carrel mcp install --client zed."
     ),
 }
+_OTHER_NAMES = {"vs-code": "vscode", "code": "vscode", "intellij": "jetbrains", "pycharm": "jetbrains"}
+
+
+def refuse_impossible(client: str) -> None:
+    """Say why a client can't be set up, and what can be done instead. Raises `CarrelError`."""
+    if reason := _IMPOSSIBLE.get(_OTHER_NAMES.get(client, client)):
+        raise CarrelError(reason)
 
 
 def _by_hand(client: str, script: Path) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from carrel.core.errors import place_of
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.assistant import Assistant
 from carrel.frontends.copilot.frames import Frame, FrameReader, widen, write_all
@@ -81,13 +82,13 @@ class Proxy:
         body = None
         if any(method in TURNS for method in methods):
             body = self._safely(lambda: self._assistant.rewrite(item))
-        self._send(item.raw if body is None else frame(body))
+        self._send(item.raw if body is None else item.with_body(body))
         if not methods:
             return
         method = methods[0]
         if method == "initialize":
             self._safely(lambda: self._assistant.initialize(item))
-        elif method == "initialized" and self._assistant.offers_tool:
+        elif method == "initialized" and self._safely(lambda: self._assistant.offers_tool):
             self._send(frame(tool.registration()))
         elif len(methods) == 1 and method.startswith(_NOTICED):
             self._safely(lambda: self._assistant.notice(item, method))
@@ -129,7 +130,7 @@ class Proxy:
         try:
             return work()
         except Exception as error:  # whatever it is, the message goes on as it came
-            log.error("A message passed untouched: %s", type(error).__name__)  # noqa: TRY400 - a trace could quote it
+            log.error("A message passed untouched: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
             return None
 
 

@@ -51,7 +51,7 @@ def invocation(body: bytes) -> dict[str, Any] | None:
     message = _parse(body)
     params = message.get("params")
     ours = message.get("method") in METHODS and isinstance(params, dict) and params.get("name") in (SEARCH, KNOWLEDGE)
-    return message if ours and "id" in message else None
+    return message if ours and type(message.get("id")) in (int, str) else None
 
 
 def needs_search(request: dict[str, Any]) -> bool:

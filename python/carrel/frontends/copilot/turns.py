@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from carrel.frontends import json_splice
 
 Mode = Literal["prepend", "references", "off"]
 
@@ -13,78 +14,75 @@ TURNS = ("conversation/create", "conversation/turn")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The user's words of now: the message that holds them, and the place in it."""
+    """The user's words of now, the message that holds them, and where in its bytes they stand."""
 
-    message: dict[str, Any]
-    holder: dict[str, Any]
-    key: str
-    part: int | None  # which part of a list of parts takes the context
-
-    @property
-    def text(self) -> str:
-        """The text that the context goes into."""
-        content = self.holder[self.key]
-        return str(content if self.part is None else content[self.part]["text"])
-
-    @property
-    def whole_text(self) -> str:
-        """All of the user's text, which is what is asked."""
-        content = self.holder[self.key]
-        return content if isinstance(content, str) else "\n".join(part["text"] for part in content if _is_text(part))
+    raw: bytes
+    params: dict[str, Any]
+    span: json_splice.Span
+    text: str  # what the context goes into
+    whole_text: str  # all of the user's text, which is what is asked
 
     @property
     def folders(self) -> tuple[str, ...]:
         """The workspace folders that the request itself names."""
-        params = self.message["params"]
-        named = [params.get("workspaceFolder"), *(_items(params.get("workspaceFolders")))]
+        named = [self.params.get("workspaceFolder"), *(_items(self.params.get("workspaceFolders")))]
         uris = (item.get("uri") if isinstance(item, dict) else item for item in named)
         return tuple(uri for uri in uris if isinstance(uri, str))
 
     @property
     def model(self) -> str | None:
         """The chat model, where the request names one."""
-        model = self.message["params"].get("model")
+        model = self.params.get("model")
         return model if isinstance(model, str) else None
 
     def with_text(self, text: str) -> bytes:
-        """The message with this text in place of the user's."""
-        content: Any = text
-        if self.part is not None:
-            content = [{**part, "text": text} if i == self.part else part for i, part in enumerate(self.holder[self.key])]
-        self.holder[self.key] = content
-        return _encode(self.message)
+        """The message with this text in place of the user's; every other byte stays."""
+        return json_splice.replaced(self.raw, self.span, text)
 
-    def with_references(self, references: list[dict[str, Any]]) -> bytes:
-        """The message with more references; the text stays as it is."""
-        params = self.message["params"]
-        params["references"] = [*_items(params.get("references")), *references]
-        return _encode(self.message)
+    def with_references(self, references: list[dict[str, Any]]) -> bytes | None:
+        """The message with more references, all else as it was; None where it has several lists of them."""
+        given = self.params.get("references")
+        if "references" not in self.params:
+            span = json_splice.span_of(self.raw, ("params",))
+            return json_splice.with_first_member(self.raw, span, "references", references) if span else None
+        span = json_splice.span_of(self.raw, ("params", "references"))
+        if span is None:
+            return None
+        if not isinstance(given, list) or not given:
+            return json_splice.replaced(self.raw, span, references)
+        return json_splice.with_more_items(self.raw, span, references)
 
 
 def turn_of(body: bytes) -> Turn | None:
     """The current turn of a `conversation/create` or `conversation/turn` request; None for anything else."""
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    message = json_splice.parse(body)
     if not isinstance(message, dict) or message.get("method") not in TURNS or "id" not in message:
         return None
     params = message.get("params")
     if not isinstance(params, dict):
         return None
     if message["method"] == "conversation/turn":
-        return _turn(message, params, "message")
+        return _turn(body, params, ("params", "message"), params.get("message"))
     # Earlier turns carry their response; the one without is the one that is asked now.
-    open_turns = [turn for turn in _items(params.get("turns")) if isinstance(turn, dict) and turn.get("response") is None]
-    return _turn(message, open_turns[-1], "request") if open_turns else None
+    turns = _items(params.get("turns"))
+    open_turns = [i for i, turn in enumerate(turns) if isinstance(turn, dict) and turn.get("response") is None]
+    if not open_turns:
+        return None
+    at = open_turns[-1]
+    return _turn(body, params, ("params", "turns", at, "request"), turns[at].get("request"))
 
 
-def _turn(message: dict[str, Any], holder: dict[str, Any], key: str) -> Turn | None:
-    content = holder.get(key)
+def _turn(raw: bytes, params: dict[str, Any], path: json_splice.Path, content: Any) -> Turn | None:
     if isinstance(content, str):
-        return Turn(message, holder, key, None)
-    part = next((i for i, part in enumerate(_items(content)) if _is_text(part)), None)
-    return None if part is None else Turn(message, holder, key, part)
+        text = whole = content
+    else:
+        parts = [(i, part["text"]) for i, part in enumerate(_items(content)) if _is_text(part)]
+        if not parts:
+            return None
+        path, text = (*path, parts[0][0], "text"), parts[0][1]
+        whole = "\n".join(text for _, text in parts)
+    span = json_splice.string_span(raw, path, text)
+    return Turn(raw, params, span, text, whole) if span else None
 
 
 def _is_text(part: Any) -> bool:
@@ -93,8 +91,3 @@ def _is_text(part: Any) -> bool:
 
 def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _encode(message: Any) -> bytes:
-    # ASCII, so that half a surrogate pair, which JSON allows, survives.
-    return json.dumps(message, separators=(",", ":")).encode("ascii")

@@ -1,8 +1,8 @@
 """MCP over streamable HTTP, for clients on this machine only.
 
 The socket is bound to 127.0.0.1. A web page that the user visits could still reach it under a name of its own (DNS
-rebinding), so the Host and Origin headers must name this very address and port; a bearer token keeps out other users of the
-machine, and a limit on requests an agent that went round in circles.
+rebinding), so the Host and Origin headers must name this very address and port, once each; a bearer token keeps out other
+users of the machine, and a limit on requests an agent that went round in circles.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
+from carrel.frontends.http_guard import refusal
 from carrel.frontends.listening import listen
 from carrel.frontends.rate_limit import RateLimit
 
@@ -57,9 +58,34 @@ async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[
         app = KeepPace(app, loopback.limit)
         if loopback.token:
             app = RequireToken(app, loopback.token)
-        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on")
+        app = KeepOut(app)
+        config = uvicorn.Config(
+            app,
+            http="h11",  # another parser, where one is installed, takes other requests
+            ws="none",
+            proxy_headers=False,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=1,
+            lifespan="on",
+        )
         started(f"http://{HOST}:{port}{PATH}")
         await uvicorn.Server(config).serve(sockets=[listener])
+
+
+class KeepOut:
+    """Lets only programs of this machine through. The SDK compares the first Host and Origin with its lists, and no others."""
+
+    def __init__(self, app: _App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        """Refuse what comes from elsewhere before it counts as somebody's request."""
+        if scope["type"] == "http" and (refused := refusal(scope["headers"])):
+            status, reason = refused
+            await _refuse(send, status, [(b"content-type", b"text/plain")], reason.encode())
+            return
+        await self._app(scope, receive, send)
 
 
 class RequireToken:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.mcp import jsonc
@@ -18,11 +19,12 @@ BACKUP = ".carrel-backup"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as it is (None: there is none) and as it shall be (None: it goes)."""
+    """A file as it is (None: there is none) and as it shall be (None: it goes), and what becomes of the backup."""
 
     path: Path
     before: bytes | None
     after: bytes | None
+    backup: Literal["write", "keep", "drop"] = "write"
 
     @property
     def needed(self) -> bool:
@@ -33,44 +35,101 @@ class Change:
 def plan(path: Path, section: str, entry: dict[str, object] | None) -> Change:
     """What has to change for `entry` to stand in the file; None takes it out. Raises `CarrelError` and touches nothing."""
     path = Path(os.path.realpath(path))  # a link, as of a dotfiles manager, stays one
+    before, backup = _read(path), _read(_backup_of(path))
     try:
-        before = path.read_bytes() if path.exists() else None
-        text = (before or b"").decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CarrelError(f"{path} can't be read: {error}. It was left as it is.") from None
-    mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-    blank = not text.strip()
-    if entry is None and blank:
-        return Change(path, before, before)
-    try:
-        if entry is None:
-            changed = jsonc.drop(text, (section, NAME))
-        else:
-            changed = jsonc.put("{}\n" if blank else text, (section, NAME), entry)
-        jsonc.parse(changed)
-    except jsonc.BadJson as error:
+        if entry is not None:
+            after = _with(before, section, entry)
+            there = before is not None and _entry(before, section) is not None
+            return Change(path, before, after, "keep" if there and backup is not None else "write")
+        return _without(path, before, backup, section)
+    except (jsonc.BadJson, UnicodeDecodeError) as error:
         raise CarrelError(f"{path} can't be understood ({error}). It was left as it is: mend it, then try again.") from None
-    after = None if entry is None and changed != text and changed.strip() == "{}" else (mark + changed).encode()
-    return Change(path, before, after)
 
 
 def apply(change: Change) -> Path | None:
     """Make the change; gives the backup of what was there. Raises `CarrelError`."""
-    path, backup = change.path, None
+    path, backup = change.path, _backup_of(change.path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if (path.read_bytes() if path.exists() else None) != change.before:
             raise CarrelError(f"{path} was changed by somebody else just now. Try again.")
-        if change.before is not None:
-            backup = path.with_name(path.name + BACKUP)
+        if change.before is not None and _is_read_only(path):
+            raise CarrelError(f"{path} is read-only. It was left as it is: make it writable, then try again.")
+        if change.before is not None and change.backup == "write":
             _write(backup, change.before, like=path)
         if change.after is None:
             path.unlink(missing_ok=True)
         else:
             _write(path, change.after, like=path)
+        if change.backup == "drop":
+            backup.unlink(missing_ok=True)
     except OSError as error:
         raise CarrelError(f"{path} can't be written: {error.strerror or error}.") from None
-    return backup
+    return backup if change.before is not None and change.backup != "drop" else None
+
+
+def _without(path: Path, before: bytes | None, backup: bytes | None, section: str) -> Change:
+    """Take the entry out. What stood there before `install` comes back as it was, where nothing else has changed since."""
+    if before is None or (given := _entry(before, section)) is None:
+        return Change(path, before, before)
+    if backup is not None and _is_origin(backup, before, section, given):
+        return Change(path, before, backup, "drop")
+    mark, text = _text(before)
+    had_section = backup is not None and _had_section(backup, section)
+    left = jsonc.drop(text, (section, NAME), keep_outer=had_section)
+    created = backup is None and left.strip() == "{}"
+    after = None if created else (mark + left).encode()
+    return Change(path, before, after, "drop" if after == backup else "write")
+
+
+def _with(before: bytes | None, section: str, entry: dict[str, object]) -> bytes:
+    """The file with the entry in it."""
+    mark, text = _text(before or b"")
+    changed = jsonc.put(text if text.strip() else "{}\n", (section, NAME), entry)
+    jsonc.parse(changed)
+    return (mark + changed).encode()
+
+
+def _is_origin(backup: bytes, before: bytes, section: str, entry: dict[str, object]) -> bool:
+    try:
+        return _entry(backup, section) is None and _with(backup, section, entry) == before
+    except (jsonc.BadJson, UnicodeDecodeError):
+        return False
+
+
+def _had_section(backup: bytes, section: str) -> bool:
+    try:
+        text = _text(backup)[1]
+        return bool(text.strip()) and jsonc.holds(text, section)
+    except (jsonc.BadJson, UnicodeDecodeError):
+        return False
+
+
+def _entry(data: bytes, section: str) -> Any:
+    text = _text(data)[1]
+    return jsonc.value_at(text, (section, NAME)) if text.strip() else None
+
+
+def _text(data: bytes) -> tuple[str, str]:
+    """The byte order mark, if there is one, and the text after it."""
+    text = data.decode("utf-8")
+    return ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
+
+
+def _backup_of(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.exists() else None
+    except OSError as error:
+        raise CarrelError(f"{path} can't be read: {error}. It was left as it is.") from None
+
+
+def _is_read_only(path: Path) -> bool:
+    """Ask the mode too: whoever may write everything, as root may, is not kept from it, and the file's owner meant it."""
+    return not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK)
 
 
 def _write(path: Path, data: bytes, *, like: Path) -> None:

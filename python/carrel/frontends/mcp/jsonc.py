@@ -52,7 +52,19 @@ def put(text: str, path: tuple[str, str], value: object) -> str:
     return _insert(text, inner, path[1], value)
 
 
-def drop(text: str, path: tuple[str, str]) -> str:
+def value_at(text: str, path: tuple[str, str]) -> Any:
+    """Return `path[0].path[1]`; None where it isn't there. Raises `BadJson`."""
+    outer = _member(_object(parse(text), "the file"), path[0])
+    found = outer and outer.members is not None and _member(outer, path[1])
+    return found.value if found else None
+
+
+def holds(text: str, key: str) -> bool:
+    """Return true if the object has that member. Raises `BadJson`."""
+    return _member(_object(parse(text), "the file"), key) is not None
+
+
+def drop(text: str, path: tuple[str, str], *, keep_outer: bool = False) -> str:
     """Remove `path[0].path[1]`, and the outer object when nothing is left in it; the text itself where it isn't there."""
     outer = _member(_object(parse(text), "the file"), path[0])
     if outer is None or outer.members is None or _member(outer, path[1]) is None:
@@ -60,7 +72,7 @@ def drop(text: str, path: tuple[str, str]) -> str:
     text = _remove(text, outer, path[1])
     root = parse(text)
     left = _member(root, path[0])
-    empty = left is not None and not left.members and not text[left.start + 1 : left.end - 1].strip()
+    empty = not keep_outer and left is not None and not left.members and not text[left.start + 1 : left.end - 1].strip()
     return _remove(text, root, path[0]) if empty else text
 
 

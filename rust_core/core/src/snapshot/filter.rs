@@ -120,10 +120,12 @@ fn globs(field: &'static str, patterns: &[String]) -> Result<Option<GlobSet>> {
         return Ok(None);
     }
     let invalid = |error: globset::Error| Error::invalid(field, error.to_string());
-    let glob = |pattern: &str| -> Result<Glob> { GlobBuilder::new(pattern).literal_separator(true).build().map_err(invalid) };
     let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let pattern = pattern.trim_start_matches("./").trim_matches('/');
+    for typed in patterns {
+        // Not the error's own text: it quotes what the pattern was made into.
+        let invalid = |error: globset::Error| Error::invalid(field, format!("\"{typed}\" is not a pattern: {}", error.kind()));
+        let glob = |pattern: &str| -> Result<Glob> { GlobBuilder::new(pattern).literal_separator(true).build().map_err(invalid) };
+        let pattern = typed.trim_start_matches("./").trim_matches('/');
         // As people write them: a bare name matches anywhere, and a folder stands for what is in it.
         let anchored = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
         set.add(glob(&format!("{anchored}/**"))?);
@@ -158,7 +160,8 @@ mod tests {
         ] {
             check(pattern, path, expected);
         }
-        assert!(globs("path_globs", &["a[".to_owned()]).is_err());
+        let told = globs("path_globs", &["a/[".to_owned()]).unwrap_err().to_string();
+        assert!(told.contains("\"a/[\" is not a pattern: unclosed character class"), "{told}");
         assert!(globs("path_globs", &[]).unwrap().is_none());
     }
 }

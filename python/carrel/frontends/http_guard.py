@@ -1,0 +1,65 @@
+"""Who may call an HTTP server of Carrel's: programs of this machine. No web page, under whatever name it reaches loopback."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+
+Headers = list[tuple[bytes, bytes]]
+
+_PLACE = r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>\d{1,5}))?"
+_HOST = re.compile(_PLACE)
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://" + _PLACE)
+
+
+def header(headers: Headers, name: bytes) -> str | None:
+    """Return the first value of a header (lower-case name)."""
+    return next(iter(_values(headers, name)), None)
+
+
+def is_loopback(host: str) -> bool:
+    """Return true for addresses of this machine only, and for localhost."""
+    if host.lower() in ("localhost", "localhost."):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def refusal(headers: Headers) -> tuple[int, str] | None:
+    """Return status and reason if the request may come from elsewhere, or doesn't clearly say where it comes from.
+
+    A web page can reach loopback, by its own name for this address too; its requests name that host, or an origin elsewhere.
+    Requests without an origin, as for pictures and links, say whether they come from another site.
+    """
+    hosts, origins = _values(headers, b"host"), _values(headers, b"origin")
+    if len(hosts) != 1 or len(origins) > 1:
+        return 400, "Send one Host header and at most one Origin header."
+    if not _is_here(_HOST.fullmatch(hosts[0])):
+        return 403, "Carrel answers requests to localhost only."
+    if origins and not _is_here(_ORIGIN.fullmatch(origins[0])):
+        return 403, "Carrel answers no web page of another machine."
+    if not origins and any(value.lower() == "cross-site" for value in _values(headers, b"sec-fetch-site")):
+        return 403, "Carrel answers no web page of another site."
+    return None
+
+
+def bearer(value: str | None) -> str | None:
+    """Return the bearer token in the value of an Authorization header."""
+    scheme, _, token = (value or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def same_token(given: str | None, token: str) -> bool:
+    """Compare in constant time."""
+    return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode("utf-8", "replace"))
+
+
+def _values(headers: Headers, name: bytes) -> list[str]:
+    return [value.decode("latin-1").strip() for key, value in headers if key == name]
+
+
+def _is_here(found: re.Match[str] | None) -> bool:
+    return found is not None and is_loopback(found["ipv6"] or found["name"]) and int(found["port"] or 0) < 1 << 16
