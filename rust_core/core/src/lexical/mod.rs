@@ -12,12 +12,14 @@ pub(crate) mod postings;
 mod query;
 mod score;
 mod search;
+mod statistics;
 pub(crate) mod terms;
 mod ties;
 
 pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities};
 pub use query::{FieldWeights, LexicalHits, bm25f};
+pub use statistics::Statistics;
 pub(crate) use terms::stem;
 pub use ties::{FilePlace, ties};
 
