@@ -6,7 +6,7 @@ mod corpus;
 use std::hint::black_box;
 
 use carrel_core::cancel::CancelToken;
-use carrel_core::lexical::{FieldWeights, bm25f, definitions};
+use carrel_core::lexical::{FieldWeights, Statistics, bm25f, definitions};
 use carrel_core::segment::{FileMask, Segment, SegmentBuilder, View, merge};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -58,11 +58,12 @@ fn lexical(c: &mut Criterion) {
 
     let all = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &all }];
+    let statistics = Statistics::new(&views);
     let token = CancelToken::new();
     for (name, query) in queries(&files) {
         println!("{name}: {query}");
         c.bench_function(&format!("bm25f, {name}"), |b| {
-            b.iter(|| bm25f(&views, black_box(&query), 50, &FieldWeights::default(), &token));
+            b.iter(|| bm25f(&views, &statistics, black_box(&query), 50, &FieldWeights::default(), &token));
         });
     }
     c.bench_function("definitions of two names", |b| {
@@ -71,11 +72,16 @@ fn lexical(c: &mut Criterion) {
     });
     let mut half = FileMask::new_all(segment.file_count());
     (0..segment.file_count()).step_by(2).for_each(|f| half.clear(f));
-    c.bench_function("bm25f, 8 words, every second file deleted", |b| {
+    for (name, query) in queries(&files) {
         let views = [View { segment: &segment, files: &half }];
-        let query = &queries(&files)[0].1;
-        b.iter(|| bm25f(&views, black_box(query), 50, &FieldWeights::default(), &token));
-    });
+        c.bench_function(&format!("bm25f, {name}, every second file deleted"), |b| {
+            let statistics = Statistics::new(&views);
+            b.iter(|| bm25f(&views, &statistics, black_box(&query), 50, &FieldWeights::default(), &token));
+        });
+        c.bench_function(&format!("bm25f, {name}, the first question after a commit, every second file deleted"), |b| {
+            b.iter(|| bm25f(&views, &Statistics::new(&views), black_box(&query), 50, &FieldWeights::default(), &token));
+        });
+    }
     c.bench_function("merge of two halves", |b| {
         b.iter(|| merge(&[(&segment, &half), (&segment, &half)], &token).map(|m| m.0.len()));
     });

@@ -7,10 +7,11 @@ pub fn xxh3_128(bytes: &[u8]) -> u128 {
     digest(bytes)
 }
 
-/// The identity of a chunk: see [`crate::types::Chunk::id`]. `occurrence` counts equal chunks of a file from 0.
-pub fn chunk_id(path: &str, symbol: &str, text: &str, occurrence: u32) -> u128 {
+/// The identity of a chunk: see [`crate::types::Chunk::id`]. `parts` are all texts that it is embedded from; `occurrence` counts
+/// equal chunks of a file from 0.
+pub fn chunk_id(parts: &[&str], occurrence: u32) -> u128 {
     let mut hasher = Xxh3::new();
-    for part in [path, symbol, text] {
+    for part in parts {
         // Lengths keep ("ab", "c") and ("a", "bc") apart.
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
@@ -25,16 +26,16 @@ mod tests {
 
     #[test]
     fn every_part_counts() {
-        let base = chunk_id("a.py", "f", "x", 0);
-        assert_eq!(base, chunk_id("a.py", "f", "x", 0));
+        let base = chunk_id(&["a.py", "f", "x"], 0);
+        assert_eq!(base, chunk_id(&["a.py", "f", "x"], 0));
         for other in [
-            chunk_id("b.py", "f", "x", 0),
-            chunk_id("a.py", "g", "x", 0),
-            chunk_id("a.py", "f", "y", 0),
-            chunk_id("a.py", "f", "x", 1),
+            chunk_id(&["b.py", "f", "x"], 0),
+            chunk_id(&["a.py", "g", "x"], 0),
+            chunk_id(&["a.py", "f", "y"], 0),
+            chunk_id(&["a.py", "f", "x"], 1),
         ] {
             assert_ne!(base, other);
         }
-        assert_ne!(chunk_id("ab", "c", "", 0), chunk_id("a", "bc", "", 0));
+        assert_ne!(chunk_id(&["ab", "c", ""], 0), chunk_id(&["a", "bc", ""], 0));
     }
 }

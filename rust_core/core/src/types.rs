@@ -57,8 +57,8 @@ pub struct Span {
 /// One piece of a file: the unit that is embedded, ranked and shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// `xxh3_128` over path, symbol, text and the occurrence number among equals: the same function keeps its id when it moves
-    /// within its file, and two equal ones never share an id. Equal ids mean equal embedding input.
+    /// `xxh3_128` over path, kind, symbol, container, signature, text and the occurrence number among equals: the same function
+    /// keeps its id when it moves within its file, and two equal ones never share an id. Equal ids mean equal embedding input.
     pub id: u128,
     /// Where it stands.
     pub span: Span,

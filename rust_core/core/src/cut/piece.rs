@@ -258,9 +258,10 @@ pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> C
         if is_shorter(body, min_chars) {
             continue;
         }
-        let first_id = chunk_id(path, &piece.symbol, body, 0);
+        let parts = [path, piece.kind.name(), &piece.symbol, &piece.container, &piece.signature, body];
+        let first_id = chunk_id(&parts, 0);
         let occurrence = seen.entry(first_id).and_modify(|count| *count += 1).or_insert(0);
-        let id = if *occurrence == 0 { first_id } else { chunk_id(path, &piece.symbol, body, *occurrence) };
+        let id = if *occurrence == 0 { first_id } else { chunk_id(&parts, *occurrence) };
         file.chunks.push(Chunk {
             id,
             span: span(&lines, piece.start, piece.end),

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
 /// and every index is built again.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 /// Name of the database file.
 pub const DATABASE_FILE: &str = "index.db";
 

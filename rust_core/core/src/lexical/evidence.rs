@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::fields::code_length;
 use super::query::{FieldWeights, possible, terms_of};
 use super::score::{Scorer, saturate};
+use super::statistics::Statistics;
 use crate::segment::{Segment, View};
 
 /// How much the length of a file counts: half of what it does for a chunk, since long files are long for many reasons.
@@ -28,11 +29,11 @@ pub struct LexicalEvidence {
 }
 
 /// Evidence for each of `chunks` (view, chunk ordinal), in their order; nothing for those that don't exist.
-pub fn evidence(views: &[View<'_>], query: &str, chunks: &[(u32, u32)]) -> Vec<LexicalEvidence> {
-    let terms = terms_of(views, query);
+pub fn evidence(views: &[View<'_>], statistics: &Statistics, query: &str, chunks: &[(u32, u32)]) -> Vec<LexicalEvidence> {
+    let terms = terms_of(views, statistics, query);
     let whole = possible(&terms);
-    let scorer = Scorer::new(views, &FieldWeights::default());
-    let average = average_file(views);
+    let scorer = Scorer::new(statistics, &FieldWeights::default());
+    let average = statistics.average_file();
     let mut out = vec![LexicalEvidence::default(); chunks.len()];
     // In the order of the lists, so that each is walked once.
     let mut order: Vec<usize> = (0..chunks.len())
@@ -76,14 +77,14 @@ pub fn evidence(views: &[View<'_>], query: &str, chunks: &[(u32, u32)]) -> Vec<L
     out
 }
 
-/// The rarity (inverse document frequency, natural logarithm) of each word over all chunks; the highest for one that is nowhere.
-pub fn rarities(views: &[View<'_>], words: &[&str]) -> Vec<f32> {
-    words.iter().map(|word| terms_of(views, word).iter().map(|term| term.idf).fold(0.0, f32::max)).collect()
+/// The rarity (inverse document frequency, natural logarithm) of each word over all live chunks; the highest for one that is nowhere.
+pub fn rarities(views: &[View<'_>], statistics: &Statistics, words: &[&str]) -> Vec<f32> {
+    words.iter().map(|word| terms_of(views, statistics, word).iter().map(|term| term.idf).fold(0.0, f32::max)).collect()
 }
 
 /// The terms of a text that stand anywhere in the index, with their rarities.
-pub fn term_weights(views: &[View<'_>], text: &str) -> Vec<(String, f32)> {
-    let known = terms_of(views, text).into_iter().filter(|term| term.lists.iter().any(Option::is_some));
+pub fn term_weights(views: &[View<'_>], statistics: &Statistics, text: &str) -> Vec<(String, f32)> {
+    let known = terms_of(views, statistics, text).into_iter().filter(|term| term.count > 0);
     known.map(|term| (term.text, term.idf)).collect()
 }
 
@@ -111,12 +112,4 @@ impl<'a> AskedFile<'a> {
     fn correction(&self, average: f32) -> f32 {
         1.0 - FILE_B + FILE_B * self.words as f32 / average
     }
-}
-
-/// Words of a file on average.
-fn average_file(views: &[View<'_>]) -> f32 {
-    let (words, files) = views.iter().fold((0_u64, 0_u64), |(words, files), view| {
-        (words.saturating_add(view.segment.length_sums()[2]), files + u64::from(view.segment.file_count()))
-    });
-    (words as f32 / files.max(1) as f32).max(1.0)
 }

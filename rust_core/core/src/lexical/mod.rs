@@ -13,6 +13,7 @@ pub(crate) mod postings;
 mod query;
 mod score;
 mod search;
+mod statistics;
 pub(crate) mod terms;
 mod ties;
 
@@ -20,6 +21,7 @@ pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities, term_weights};
 pub use holders::holders;
 pub use query::{FieldWeights, LexicalHits, bm25f};
+pub use statistics::Statistics;
 pub(crate) use terms::stem;
 pub use ties::{FilePlace, ties};
 

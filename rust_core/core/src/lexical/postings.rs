@@ -117,6 +117,27 @@ impl<'a> PostingList<'a> {
         }
     }
 
+    /// How many postings are of chunks in `ranges`, which ascend and don't touch.
+    pub fn count_in(&self, ranges: &[Range<u32>]) -> u32 {
+        let mut count = 0;
+        if self.blocks() > ranges.len() {
+            let mut seeker = self.seeker();
+            for range in ranges {
+                seeker.each_in(range, |_, _| count += 1);
+            }
+            return count;
+        }
+        // A jump for each range would read as much.
+        let mut left = ranges;
+        self.each(|chunk, _| {
+            if left.first().is_some_and(|range| range.end <= chunk) {
+                left = &left[left.partition_point(|range| range.end <= chunk)..];
+            }
+            count += u32::from(left.first().is_some_and(|range| range.start <= chunk));
+        });
+        count
+    }
+
     /// A reader that jumps.
     pub fn seeker(&self) -> Seeker<'a> {
         Seeker { list: *self, block: usize::MAX, decoded: Vec::new() }
@@ -227,6 +248,20 @@ mod tests {
                 prop_assert_eq!(seen, chunks.range(range).copied().collect::<BTreeSet<u32>>());
                 prop_assert_eq!(list.seeker().get(start).is_some(), chunks.contains(&start));
             }
+        }
+
+        #[test]
+        fn postings_are_counted_in_ranges(
+            chunks in proptest::collection::btree_set(0_u32..2000, 1..600),
+            bounds in proptest::collection::btree_set(0_u32..2100, 0..40),
+        ) {
+            let postings: Vec<_> = chunks.iter().map(|&chunk| (chunk, Frequencies::new(0, chunk % 2, chunk % 7))).collect();
+            let mut bytes = Vec::new();
+            put_list(&mut bytes, &postings);
+            let bounds: Vec<u32> = bounds.into_iter().collect();
+            let ranges: Vec<_> = bounds.as_chunks().0.iter().map(|&[start, end]| start..end).collect();
+            let expected = ranges.iter().map(|range| chunks.range(range.clone()).count() as u32).sum::<u32>();
+            prop_assert_eq!(PostingList::new(postings.len() as u32, &bytes).count_in(&ranges), expected);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::postings::PostingList;
 use super::score::Scorer;
 use super::search::{RatedList, score_view};
+use super::statistics::Statistics;
 use super::terms::{stem, term_hash};
 use crate::cancel::CancelToken;
 use crate::error::Result;
@@ -42,14 +43,22 @@ pub struct LexicalHits {
 pub(super) struct Term<'a> {
     pub text: String,
     pub idf: f32,
+    /// Live chunks that hold it.
+    pub count: u64,
     pub lists: Vec<Option<PostingList<'a>>>,
 }
 
-/// The `k` best chunks for `query`. Rarity is measured over all chunks of the views' segments, deleted ones too (as Lucene does:
-/// it changes slowly, and counting the live ones would cost a scan).
-pub fn bm25f(views: &[View<'_>], query: &str, k: usize, weights: &FieldWeights, cancel: &CancelToken) -> Result<LexicalHits> {
-    let terms = terms_of(views, query);
-    let scorer = Scorer::new(views, weights);
+/// The `k` best chunks for `query`. Rarity is measured over all live chunks, whichever of them the views' masks let be found.
+pub fn bm25f(
+    views: &[View<'_>],
+    statistics: &Statistics,
+    query: &str,
+    k: usize,
+    weights: &FieldWeights,
+    cancel: &CancelToken,
+) -> Result<LexicalHits> {
+    let terms = terms_of(views, statistics, query);
+    let scorer = Scorer::new(statistics, weights);
     let mut best = TopK::new(views, k, f32::MIN_POSITIVE);
     for (i, view) in views.iter().enumerate() {
         cancel.check()?;
@@ -62,24 +71,25 @@ pub fn bm25f(views: &[View<'_>], query: &str, k: usize, weights: &FieldWeights, 
 /// The weight of a whole question. A word that stands nowhere is likelier a word of speech than the point of the question: it
 /// counts half, so that it lowers every chunk's share without drowning the others.
 pub(super) fn possible(terms: &[Term<'_>]) -> f32 {
-    terms.iter().map(|term| if term.lists.iter().any(Option::is_some) { term.idf } else { term.idf / 2.0 }).sum()
+    terms.iter().map(|term| if term.count > 0 { term.idf } else { term.idf / 2.0 }).sum()
 }
 
-pub(super) fn terms_of<'a>(views: &[View<'a>], query: &str) -> Vec<Term<'a>> {
+pub(super) fn terms_of<'a>(views: &[View<'a>], statistics: &Statistics, query: &str) -> Vec<Term<'a>> {
     let mut texts: Vec<String> = Vec::new();
     split_words(query, &mut |word, _| {
         if !texts.iter().any(|t| stem(t) == stem(word)) {
             texts.push(word.to_owned());
         }
     });
-    let chunks: f32 = views.iter().map(|v| v.segment.chunk_count() as f32).sum();
+    let chunks = statistics.chunks() as f32;
     let mut terms: Vec<Term<'a>> = texts
         .into_iter()
         .map(|text| {
             let hash = term_hash(&text);
             let lists: Vec<_> = views.iter().map(|v| v.segment.dictionary().find(hash)).collect();
-            let count: f32 = lists.iter().flatten().map(|l| l.count as f32).sum();
-            Term { text, idf: (1.0 + (chunks - count + 0.5).max(0.5) / (count + 0.5)).ln(), lists }
+            let count = statistics.count(hash, &lists);
+            let held = count as f32;
+            Term { text, idf: (1.0 + (chunks - held + 0.5).max(0.5) / (held + 0.5)).ln(), count, lists }
         })
         .collect();
     terms.sort_by(|a, b| b.idf.total_cmp(&a.idf));

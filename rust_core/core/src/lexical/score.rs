@@ -2,7 +2,7 @@
 
 use super::fields::{Frequencies, code_length};
 use super::query::FieldWeights;
-use crate::segment::View;
+use super::statistics::Statistics;
 
 /// How soon repeated occurrences stop to count; Lucene's value.
 const K1: f32 = 1.2;
@@ -17,14 +17,13 @@ pub struct Scorer {
 }
 
 impl Scorer {
-    /// Average lengths are taken over all chunks of the views' segments.
-    pub fn new(views: &[View<'_>], weights: &FieldWeights) -> Self {
-        let chunks: u64 = views.iter().map(|v| v.segment.chunk_count() as u64).sum();
+    /// Lengths are compared with those of the average live chunk.
+    pub fn new(statistics: &Statistics, weights: &FieldWeights) -> Self {
+        let averages = statistics.average_lengths();
         let weights = [weights.name, weights.path, weights.body].map(|w| w.max(0.0));
         let factors: [[f32; 256]; 3] = std::array::from_fn(|field| {
-            let sum: u64 = views.iter().fold(0, |sum, v| sum.saturating_add(v.segment.length_sums()[field]));
-            let average = (sum as f32 / chunks.max(1) as f32).max(1.0);
-            std::array::from_fn(|code| weights[field] / (1.0 - B[field] + B[field] * code_length(code as u8) as f32 / average))
+            let length = |code: usize| code_length(code as u8) as f32 / averages[field];
+            std::array::from_fn(|code| weights[field] / (1.0 - B[field] + B[field] * length(code)))
         });
         Self { factors }
     }

@@ -13,6 +13,9 @@ use crate::segment::{Scored, TopK, View};
 /// Looking for the k-th best score costs a pass over all scores: only worth it before a list of a fair part of the chunks.
 const LONG_LIST: u32 = 16;
 
+/// The rarities that are left bound what sums of floats come to up to their rounding, which must not decide over a tie.
+const ROUNDING: f32 = 1.0 - 1e-5;
+
 /// A term's rarity and its postings in the view.
 pub type RatedList<'a> = (f32, PostingList<'a>);
 
@@ -32,18 +35,18 @@ pub fn score_view(view: &View<'_>, ordinal: u32, lists: &[RatedList<'_>], scorer
     while let Some(&(idf, list)) = lists.get(next) {
         if next > 0 && list.count >= chunks / LONG_LIST {
             bar = kth_best(pool.above(bar).map(|s| s.score), k).max(bar);
-            if left_from(next) < bar {
+            if left_from(next) < bar * ROUNDING {
                 break;
             }
         }
         pool.add(idf, list);
         next += 1;
     }
-    let mut candidates: Vec<Candidate> = pool.above(bar - left_from(next)).collect();
+    let mut candidates: Vec<Candidate> = pool.above(bar * ROUNDING - left_from(next)).collect();
     for (i, &(idf, list)) in lists.iter().enumerate().skip(next) {
         pool.add_to(&mut candidates, idf, list);
         bar = kth_best(candidates.iter().map(|c| c.score), k).max(bar);
-        candidates.retain(|c| c.score >= bar - left_from(i + 1));
+        candidates.retain(|c| c.score >= bar * ROUNDING - left_from(i + 1));
     }
     for Candidate { chunk, score } in candidates {
         best.offer(Scored { view: ordinal, chunk, score });

@@ -3,9 +3,10 @@
 //! Nothing is stored for it. Who defines a name and where a word stands is in the dictionary; only a name that few define and
 //! that is rare ties anything together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::postings::PostingList;
+use super::statistics::Statistics;
 use super::terms::{definition_hash, term_hash};
 use crate::segment::View;
 
@@ -14,18 +15,18 @@ const SHORTEST_NAME: usize = 3;
 /// Who of more definers is meant can't be told by a name.
 const MOST_DEFINERS: usize = 3;
 /// Names of other case or form are listed with a name: more chunks than this are not looked through for it.
-const MOST_LISTED: u32 = 16;
+const MOST_LISTED: u64 = 16;
 /// A name that stands in a larger share of all chunks than one of so many is a word.
-const RARE: u32 = 50;
+const RARE: u64 = 50;
 
 /// A file: the view that it is in, and its ordinal there.
 pub type FilePlace = (u32, u32);
 
 /// The live files that `file` is tied to, and how strongly: the rarer the names and the more of them, the more. `text` is the
 /// file as it stands now.
-pub fn ties(views: &[View<'_>], file: FilePlace, text: &str) -> HashMap<FilePlace, f32> {
+pub fn ties(views: &[View<'_>], statistics: &Statistics, file: FilePlace, text: &str) -> HashMap<FilePlace, f32> {
     let mut ties = HashMap::new();
-    let index = Names::new(views);
+    let index = Names { views, statistics };
     let own = index.defined_in(file);
     for name in identifiers(text).filter(|name| !own.contains(*name)) {
         if let Some((definers, weight)) = index.definers(name) {
@@ -58,17 +59,13 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 /// What the dictionaries of all views know of names.
 struct Names<'a> {
     views: &'a [View<'a>],
-    chunks: u32,
+    statistics: &'a Statistics,
 }
 
 impl<'a> Names<'a> {
-    fn new(views: &'a [View<'a>]) -> Self {
-        Self { views, chunks: views.iter().map(|view| view.segment.chunk_count()).sum() }
-    }
-
-    /// The names that a file defines.
-    fn defined_in(&self, (view, file): FilePlace) -> HashSet<String> {
-        let mut names = HashSet::new();
+    /// The names that a file defines, sorted: strengths are sums of floats, which another order would round otherwise.
+    fn defined_in(&self, (view, file): FilePlace) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
         let Some(view) = self.views.get(view as usize) else { return names };
         for chunk in view.segment.file_chunks(file) {
             view.segment.each_definition(chunk, |name| {
@@ -108,9 +105,10 @@ impl<'a> Names<'a> {
     /// How rare a name is, up to 1; `None` for one that is common.
     fn rarity(&self, name: &str) -> Option<f32> {
         let count = self.count(word_hash(name));
-        let share = self.chunks as f32 / count.max(1) as f32;
+        let chunks = self.statistics.chunks();
+        let share = chunks as f32 / count.max(1) as f32;
         // Two places are few however small the workspace is.
-        (count <= 2.max(self.chunks / RARE)).then(|| share.ln_1p() / (self.chunks as f32).ln_1p())
+        (count <= 2.max(chunks / RARE)).then(|| share.ln_1p() / (chunks as f32).ln_1p())
     }
 
     fn each_list<'s>(&'s self, hash: u64, mut look: impl FnMut(u32, &View<'a>, PostingList<'s>)) {
@@ -121,10 +119,9 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn count(&self, hash: u64) -> u32 {
-        let mut count = 0;
-        self.each_list(hash, |_, _, list| count += list.count);
-        count
+    fn count(&self, hash: u64) -> u64 {
+        let lists: Vec<_> = self.views.iter().map(|view| view.segment.dictionary().find(hash)).collect();
+        self.statistics.count(hash, &lists)
     }
 
     /// Every live file with the name in a body, in any case.

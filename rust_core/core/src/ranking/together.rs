@@ -22,12 +22,10 @@ fn coherence(candidates: &mut [Ranked], _: &Scene) {
     let Some(top) = top(candidates) else { return };
     // For each file, what its chunks score together and the best of them.
     let mut files: HashMap<&str, (f64, usize)> = HashMap::new();
-    for (i, ranked) in candidates.iter().enumerate() {
-        let (sum, best) = files.entry(&ranked.path).or_insert((0.0, i));
-        *sum += ranked.score.max(0.0);
-        if ranked.score > candidates[*best].score {
-            *best = i;
-        }
+    // Best first: sums of floats and the best of equals must not depend on the order in which searches found them.
+    for i in order(candidates) {
+        let (sum, _) = files.entry(&candidates[i].path).or_insert((0.0, i));
+        *sum += candidates[i].score.max(0.0);
     }
     let largest = files.values().map(|(sum, _)| *sum).fold(0.0, f64::max);
     if largest <= 0.0 {

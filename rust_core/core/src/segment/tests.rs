@@ -6,7 +6,7 @@ use super::{FileEntry, FileMask, Segment, SegmentBuilder, View, format, merge};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, bm25f, definitions, evidence};
+use crate::lexical::{FieldWeights, Statistics, bm25f, definitions, evidence};
 use crate::types::{Chunk, ChunkKind, Span};
 use crate::vectors::{Vectors, dense_top_k};
 
@@ -140,11 +140,12 @@ fn answers(views: &[View<'_>], k: usize) -> Vec<String> {
         let segment = views[view as usize].segment;
         format!("{}#{}", segment.file(segment.file_of(chunk)).path, segment.chunk_id(chunk))
     };
+    let statistics = Statistics::new(views);
     let mut out = Vec::new();
     for query in ["user", "getUser parse a", "the b c d self", "nothing", "dir1 a é"] {
-        let found = bm25f(views, query, k, &FieldWeights::default(), &token).unwrap();
+        let found = bm25f(views, &statistics, query, k, &FieldWeights::default(), &token).unwrap();
         let places: Vec<(u32, u32)> = found.hits.iter().map(|hit| (hit.view, hit.chunk)).collect();
-        for (hit, evidence) in found.hits.iter().zip(evidence(views, query, &places)) {
+        for (hit, evidence) in found.hits.iter().zip(evidence(views, &statistics, query, &places)) {
             out.push(format!("{query}: {} {} {evidence:?}", name(hit.view, hit.chunk), hit.score));
         }
     }
@@ -208,6 +209,9 @@ proptest! {
         let one = answers(&[View { segment: &whole, files: &mask }], 7);
         let two = answers(&[View { segment: &left, files: &masks[0] }, View { segment: &right, files: &masks[1] }], 7);
         prop_assert_eq!(&one, &two);
+        let kept: Vec<TestFile> = (0..files.len()).filter(|i| dead >> i & 1 == 0).map(|i| files[i].clone()).collect();
+        let scratch = Segment::from_bytes(build(&kept)).unwrap();
+        prop_assert_eq!(&one, &answers(&[View { segment: &scratch, files: &FileMask::new_all(kept.len() as u32) }], 7));
         let live = |line: &String| (0..files.len()).any(|i| dead >> i & 1 == 0 && line.contains(&files[i].path));
         prop_assert!(one.iter().all(live));
     }

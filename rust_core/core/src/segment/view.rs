@@ -29,6 +29,22 @@ impl View<'_> {
         }
         ranges
     }
+
+    /// The chunks that may not be found, as ascending ranges that don't touch.
+    pub fn dead_ranges(&self) -> Vec<Range<u32>> {
+        let mut dead = Vec::new();
+        let mut at = 0;
+        for live in self.live_ranges() {
+            if at < live.start {
+                dead.push(at..live.start);
+            }
+            at = live.end;
+        }
+        if at < self.segment.chunk_count() {
+            dead.push(at..self.segment.chunk_count());
+        }
+        dead
+    }
 }
 
 /// A chunk of a view with its score; higher is better.

@@ -6,14 +6,14 @@ mod quotes;
 mod ties;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use filter::{Filter, FilterOptions};
 
 use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::language::Language;
-use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, bm25f, definitions, evidence, holders, rarities};
+use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, Statistics, bm25f, definitions, evidence, holders, rarities};
 use crate::ranking::Ranked;
 use crate::segment::{FileMask, Scored, Segment, View};
 use crate::store::{Part, SegmentSet, Site, locked};
@@ -69,6 +69,8 @@ pub struct Snapshot {
     layers: Vec<Layer>,
     files: usize,
     chunks: usize,
+    /// Made when the first question comes: not every commit is followed by one.
+    statistics: OnceLock<Statistics>,
     /// The masks of the last filter: a question asks several searches with one filter.
     filtered: Mutex<Option<(FilterOptions, Arc<Vec<FileMask>>)>>,
     /// What the last file that was asked about is tied to.
@@ -97,7 +99,16 @@ impl Snapshot {
             texts: p.texts.clone(),
         };
         let layers = parts().map(layer).collect();
-        Self { site, generation, layers, files, chunks, filtered: Mutex::default(), tied: Mutex::default() }
+        Self {
+            site,
+            generation,
+            layers,
+            files,
+            chunks,
+            statistics: OnceLock::new(),
+            filtered: Mutex::default(),
+            tied: Mutex::default(),
+        }
     }
 
     /// Counts commits.
@@ -165,7 +176,7 @@ impl Snapshot {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
         self.widening(k, filter, |k| {
-            let found = bm25f(&views, query, k, &FieldWeights::default(), cancel)?;
+            let found = bm25f(&views, self.statistics(), query, k, &FieldWeights::default(), cancel)?;
             let share = |hit: Scored| Scored { score: hit.score / found.possible, ..hit };
             Ok(found.hits.iter().map(|&hit| Candidate::from(share(hit))).collect())
         })
@@ -175,7 +186,7 @@ impl Snapshot {
     pub fn holders(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
-        self.widening(k, filter, |k| Ok(holders(&views, query, k, cancel)?.into_iter().map(Candidate::from).collect()))
+        self.widening(k, filter, |k| Ok(holders(&views, self.statistics(), query, k, cancel)?.into_iter().map(Candidate::from).collect()))
     }
 
     /// Both searches of one question, [`Snapshot::dense`] and [`Snapshot::lexical`]: beside each other where there is much to read.
@@ -218,12 +229,12 @@ impl Snapshot {
                 ..Ranked::default()
             })
         };
-        docs.iter().zip(evidence(&self.views(None), query, &chunks)).filter_map(of).collect()
+        docs.iter().zip(evidence(&self.views(None), self.statistics(), query, &chunks)).filter_map(of).collect()
     }
 
     /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).
     pub fn rarities(&self, words: &[&str]) -> Vec<f32> {
-        rarities(&self.views(None), words)
+        rarities(&self.views(None), self.statistics(), words)
     }
 
     /// The chunks that define one of `names`: exact ones first, then those that differ in case, then those of the same stem.
@@ -284,6 +295,10 @@ impl Snapshot {
             updated_at: file.updated_at,
             overlay: layer.texts.is_some(),
         })
+    }
+
+    fn statistics(&self) -> &Statistics {
+        self.statistics.get_or_init(|| Statistics::new(&self.views(None)))
     }
 
     fn masks(&self, filter: Option<&Filter>) -> Option<Arc<Vec<FileMask>>> {

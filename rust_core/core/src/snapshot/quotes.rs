@@ -21,7 +21,9 @@ impl Snapshot {
     /// Set what each candidate holds of `quoted` word for word; words weigh what they do in `query`, which leaves out words of
     /// speech. Candidates that hold few of its words, or whose file changed since it was indexed, keep none.
     pub fn find_quotes(&self, query: &str, quoted: &str, candidates: &mut [Ranked]) {
-        let weights: HashMap<String, f32> = term_weights(&self.views(None), query).into_iter().collect();
+        let known = term_weights(&self.views(None), self.statistics(), query);
+        let whole: f32 = known.iter().map(|(_, weight)| weight).sum();
+        let weights: HashMap<String, f32> = known.into_iter().collect();
         let mut splitter = Splitter::new();
         let phrase = Phrase::new(quoted, |word| {
             let mut weight = 0.0;
@@ -31,7 +33,6 @@ impl Snapshot {
         if phrase.is_empty() {
             return;
         }
-        let whole: f32 = weights.values().sum();
         let weight_of = |term: &String| weights.get(term).copied().unwrap_or(0.0);
         let held = |ranked: &Ranked| ranked.matched.iter().map(weight_of).sum::<f32>() / whole.max(f32::MIN_POSITIVE);
         let mut fullest: Vec<(usize, f32)> = candidates.iter().enumerate().map(|(i, ranked)| (i, held(ranked))).collect();

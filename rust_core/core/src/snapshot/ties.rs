@@ -39,7 +39,7 @@ impl Snapshot {
 
     fn measure_ties(&self, path: &str) -> Option<Ties> {
         let place = self.place_of(path)?;
-        let mut ties = ties(&self.views(None), place, &self.text_at(place)?);
+        let mut ties = ties(&self.views(None), self.statistics(), place, &self.text_at(place)?);
         for strength in ties.values_mut() {
             *strength /= *strength + HALF;
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use carrel_core::store::Store;
 
-use crate::support::{Workspace, files_with, index, python, token};
+use crate::support::{Workspace, answers, files_with, index, python, token};
 
 const ROOT: &str = "CARREL_TEST_CRASH_ROOT";
 
@@ -72,6 +72,7 @@ fn killed_at_any_moment_nothing_is_lost() {
         on_disk.sort();
         assert_eq!(store.snapshot().unwrap().paths(), on_disk, "the next run completes it");
         assert_eq!(files_with(&store, "result_steady"), on_disk);
+        assert_eq!(answers(&store), answers(&workspace.open_fresh()), "round {round}");
         store.close();
     }
 }

@@ -2,10 +2,7 @@
 
 use proptest::prelude::*;
 
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::store::Store;
-
-use crate::support::{Workspace, carry_out, index, places, token, type_in};
+use crate::support::{Workspace, answers, carry_out, index, token, type_in};
 
 /// One thing that happens to a workspace.
 #[derive(Clone, Debug)]
@@ -20,13 +17,14 @@ enum Step {
     CloseBuffer(usize),
     Compact,
     Reopen,
+    Drop,
     Force,
 }
 
 const PATHS: [&str; 6] = ["a.py", "b.rs", "src/c.js", "src/d.md", "src/deep/e.py", "f.txt"];
 
 /// Pieces that files are made of; the same piece may come twice in a file, and mean something in several languages or in none.
-const PIECES: [&str; 10] = [
+const PIECES: [&str; 12] = [
     "def load(path):\n    return open(path)\n\n",
     "def load(path):\n    return open(path, 'rb')\n\n",
     "class User:\n    def login(self):\n        return self.name\n\n    def logout(self):\n        pass\n\n",
@@ -37,6 +35,8 @@ const PIECES: [&str; 10] = [
     "import os\nVALUE = 1\n",
     "   \n\t\n",
     "const big = 'größe 漢字';\r\n",
+    "def session(user):\n    return Parser(load(user)).render(parse)\n\n",
+    "## Sessions\n\nA session of a user ends when the session is closed.\n\n",
 ];
 
 fn pieces() -> impl Strategy<Value = Vec<usize>> {
@@ -56,38 +56,13 @@ fn step() -> impl Strategy<Value = Step> {
         2 => file().prop_map(Step::CloseBuffer),
         1 => Just(Step::Compact),
         1 => Just(Step::Reopen),
+        1 => Just(Step::Drop),
         1 => Just(Step::Force),
     ]
 }
 
 fn text(pieces: &[usize]) -> String {
     pieces.iter().map(|&p| PIECES[p]).collect()
-}
-
-/// All that a store answers to some questions. Lexical scores count dead chunks until a merge, so only what is found is compared.
-fn answers(store: &Store) -> Vec<String> {
-    let snapshot = store.snapshot().unwrap();
-    let mut out = snapshot.paths();
-    for path in snapshot.paths() {
-        let chunks = snapshot.file_chunks(&path);
-        out.extend(
-            chunks
-                .into_iter()
-                .map(|c| format!("{path} {:?} {:?} {:?} {:x}", c.chunk, snapshot.imports(c.doc), c.language, c.file_hash)),
-        );
-    }
-    let mut query = vec![0.0; HashedEmbedder.dim()];
-    for question in ["how does a user log in", "parse", "load path", "größe"] {
-        HashedEmbedder.embed_query(question, &mut query);
-        let dense = snapshot.dense(&query, 1000, 0.01, None, &token()).unwrap();
-        out.extend(places(&snapshot, &dense).into_iter().zip(&dense).map(|(place, c)| format!("{place} {}", c.score)));
-        let mut lexical = places(&snapshot, &snapshot.lexical(question, 1000, None, &token()).unwrap());
-        lexical.sort();
-        out.extend(lexical);
-    }
-    let defined = snapshot.definitions(&["load", "Parser", "logins"], 1000, None).unwrap();
-    out.extend(places(&snapshot, &defined).into_iter().zip(&defined).map(|(place, c)| format!("{place} {}", c.score)));
-    out
 }
 
 proptest! {
@@ -134,16 +109,20 @@ proptest! {
                     prop_assert!(store.problems().is_empty());
                     buffers.fill(None);
                 }
+                // As when its process ends without a word.
+                Step::Drop => {
+                    drop(store);
+                    store = workspace.open();
+                    prop_assert!(store.problems().is_empty());
+                    buffers.fill(None);
+                }
                 Step::Force => {
                     carry_out(&store, &store.force(&token()).unwrap(), 8_000_000);
                 }
             }
         }
         index(&store);
-        let mut config = workspace.config();
-        config.directory = workspace.index.join("fresh");
-        let fresh = Store::open(config).unwrap();
-        index(&fresh);
+        let fresh = workspace.open_fresh();
         for (file, pieces) in buffers.iter().enumerate() {
             if let Some(pieces) = pieces {
                 type_in(&fresh, PATHS[file], &text(pieces));
@@ -152,4 +131,19 @@ proptest! {
         prop_assert_eq!(answers(&store), answers(&fresh));
         prop_assert!(workspace.segment_files().len() <= 12);
     }
+}
+
+/// The parts of a class between its methods are embedded with the line that they don't hold: the class's own.
+#[test]
+fn what_a_chunk_is_embedded_from_may_change_outside_of_it() {
+    let class = |base: &str| {
+        let (first, second) = ("    first = 1\n".repeat(20), "    second = 2\n".repeat(20));
+        format!("class Form({base}):\n{first}\n    def save(self):\n        return 1\n\n{second}")
+    };
+    let workspace = Workspace::new(&[("form.py", &class("Document"))]);
+    let store = workspace.open();
+    index(&store);
+    workspace.write("form.py", &class("Invoice"));
+    index(&store);
+    assert_eq!(answers(&store), answers(&workspace.open_fresh()));
 }

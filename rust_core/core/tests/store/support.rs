@@ -1,12 +1,14 @@
 //! A workspace and an index in temporary folders.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use carrel_core::cancel::CancelToken;
 use carrel_core::cut::CutOptions;
 use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::ranking::Ranked;
+use carrel_core::question::name_stems;
+use carrel_core::ranking::{Asked, Ranked, Scene, rank};
 use carrel_core::snapshot::{Candidate, Snapshot};
 use carrel_core::store::{Commit, Plan, Store, StoreConfig};
 use carrel_core::walk::WalkOptions;
@@ -48,6 +50,15 @@ impl Workspace {
 
     pub fn open(&self) -> Store {
         Store::open(self.config()).unwrap()
+    }
+
+    /// An index of the files as they are now, made at once.
+    pub fn open_fresh(&self) -> Store {
+        let mut config = self.config();
+        config.directory = tempfile::tempdir_in(&self.index).unwrap().keep();
+        let store = Store::open(config).unwrap();
+        index(&store);
+        store
     }
 
     pub fn write(&self, path: &str, text: &str) {
@@ -153,4 +164,63 @@ pub fn is_almighty(folder: &Path) -> bool {
     let written = std::fs::write(&probe, "x").is_ok();
     let _ = std::fs::remove_file(probe);
     written
+}
+
+/// All that a store answers to some questions, with every score to the last bit.
+pub fn answers(store: &Store) -> Vec<String> {
+    let snapshot = store.snapshot().unwrap();
+    let mut out = snapshot.paths();
+    for path in snapshot.paths() {
+        let chunks = snapshot.file_chunks(&path);
+        out.extend(
+            chunks
+                .into_iter()
+                .map(|c| format!("{path} {:?} {:?} {:?} {:x}", c.chunk, snapshot.imports(c.doc), c.language, c.file_hash)),
+        );
+    }
+    let scored = |found: &[Candidate]| {
+        places(&snapshot, found).into_iter().zip(found).map(|(place, c)| format!("{place} {:?}", c.score)).collect::<Vec<_>>()
+    };
+    let mut query = vec![0.0; HashedEmbedder.dim()];
+    for question in ["how does a user log in", "parse", "load path of a session", "größe", "result steady name"] {
+        HashedEmbedder.embed_query(question, &mut query);
+        // The fewer are asked for, the oftener the cut is among equals.
+        for k in [2, 5, 1000] {
+            out.extend(scored(&snapshot.dense(&query, k, 0.01, None, &token()).unwrap()));
+            out.extend(scored(&snapshot.lexical(question, k, None, &token()).unwrap()));
+        }
+        out.extend(ranked(&snapshot, question, &query));
+        out.push(format!("{:?}", snapshot.rarities(&question.split(' ').collect::<Vec<_>>())));
+    }
+    out.extend(scored(&snapshot.definitions(&["load", "Parser", "logins"], 3, None).unwrap()));
+    out
+}
+
+/// The whole way of a question, from a file in front.
+fn ranked(snapshot: &Snapshot, question: &str, vector: &[f32]) -> Vec<String> {
+    let (dense, lexical) = snapshot.search(vector, question, 4, 0.01, None, &token()).unwrap();
+    let mut docs: Vec<u64> = Vec::new();
+    for candidate in dense.iter().chain(&lexical) {
+        if !docs.contains(&candidate.doc) {
+            docs.push(candidate.doc);
+        }
+    }
+    let mut candidates = snapshot.evidence(question, vector, &docs);
+    let active_path = snapshot.paths().first().cloned();
+    let ties = snapshot.ties(active_path.as_deref().unwrap_or_default(), &docs);
+    let place = |found: &[Candidate], doc| found.iter().zip(1..).find(|(c, _)| c.doc == doc).map(|(_, place)| place);
+    for (candidate, tied) in candidates.iter_mut().zip(ties) {
+        candidate.tied = tied.into();
+        candidate.dense_rank = place(&dense, candidate.doc);
+        candidate.lexical_rank = place(&lexical, candidate.doc);
+    }
+    let words: Vec<String> = name_stems(question).into_iter().collect();
+    let rarities = snapshot.rarities(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let rarities = words.into_iter().zip(rarities.into_iter().map(f64::from)).collect();
+    let plain = question.split(' ').map(str::to_owned).collect();
+    let asked = Asked::new(rarities, question, &[], Vec::new(), plain, false, false);
+    let scene = Scene { active_path, ..Scene::default() };
+    let order = rank(&mut candidates, &asked, &scene, &HashSet::new());
+    // Numbers of documents are the one thing that may differ.
+    order.into_iter().map(|i| format!("{:?}", Ranked { doc: 0, ..candidates[i].clone() })).collect()
 }
