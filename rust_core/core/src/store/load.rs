@@ -177,7 +177,7 @@ impl Store {
     fn load(&self, database: &Database, known: &SegmentSet) -> Result<Loaded> {
         for attempt in 0.. {
             let rows = database.load()?;
-            let (mut parts, broken) = self.map_segments(&rows.segments, known);
+            let (mut parts, broken) = self.read_segments(&rows.segments, known);
             let own_from: u64 = database.meta(OWN_VECTORS_FROM)?.and_then(|id| id.parse().ok()).unwrap_or(0);
             for part in &mut parts {
                 part.own_vectors = part.id >= own_from;
@@ -192,12 +192,12 @@ impl Store {
         unreachable!("the loop ends by returning")
     }
 
-    fn map_segments(&self, ids: &[u64], known: &SegmentSet) -> (Vec<Part>, Vec<(u64, Error)>) {
+    fn read_segments(&self, ids: &[u64], known: &SegmentSet) -> (Vec<Part>, Vec<(u64, Error)>) {
         let mut parts = Vec::with_capacity(ids.len());
         let mut broken = Vec::new();
         for &id in ids {
             let shared = known.parts.iter().find(|p| p.id == id).map(|p| Arc::clone(&p.segment));
-            match shared.map_or_else(|| self.map_segment(id), Ok) {
+            match shared.map_or_else(|| self.read_segment(id), Ok) {
                 Ok(segment) => parts.push(Part::new_dead(id, segment)),
                 Err(error) => broken.push((id, error)),
             }
@@ -206,9 +206,9 @@ impl Store {
     }
 
     /// Open a segment file.
-    pub(super) fn map_segment(&self, id: u64) -> Result<Arc<Segment>> {
+    pub(super) fn read_segment(&self, id: u64) -> Result<Arc<Segment>> {
         let path = segment_path(self.directory(), id);
-        let segment = Segment::map(&path)?;
+        let segment = Segment::read(&path)?;
         if segment.dim() != self.site.config.dim {
             return Err(Error::Damaged { path, reason: format!("vectors of {} dimensions", segment.dim()) });
         }

@@ -81,7 +81,7 @@ pub struct Store {
 struct Disk {
     database: Option<Database>,
     lock: Option<WriterLock>,
-    /// Segment files that could not be deleted yet, because a process has them mapped (Windows).
+    /// Segment files that could not be deleted yet, because a program has them open (Windows).
     garbage: Vec<PathBuf>,
 }
 

@@ -9,7 +9,7 @@ use carrel_core::store::Store;
 
 #[cfg(unix)]
 use crate::support::is_almighty;
-use crate::support::{Workspace, files_with, index, python, search, token};
+use crate::support::{Workspace, answers, files_with, index, python, search, token};
 
 fn indexed() -> Workspace {
     let workspace = Workspace::new(&[]);
@@ -61,6 +61,28 @@ fn damaged_and_missing_segments_are_indexed_again() {
         store.close();
         assert!(workspace.open().problems().is_empty());
     }
+}
+
+/// A segment file that was mapped would end this process here, with SIGBUS.
+#[test]
+fn segments_that_are_cut_short_while_they_are_open_are_written_again() {
+    let workspace = indexed();
+    let store = workspace.open();
+    let before = answers(&store);
+    for length in [0, 1, 4095, u64::MAX] {
+        for path in workspace.segment_files() {
+            let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(if length == u64::MAX { file.metadata().unwrap().len() / 2 } else { length }).unwrap();
+        }
+        assert_eq!(answers(&store), before, "to {length}");
+    }
+    fs::remove_file(&workspace.segment_files()[0]).unwrap();
+    assert_eq!(index(&store).generation, 0, "nothing was indexed again");
+    assert_eq!(store.problems().len(), 2, "{:?}", store.problems());
+    store.close();
+    let store = workspace.open();
+    assert!(store.problems().is_empty(), "{:?}", store.problems());
+    assert_eq!(answers(&store), before);
 }
 
 #[test]
@@ -119,13 +141,13 @@ fn orphans_are_swept_and_strangers_left_alone() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "Windows keeps a folder whose files are mapped")]
+#[cfg_attr(windows, ignore = "Windows keeps a folder whose files are open")]
 fn an_index_folder_deleted_under_it_is_told_and_made_anew() {
     let workspace = indexed();
     let store = workspace.open();
     let follower = workspace.open();
     fs::remove_dir_all(&workspace.index).unwrap();
-    assert_eq!(files_with(&store, "result_one"), ["a.py"], "mapped segments answer on");
+    assert_eq!(files_with(&store, "result_one"), ["a.py"], "what is in memory answers on");
     workspace.write("c.py", &python(&["three"]));
     let plan = store.scan(&token()).unwrap();
     let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
