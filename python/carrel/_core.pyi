@@ -408,10 +408,17 @@ class Store:
         """Open or create the index in `directory` for the workspace `root`.
 
         An older format or another embedder starts an empty index beside the old vectors' place; damaged segments are dropped and
-        their files indexed again. Raises `NewerFormat`, `StoreError`.
+        their files indexed again. An index in a folder that can't be written is read as it was left. Raises `NewerFormat`,
+        `StoreError`.
         """
     @property
     def role(self) -> Literal["writer", "follower"]: ...
+    @property
+    def read_only(self) -> bool:
+        """The folder can't be written: nobody here can bring the index up to date."""
+    @property
+    def lost(self) -> bool:
+        """What this store writes was deleted or replaced on disk: it must be opened again. One look at the disk."""
     @property
     def generation(self) -> int: ...
     @property
@@ -420,7 +427,7 @@ class Store:
     def directory(self) -> str: ...
     @property
     def problems(self) -> list[str]:
-        """What was mended or could not be used at opening, in words for a person."""
+        """What was mended or could not be used, in words for a person."""
     def try_lead(self) -> bool:
         """Become the writer if nobody is; true when this process is the writer now."""
     def follow(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
+import shutil
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -15,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from carrel.core.types import Query
+from carrel.core.types import Budget, Query
 from carrel.frontends.mcp.texts import notes
 from carrel.server import answers
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
-from carrel.server.wiring import Wiring
+from carrel.server.wiring import RENEWED, Wiring
 from carrel.server.workspace import Workspace
 
 
@@ -100,6 +102,42 @@ async def soon(condition: Callable[[], bool]) -> bool:
             return True
         await asyncio.sleep(0.05)
     return False
+
+
+class HeldRenewal(Wiring):
+    """Indexes a whole workspace at once, and again when it is let."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.indexed = 0
+
+    def run_index(self, *named: Any) -> Any:
+        self.indexed += 1
+        if self.indexed > 1:
+            self.gate.wait(10)
+        return super().run_index(*named)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows doesn't let files be deleted that somebody has open")
+async def test_answers_say_that_a_deleted_index_is_built_anew(shop: Callable[[Wiring], Workspace]) -> None:
+    wiring = HeldRenewal()
+    workspace = shop(wiring)
+    workspace.settings = replace(workspace.settings, rag_enabled=True)
+    await answers.search(workspace, Query("password", 1), 10_000)
+    workspace.watched = True  # so that no look at the disk comes in between
+    assert workspace.index
+    shutil.rmtree(workspace.index.directory)
+    question = answers.ContextRequest("sign in with a password", 3, Budget(1000, "tokens"))
+    turn, _ = await answers.context(workspace, question)
+    assert (turn.pack.items, turn.error, workspace.state()) == ((), RENEWED, "indexing")
+    assert RENEWED in (await workspace.status()).problems
+    assert "being made anew" in notes(workspace)[0]
+    wiring.gate.set()
+    assert await soon(lambda: not workspace.queue.busy)
+    turn, _ = await answers.context(workspace, question)
+    assert turn.pack.items
+    assert turn.error is None
+    assert (await workspace.status()).problems == ()
 
 
 async def test_a_question_right_after_a_save_finds_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:

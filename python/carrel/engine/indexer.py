@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from carrel.core.errors import NotWriter, ProviderError
+from carrel.core.errors import NotWriter, ProviderError, StoreError
 from carrel.core.native import Batch, CancelToken, Plan
 from carrel.core.ports import Embedder, IndexStore, Progress
 
 log = logging.getLogger(__name__)
 
 _WRITER_WAIT_S = 10.0
+_READ_ONLY_REMEDY = "Make the folder writable, or set `cacheFolder` to one that is."
 _WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
 
 
@@ -69,8 +70,10 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
     """What `run_index` is where another process writes the index: see that it is current, after waiting for the writer.
 
     Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time, or
-    at once where the index shall be built anew by `force`.
+    at once where the index shall be built anew by `force`; `StoreError` where nobody can write it.
     """
+    if force and store.read_only:
+        raise StoreError(f"{store.directory} can't be written, so the index can't be built anew. {_READ_ONLY_REMEDY}")
     if force:
         raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {_WRITER_REMEDY}")
     started = time.perf_counter()
@@ -83,8 +86,10 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
             # What looked changed was as it is in the index, what looked new is no text.
             unchanged, skipped = plan.unchanged + plan.changed, plan.skipped + plan.added
             return IndexReport(unchanged=unchanged, skipped=skipped, elapsed_ms=round(1000 * elapsed, 3))
+        waiting = "1 changed file waits" if behind == 1 else f"{behind} changed files wait"
+        if store.read_only:
+            raise StoreError(f"{store.directory} can't be written, and {waiting} for being indexed. {_READ_ONLY_REMEDY}")
         if elapsed > _WRITER_WAIT_S:
-            waiting = "1 changed file waits" if behind == 1 else f"{behind} changed files wait"
             raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it. {_WRITER_REMEDY}")
         time.sleep(0.2)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Lines, Query, Trigger
+from carrel.server.wiring import RENEWED
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -178,6 +179,8 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
                 return empty(request), None
             index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
             answer, found = await workspace.ask(lambda token: _pack(workspace, index, request, token))
+            if index.being_renewed and not answer.pack.items:
+                answer = replace(answer, error=RENEWED)
     except TimeoutError:
         return empty(request, f"There was no answer within {request.deadline_ms} ms."), None
     except asyncio.CancelledError:

@@ -123,11 +123,13 @@ def _write_once(path: Path, text: str) -> None:
 
 
 def _check_owner(folder: Path) -> None:
-    """Nobody else may own the folder: in a shared temporary folder another user could have made it first."""
+    """Nobody else may own the folder: in a shared temporary folder another user could have made it first. The system's
+    administrator may, who can do everything anyway."""
     if not hasattr(os, "getuid"):
         return
     found = folder.lstat()
-    if stat.S_ISLNK(found.st_mode) or found.st_uid != os.getuid():
+    loose, own = found.st_mode & 0o022, found.st_uid == os.getuid()
+    if stat.S_ISLNK(found.st_mode) or not (own or (found.st_uid == 0 and not loose)):
         raise PermissionError(f"{folder} belongs to somebody else; set `cacheFolder` to a folder of your own")
-    if found.st_mode & 0o022:
+    if loose:
         folder.chmod(0o700)

@@ -33,6 +33,9 @@ _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 """Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
 
 
+RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
+
+
 @dataclass(slots=True)
 class OpenIndex:
     """An index and what feeds it. `complete` says that a run over the whole workspace ended once."""
@@ -41,12 +44,24 @@ class OpenIndex:
     store: Store
     embedder: Embedder
     directory: Path
-    problems: tuple[str, ...] = ()
+    place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
     last_indexed: float | None = None
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
-    not_kept: str | None = None  # why it is in a temporary folder
+    not_kept: str | None = None  # why what is indexed now will not be there next time
+    renewed: bool = False  # made in place of one that was deleted while it was in use
     in_project: Path | None = None  # the project's folder, if the index lives in it
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, in words for a person."""
+        told = (self.not_kept, RENEWED if self.being_renewed else None)
+        return (*self.place_problems, *filter(None, told), *self.store.problems)
+
+    @property
+    def being_renewed(self) -> bool:
+        """It takes the place of one that was deleted, and doesn't hold everything yet."""
+        return self.renewed and not self.complete
 
     @property
     def begun(self) -> bool:
@@ -110,33 +125,24 @@ class Wiring:
         return any(getattr(old, key) != getattr(new, key) for key in keys)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
-        """Open or create the index of `root`; in a temporary folder where its own can't be written. Raises `StoreError`."""
-        from carrel.core.native import CutOptions, Store
+        """Open or create the index of `root`. Raises `StoreError`.
+
+        One whose folder can't be written is read if it is whole; else one is made that goes with this process.
+        """
         from carrel.providers.grammars import register_all
         from carrel.providers.local import bundled
 
         register_all()
         embedder = bundled()
         location = locate(root, settings)
-        problems = list(location.problems)
-        temporary, not_kept = None, None
+        refused: OSError | None = None
         try:
             prepare(location, root)
         except OSError as error:
-            temporary, not_kept = _temporary_place(location, error)
-            problems.append(not_kept)
-        directory = Path(temporary.name) if temporary else location.directory
-        store = Store.open(
-            str(directory),
-            str(root),
-            embedder_id=embedder.id,
-            dim=embedder.dim,
-            walk=walk_options(settings),
-            cut=CutOptions(),
-        )
-        index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary, not_kept=not_kept)
-        if location.in_workspace and temporary is None:
-            index.in_project = root
+            refused = error
+        index = _kept_index(location, root, settings, embedder, refused)
+        if index is None:
+            index = _temporary_index(location, root, settings, embedder, refused)
         index.read_meta()
         self._clean_up(location)
         return index
@@ -215,11 +221,53 @@ def walk_options(settings: Settings) -> WalkOptions:
     )
 
 
-def _temporary_place(location: IndexLocation, error: OSError) -> tuple[TemporaryDirectory[str], str]:
-    """A place for an index that can't be kept; raises `StoreError` where there is none either."""
-    reason = error.strerror or str(error)
+def _open_store(directory: Path, root: Path, settings: Settings, embedder: Embedder) -> Store:
+    from carrel.core.native import CutOptions, Store
+
+    walk = walk_options(settings)
+    return Store.open(str(directory), str(root), embedder_id=embedder.id, dim=embedder.dim, walk=walk, cut=CutOptions())
+
+
+def _kept_index(
+    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None
+) -> OpenIndex | None:
+    """The index where it belongs; None where nothing can be written and none can answer as it is."""
+    if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
+        return None
+    try:
+        store = _open_store(location.directory, root, settings, embedder)
+    except StoreError as error:
+        if refused is None:
+            raise
+        log.warning("%s can't be read either: %s", location.directory, error)
+        return None
+    index = OpenIndex(root, store, embedder, location.directory, location.problems)
+    if refused is None and not store.read_only:
+        index.in_project = root if location.in_workspace else None
+    elif store.snapshot().files:
+        index.not_kept = (
+            f"{location.directory} can't be written ({_reason(refused)}): the index in it is read as it was left. "
+            "Make the folder writable, or set `cacheFolder` to one that is."
+        )
+    else:
+        store.close()
+        return None
+    return index
+
+
+def _reason(refused: OSError | None) -> str:
+    return (refused.strerror or str(refused)) if refused else "no right to write"
+
+
+def _temporary_index(
+    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None
+) -> OpenIndex:
+    """An index that can't be kept; raises `StoreError` where there is no place for one either."""
+    reason = _reason(refused)
     try:
         place = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
     except OSError:
         raise StoreError(f"{location.directory} can't be written ({reason}). Set `cacheFolder` to a folder that can.") from None
-    return place, f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
+    not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
+    store = _open_store(Path(place.name), root, settings, embedder)
+    return OpenIndex(root, store, embedder, Path(place.name), location.problems, temporary=place, not_kept=not_kept)

@@ -91,6 +91,8 @@ class Workspace:
         a moment for what was just saved, or changed where nobody tells us of changes."""
         await self.settle()
         index = await (self.open() if explicit else self._open_existing())
+        if index.store.lost:
+            index = await self._renew(index)
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
         else:
@@ -146,6 +148,16 @@ class Workspace:
         if index.store.role == "follower":
             self._follow()
         self.on_change(self)
+        return index
+
+    async def _renew(self, lost: OpenIndex) -> OpenIndex:
+        """Open a new index in place of one that was deleted, and have it filled; raises `CarrelError`."""
+        async with self.queue.alone():
+            if self.index is lost:
+                await self._reopen(renew=True)
+        index = await self.open()
+        if index.store.role == "writer":
+            self.queue.request(full=True)
         return index
 
     async def _first_index(self, index: OpenIndex, seconds: float) -> None:
@@ -215,14 +227,20 @@ class Workspace:
                     loop.call_soon_threadsafe(self._progressed, job, Progress(done, total, at))
 
         try:
-            report = await self._jobs.index(lambda token: self._index(index, job, token, progress), job.token)
+            if index.store.lost:
+                index = await self._replace(job)
+            try:
+                report = await self._jobs.index(lambda token: self._index(index, job, token, progress), job.token)
+            except StoreError:
+                if not index.store.lost:
+                    raise
+                index = await self._replace(job)  # deleted while it was written
+                report = await self._jobs.index(lambda token: self._index(index, job, token, progress), job.token)
             self.error = None
         except Cancelled:
             raise
         except CarrelError as error:
             self._failed(error)
-            if not index.directory.exists():
-                await self._reopen()  # deleted under us: the next job starts anew
             raise
         finally:
             if job.work.full:
@@ -233,6 +251,12 @@ class Workspace:
             self._state_later.put_off()
         await self.buffers.settle(set(self.buffers.overlaid) if job.work.full else job.work.paths)
         return report
+
+    async def _replace(self, job: Job[CancelToken, IndexReport]) -> OpenIndex:
+        """Within a job: open a new index in place of one that was deleted, and have the job fill it."""
+        await self._reopen(renew=True)
+        job.work.full = True
+        return await self.open()
 
     def _write_state(self) -> None:
         if index := self.index:
@@ -351,7 +375,7 @@ class Workspace:
         if not self.has_index:
             return 0
         index = await self.open()
-        if index.temporary and (kept := self._wiring.index_folder(self.root, self.settings)).is_dir():
+        if index.not_kept and (kept := self._wiring.index_folder(self.root, self.settings)).is_dir():
             raise StoreError(f"{kept} can't be written, so the index in it was not deleted: make the folder writable.")
         async with self.queue.alone():
             freed = index.store.bytes_on_disk
@@ -361,14 +385,17 @@ class Workspace:
         self.on_change(self)
         return max(freed - index.store.bytes_on_disk, 0)
 
-    async def _reopen(self) -> None:
+    async def _reopen(self, *, renew: bool = False) -> None:
+        """Close the index and open it again, if it can be. `renew` says that it was deleted."""
         index, self.index = self.index, None
         self.buffers.attach(None)
         if index:
             with contextlib.suppress(CarrelError):
                 await self.ask(lambda _: index.store.close())
+        if renew:
+            log.warning("An index was deleted while it was in use: it is built anew")
         with contextlib.suppress(CarrelError):
-            await self.open()
+            (await self.open()).renewed = renew
 
     async def close(self) -> None:
         """Stop everything and release the index, so that another process may write it."""

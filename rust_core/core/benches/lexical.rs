@@ -39,7 +39,7 @@ fn lexical(c: &mut Criterion) {
         builder.push(corpus::draft(path, text, DIM));
     }
     let drafted = started.elapsed();
-    let segment = Segment::from_bytes(builder.finish()).expect("a segment that was just built");
+    let segment = Segment::from_bytes(&builder.finish()).expect("a segment that was just built");
     println!(
         "{} files, {} chunks, {} MB of text: drafted in {drafted:?}, finished after {:?}",
         files.len(),
@@ -54,7 +54,7 @@ fn lexical(c: &mut Criterion) {
             size as f64 / segment.chunk_count() as f64
         );
     }
-    println!("  in all    {:>10} bytes, {:5.1} %", segment.size(), segment.size() as f64 / bytes as f64 * 100.0);
+    println!("  in all    {:>10} bytes, {:5.1} %", segment.bytes().len(), segment.bytes().len() as f64 / bytes as f64 * 100.0);
 
     let all = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &all }];

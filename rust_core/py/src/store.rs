@@ -112,6 +112,16 @@ impl PyStore {
     }
 
     #[getter]
+    fn read_only(&self) -> bool {
+        self.0.is_read_only()
+    }
+
+    #[getter]
+    fn lost(&self) -> bool {
+        self.0.is_lost()
+    }
+
+    #[getter]
     fn generation(&self) -> u64 {
         self.0.generation()
     }

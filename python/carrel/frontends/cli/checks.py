@@ -182,7 +182,7 @@ def memory(_folder: Path) -> Iterator[Finding]:
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY and soft < _LITTLE_MEMORY:
         level: Level = "error" if soft < _NO_MEMORY else "warning"
-        detail = f"{soft / _MB:,.0f} MB of addresses allowed; indexes are mapped, so that they need more of these than of memory"
+        detail = f"{soft / _MB:,.0f} MB of addresses allowed; threads reserve more of these than they use of memory"
         yield Finding("Memory", level, detail, "ulimit -v unlimited")
 
 

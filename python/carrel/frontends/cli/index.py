@@ -9,7 +9,7 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError
+from carrel.core.errors import CarrelError, StoreError
 from carrel.engine.indexer import IndexReport, follow_index
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder, settings
@@ -42,9 +42,11 @@ def _index(arguments: Namespace, output: Output) -> int:
     chosen = settings(root, output)
     check_wide(root, chosen, agreed=arguments.yes)
     index = wiring.open_index(root, chosen)
-    for text in index.problems:
-        output.note(text)
     try:
+        if index.temporary:
+            raise StoreError(f"{index.not_kept} Make the folder writable, or set `cacheFolder` to one that is.")
+        for text in index.problems:
+            output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
             return _follow(index, arguments, output)
 
@@ -71,7 +73,8 @@ def _index(arguments: Namespace, output: Output) -> int:
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
     """Beside another writer: see that the index is current."""
     report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
-    output.note("Another Carrel process keeps this index up to date.")
+    if not index.store.read_only:
+        output.note("Another Carrel process keeps this index up to date.")
     if output.json:
         output.value(IndexResult(**asdict(report)))
     else:

@@ -28,6 +28,7 @@ def index(folder: Path) -> Iterator[Finding]:
             yield Finding("Index", "warning", problem, "Run `carrel index`: it makes again what is missing.")
         store, snapshot = opened.store, opened.store.snapshot()
         who = "written by this process alone" if store.role == "writer" else "another Carrel process is writing it"
+        who = "read as it was left" if store.read_only else who
         size = f"{store.bytes_on_disk / 1e6:.1f} MB in {opened.directory}"
         yield Finding("Index", "ok", f"{snapshot.files:,} files, {snapshot.chunks:,} chunks, {size}; {who}")
     finally:

@@ -25,7 +25,7 @@ pub fn segment<V: AsRef<[f32]>>(vectors: impl IntoIterator<Item = V>, dim: usize
         let mut of_file = Vectors::default();
         vectors.by_ref().take(chunks_per_file).for_each(|vector| of_file.push(vector.as_ref()));
         if of_file.is_empty() {
-            return Segment::from_bytes(builder.finish());
+            return Segment::from_bytes(&builder.finish());
         }
         let rows: Vec<_> = (0..of_file.len()).map(|row| of_file.row(row, dim)).collect();
         builder.add_file(&file, &vec![chunk.clone(); rows.len()], "", &rows);

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-pub use opening::{DATABASE_FILE, FORMAT_VERSION};
+pub use opening::{DATABASE_FILE, DatabaseFile, FORMAT_VERSION};
 pub use rows::{Change, FileRow, Rows, Stamp, UnusableRow};
 
 use crate::error::{Error, Result};
@@ -26,11 +26,15 @@ pub const OWN_VECTORS_FROM: &str = "own_vectors_from";
 pub struct Database {
     connection: Connection,
     path: PathBuf,
-    #[cfg(unix)]
-    inode: u64,
+    file: DatabaseFile,
 }
 
 impl Database {
+    /// The file that is open.
+    pub fn file(&self) -> &DatabaseFile {
+        &self.file
+    }
+
     /// The generation on disk. Cheap: one row.
     pub fn generation(&self) -> Result<u64> {
         Ok(self.meta("generation")?.and_then(|v| v.parse().ok()).unwrap_or(0))

@@ -1,7 +1,7 @@
 //! Opening the database: its format, its damage, and whether it is still there.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -72,24 +72,34 @@ impl Database {
         if !path.exists() {
             return Ok(None);
         }
-        let fail = |source| Error::Database { path: path.clone(), source };
         // Readers of a write-ahead log take part in its bookkeeping, so even they must be able to write.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags).map_err(fail)?;
+        match Self::open_to_read(&path, Connection::open_with_flags(&path, flags), false) {
+            // Nobody can write here, and nothing is in a log that would have to be read with it: the file is all there is.
+            Err(Error::Database { source, .. }) if is_read_only(&source) && !has_log(&path) => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+                Self::open_to_read(&path, Connection::open_with_flags(immutable_uri(&path), flags), true)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_to_read(path: &Path, opened: rusqlite::Result<Connection>, immutable: bool) -> Result<Option<Self>> {
+        let fail = |source| Error::Database { path: path.to_owned(), source };
+        let connection = opened.map_err(fail)?;
         connection.busy_timeout(BUSY).map_err(fail)?;
-        let database = Self::new(connection, &path)?;
+        let mut database = Self::new(connection, path)?;
+        if immutable {
+            database.file = DatabaseFile::immutable(path).map_err(|e| Error::io(path, e))?;
+        }
         database.check_version()?;
         // An older one is about to be built again by its writer.
         Ok((database.version()? == FORMAT_VERSION).then_some(database))
     }
 
     fn new(connection: Connection, path: &Path) -> Result<Self> {
-        Ok(Self {
-            connection,
-            path: path.to_owned(),
-            #[cfg(unix)]
-            inode: inode(path).map_err(|e| Error::io(path, e))?,
-        })
+        let file = DatabaseFile::at(path).map_err(|e| Error::io(path, e))?;
+        Ok(Self { connection, path: path.to_owned(), file })
     }
 
     /// An error if a newer Carrel has taken the database over.
@@ -109,7 +119,7 @@ impl Database {
     /// Empty tables of the present format, in one transaction. What an older format left is dropped.
     fn create(&mut self) -> Result<()> {
         // Ids begin at the clock, so that even after the database was lost no segment name comes again that another process may
-        // still have mapped.
+        // still be about to read.
         let first = crate::store::now_ns() / 1_000_000;
         self.transaction(|t| {
             let old: Vec<String> = {
@@ -127,20 +137,79 @@ impl Database {
 
     /// An error if the file was deleted or replaced: a write would go nowhere.
     pub fn check_present(&self) -> Result<()> {
-        #[cfg(unix)]
-        let present = inode(&self.path).is_ok_and(|found| found == self.inode);
-        #[cfg(not(unix))]
-        let present = self.path.exists();
-        if present {
+        if self.file.is_present() {
             Ok(())
         } else {
             let folder = self.path.parent().unwrap_or(&self.path);
             Err(Error::Closed(format!(
-                "{}: the index folder was deleted while it was in use: open the index again",
+                "{}: the index folder was deleted while it was in use: index again to make a new one",
                 folder.display()
             )))
         }
     }
+}
+
+/// Which file a database is in, to notice when another one has its name, or none.
+#[derive(Clone, Debug)]
+pub struct DatabaseFile {
+    path: PathBuf,
+    #[cfg(unix)]
+    inode: u64,
+    /// Size and time of a file that is read without regard for writers: who has the right may still write to it.
+    content: Option<(u64, Option<SystemTime>)>,
+}
+
+impl DatabaseFile {
+    fn at(path: &Path) -> std::io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            #[cfg(unix)]
+            inode: inode(path)?,
+            content: None,
+        })
+    }
+
+    fn immutable(path: &Path) -> std::io::Result<Self> {
+        let content = Some(content(&std::fs::metadata(path)?));
+        Ok(Self { content, ..Self::at(path)? })
+    }
+
+    /// Whether the file is still the one that was opened.
+    pub fn is_present(&self) -> bool {
+        #[cfg(unix)]
+        let same = inode(&self.path).is_ok_and(|found| found == self.inode);
+        #[cfg(not(unix))]
+        let same = self.path.exists();
+        same && (self.content.is_none() || std::fs::metadata(&self.path).is_ok_and(|found| Some(content(&found)) == self.content))
+    }
+}
+
+fn content(metadata: &std::fs::Metadata) -> (u64, Option<SystemTime>) {
+    (metadata.len(), metadata.modified().ok())
+}
+
+/// Whether `SQLite` says that it would have to write and can't.
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
+}
+
+/// Whether commits wait in a write-ahead log.
+fn has_log(path: &Path) -> bool {
+    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
+/// The name under which `SQLite` opens a file that nobody changes: it then needs neither lock nor log.
+fn immutable_uri(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    let name = if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() };
+    let escaped = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{}{escaped}?immutable=1", if cfg!(windows) { "///" } else { "" })
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
@@ -161,10 +230,8 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 
 fn remove_journals(path: &Path) {
     for suffix in ["-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
         // Best effort: a stray journal of another database is ignored by its salt.
-        let _ = std::fs::remove_file(PathBuf::from(name));
+        let _ = std::fs::remove_file(with_suffix(path, suffix));
     }
 }
 

@@ -32,7 +32,7 @@ fn segment(files: &[(&str, &[(&str, &str)])]) -> Segment {
         let file = FileEntry { path, language: Language::PYTHON, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
         builder.add_file(&file, &chunks, &text, &[]);
     }
-    Segment::from_bytes(builder.finish()).unwrap()
+    Segment::from_bytes(&builder.finish()).unwrap()
 }
 
 /// Symbols found for `query`, best first.
@@ -99,7 +99,7 @@ fn pruning_changes_nothing() {
             FileEntry { path: &path, language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
         builder.add_file(&file, &[chunk("", text, 0)], text, &[]);
     }
-    let segment = Segment::from_bytes(builder.finish()).unwrap();
+    let segment = Segment::from_bytes(&builder.finish()).unwrap();
     let mut files = FileMask::new_all(segment.file_count());
     (0..8000).step_by(3).for_each(|f| files.clear(f));
     let weights = FieldWeights { name: 0.0, path: 0.0, body: 1.0 };

@@ -1,7 +1,7 @@
-//! Immutable segment files: everything the index knows of a batch of files, in one memory-mapped file.
+//! Immutable segment files: everything the index knows of a batch of files, in one file.
 //!
-//! A commit writes one with a [`SegmentBuilder`], [`merge`] makes one of several, and [`Segment`] reads them in place: opening
-//! costs a checksum, not a copy, and several processes share the pages. No source text is kept. `format.rs` draws the bytes.
+//! A commit writes one with a [`SegmentBuilder`], [`merge`] makes one of several, and [`Segment`] reads them from a
+//! copy in memory, which nobody else can change. No source text is kept. `format.rs` draws the bytes.
 
 mod builder;
 pub(crate) mod format;

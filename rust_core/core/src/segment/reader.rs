@@ -1,10 +1,11 @@
-//! Reading a segment in place.
+//! Reading a segment, from memory.
 
 use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 use super::format::{self, CHUNKS_PER_BLOCK, Cursor, Header, Section, read_u32};
 use super::record::{self, Record, RecordState};
@@ -14,14 +15,15 @@ use crate::lexical::dictionary::Dictionary;
 use crate::types::{Chunk, ChunkKind, Span};
 use crate::vectors::{Planes, VectorRow};
 
-enum Bytes {
-    Owned(Vec<u8>),
-    Mapped(Mmap),
-}
+/// From here on a segment has its memory in large pages: some of them.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 8 << 20;
 
 /// An open segment. Ordinals beyond its files or chunks give empty answers.
 pub struct Segment {
-    bytes: Bytes,
+    /// A copy in memory that begins on a page, so that vectors lie on cache lines. Not the file itself, mapped: who cut that short
+    /// or wrote to it would end this process with SIGBUS, or change what it reads.
+    bytes: Mmap,
     header: Header,
 }
 
@@ -69,27 +71,45 @@ impl FileRef<'_> {
 
 impl Segment {
     /// Open a segment that is in memory.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Self::open(Bytes::Owned(bytes), Path::new("(memory)"))
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::open(Path::new("(memory)"), bytes.len(), |copy| {
+            copy.copy_from_slice(bytes);
+            Ok(())
+        })
     }
 
-    /// Map a segment file. Magic, version, length and checksum are checked before anything else is read. The file must not be
-    /// changed or shortened while it is mapped: the store writes each one once, under a name that is never used again.
-    pub fn map(path: &Path) -> Result<Self> {
+    /// Read a segment file. Magic, version, length and checksum are checked before anything else is looked at. What happens to
+    /// the file afterwards changes nothing.
+    pub fn read(path: &Path) -> Result<Self> {
         let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), reason: reason.to_owned() };
         // Windows doesn't even open a folder.
-        let file = File::open(path).map_err(|e| if path.is_dir() { damaged("no file") } else { Error::io(path, e) })?;
+        let mut file = File::open(path).map_err(|e| if path.is_dir() { damaged("no file") } else { Error::io(path, e) })?;
         let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
-        if !metadata.is_file() || metadata.len() == 0 {
-            return Err(damaged(if metadata.is_file() { "empty" } else { "no file" }));
+        if !metadata.is_file() {
+            return Err(damaged("no file"));
         }
-        // SAFETY: segment files are immutable once renamed into place, and only deleted, never truncated, afterwards.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-        Self::open(Bytes::Mapped(map), path)
+        Self::open(path, usize::try_from(metadata.len()).unwrap_or(usize::MAX), |copy| {
+            file.read_exact(copy).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => damaged("cut short while it was read"),
+                _ => Error::io(path, e),
+            })
+        })
     }
 
-    fn open(bytes: Bytes, path: &Path) -> Result<Self> {
-        let header = format::open(bytes.as_slice(), path)?;
+    fn open(path: &Path, size: usize, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Self> {
+        if size == 0 {
+            return Err(Error::Damaged { path: path.to_owned(), reason: "empty".to_owned() });
+        }
+        let no_memory = |e| Error::io(path, e);
+        let mut copy = MmapMut::map_anon(size).map_err(no_memory)?;
+        #[cfg(target_os = "linux")]
+        if size >= LARGE {
+            // Small pages take longer to get than a file takes to read, and make a scan slower. Best effort.
+            let _ = copy.advise(memmap2::Advice::HugePage);
+        }
+        fill(&mut copy)?;
+        let bytes = copy.make_read_only().map_err(no_memory)?;
+        let header = format::open(&bytes, path)?;
         let segment = Self { bytes, header };
         segment.check_file_starts(path)?;
         Ok(segment)
@@ -111,7 +131,7 @@ impl Segment {
 
     fn section(&self, section: Section) -> &[u8] {
         let (offset, length) = self.header.sections[section as usize];
-        &self.bytes.as_slice()[offset as usize..(offset + length) as usize]
+        &self.bytes[offset as usize..(offset + length) as usize]
     }
 
     /// Dimensions of its vectors.
@@ -129,9 +149,9 @@ impl Segment {
         self.header.chunks
     }
 
-    /// Bytes of the whole segment.
-    pub fn size(&self) -> usize {
-        self.bytes.as_slice().len()
+    /// The whole segment, as its file should be.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Bytes of each section, by name, for `status` and benchmarks.
@@ -284,15 +304,6 @@ impl Segment {
             data: self.section(Section::TermData),
             postings: self.section(Section::Postings),
             terms: self.header.terms,
-        }
-    }
-}
-
-impl Bytes {
-    fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Owned(bytes) => bytes,
-            Self::Mapped(map) => map,
         }
     }
 }

@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn what_is_built_is_read(files in files_strategy()) {
-        let segment = Segment::from_bytes(build(&files)).unwrap();
+        let segment = Segment::from_bytes(&build(&files)).unwrap();
         assert_holds(&segment, &files);
     }
 
@@ -172,7 +172,7 @@ proptest! {
     fn a_merge_equals_building_from_scratch(files in files_strategy(), dead in any::<u8>(), split in 0_usize..6) {
         let split = split.min(files.len());
         let (left, right) = files.split_at(split);
-        let parts = [Segment::from_bytes(build(left)).unwrap(), Segment::from_bytes(build(right)).unwrap()];
+        let parts = [Segment::from_bytes(&build(left)).unwrap(), Segment::from_bytes(&build(right)).unwrap()];
         let mut masks = [FileMask::new_all(left.len() as u32), FileMask::new_all(right.len() as u32)];
         let mut kept = Vec::new();
         for (i, file) in files.iter().enumerate() {
@@ -183,8 +183,8 @@ proptest! {
             }
         }
         let (bytes, ordinals) = merge(&[(&parts[0], &masks[0]), (&parts[1], &masks[1])], &CancelToken::new()).unwrap();
-        let merged = Segment::from_bytes(bytes).unwrap();
-        let scratch = Segment::from_bytes(build(&kept)).unwrap();
+        let merged = Segment::from_bytes(&bytes).unwrap();
+        let scratch = Segment::from_bytes(&build(&kept)).unwrap();
         let all = FileMask::new_all(kept.len() as u32);
         for k in [1, 5, 1000] {
             let ask = |segment| answers(&[View { segment, files: &all }], k);
@@ -198,8 +198,8 @@ proptest! {
     #[test]
     fn masks_and_splitting_do_not_change_scores(files in files_strategy(), dead in any::<u8>(), split in 0_usize..6) {
         let split = split.min(files.len());
-        let whole = Segment::from_bytes(build(&files)).unwrap();
-        let (left, right) = (Segment::from_bytes(build(&files[..split])).unwrap(), Segment::from_bytes(build(&files[split..])).unwrap());
+        let whole = Segment::from_bytes(&build(&files)).unwrap();
+        let (left, right) = (Segment::from_bytes(&build(&files[..split])).unwrap(), Segment::from_bytes(&build(&files[split..])).unwrap());
         let mut mask = FileMask::new_none(files.len() as u32);
         let mut masks = [FileMask::new_none(split as u32), FileMask::new_none((files.len() - split) as u32)];
         for i in (0..files.len()).filter(|i| dead >> i & 1 == 0) {
@@ -210,7 +210,7 @@ proptest! {
         let two = answers(&[View { segment: &left, files: &masks[0] }, View { segment: &right, files: &masks[1] }], 7);
         prop_assert_eq!(&one, &two);
         let kept: Vec<TestFile> = (0..files.len()).filter(|i| dead >> i & 1 == 0).map(|i| files[i].clone()).collect();
-        let scratch = Segment::from_bytes(build(&kept)).unwrap();
+        let scratch = Segment::from_bytes(&build(&kept)).unwrap();
         prop_assert_eq!(&one, &answers(&[View { segment: &scratch, files: &FileMask::new_all(kept.len() as u32) }], 7));
         let live = |line: &String| (0..files.len()).any(|i| dead >> i & 1 == 0 && line.contains(&files[i].path));
         prop_assert!(one.iter().all(live));
@@ -221,17 +221,17 @@ proptest! {
         let mut bytes = build(&files);
         let at = at.index(bytes.len());
         bytes[at] ^= 1_u8 << bit;
-        assert!(matches!(Segment::from_bytes(bytes.clone()), Err(Error::Damaged { .. })));
+        assert!(matches!(Segment::from_bytes(&bytes), Err(Error::Damaged { .. })));
         bytes[at] ^= 1_u8 << bit;
         bytes.truncate(at);
-        assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
+        assert!(matches!(Segment::from_bytes(&bytes), Err(Error::Damaged { .. })));
     }
 
     #[test]
     fn other_dimensions_are_noticed_without_chunks(dim in 1_u32..1 << 31, bit in 0..32) {
         let mut bytes = SegmentBuilder::new(dim as usize).finish();
         bytes[12 + bit as usize / 8] ^= 1_u8 << (bit % 8);
-        assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
+        assert!(matches!(Segment::from_bytes(&bytes), Err(Error::Damaged { .. })));
     }
 
     #[test]
@@ -243,7 +243,7 @@ proptest! {
             bytes[at] = value;
         }
         format::seal(&mut bytes);
-        if let Ok(segment) = Segment::from_bytes(bytes) {
+        if let Ok(segment) = Segment::from_bytes(&bytes) {
             let mask = FileMask::new_all(segment.file_count());
             answers(&[View { segment: &segment, files: &mask }], 10);
             for chunk in 0..segment.chunk_count() + 2 {
@@ -254,7 +254,7 @@ proptest! {
                 segment.file(file).imports();
                 segment.file_chunks(file);
             }
-            let _ = merge(&[(&segment, &mask), (&segment, &mask)], &CancelToken::new()).map(|(bytes, _)| Segment::from_bytes(bytes));
+            let _ = merge(&[(&segment, &mask), (&segment, &mask)], &CancelToken::new()).map(|(bytes, _)| Segment::from_bytes(&bytes));
         }
     }
 }
@@ -262,21 +262,21 @@ proptest! {
 #[test]
 fn other_files_are_refused() {
     for bytes in [Vec::new(), b"SQLite format 3\0".to_vec(), vec![0; 4096]] {
-        assert!(matches!(Segment::from_bytes(bytes), Err(Error::Damaged { .. })));
+        assert!(matches!(Segment::from_bytes(&bytes), Err(Error::Damaged { .. })));
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("empty.seg");
     std::fs::write(&path, b"").unwrap();
-    assert!(matches!(Segment::map(&path), Err(Error::Damaged { .. })));
-    assert!(matches!(Segment::map(&folder.path().join("missing.seg")), Err(Error::Io { .. })));
+    assert!(matches!(Segment::read(&path), Err(Error::Damaged { .. })));
+    assert!(matches!(Segment::read(&folder.path().join("missing.seg")), Err(Error::Io { .. })));
 }
 
 #[test]
-fn a_mapped_segment_reads_like_one_in_memory() {
+fn a_segment_is_read_from_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.seg");
     std::fs::write(&path, build(&[])).unwrap();
-    assert_eq!(Segment::map(&path).unwrap().chunk_count(), 0);
+    assert_eq!(Segment::read(&path).unwrap().chunk_count(), 0);
 }
 
 #[test]
@@ -284,6 +284,6 @@ fn a_cancelled_merge_stops() {
     let token = CancelToken::new();
     token.cancel();
     let file = TestFile { path: "a".into(), text: String::new(), chunks: vec![], vectors: Vectors::default(), imports: vec![] };
-    let segment = Segment::from_bytes(build(&[file])).unwrap();
+    let segment = Segment::from_bytes(&build(&[file])).unwrap();
     assert!(matches!(merge(&[(&segment, &FileMask::new_all(1))], &token), Err(Error::Cancelled)));
 }

@@ -57,7 +57,7 @@ impl Store {
         }
         let files: Vec<&CutEntry> = body.files.iter().filter(|f| !body.failed.iter().any(|(path, _)| *path == f.path)).collect();
         if let Some(bytes) = build(&files, body.vectors.as_ref(), self.site.config.dim, &CancelToken::new())? {
-            let segment = Arc::new(Segment::from_bytes(bytes)?);
+            let segment = Arc::new(Segment::from_bytes(&bytes)?);
             let stamps = files.iter().map(|f| f.stamp).collect();
             let texts = files.iter().map(|f| Arc::clone(&f.text)).collect();
             overlay.push(Part::new(0, segment, stamps, Some(texts)));
@@ -103,7 +103,7 @@ fn merge_smallest(overlay: &mut SegmentSet) -> Result<()> {
     }
     let small = overlay.parts.split_off(from);
     let (bytes, ordinals) = merge_parts(&small.iter().collect::<Vec<_>>(), &CancelToken::new())?;
-    let segment = Arc::new(Segment::from_bytes(bytes)?);
+    let segment = Arc::new(Segment::from_bytes(&bytes)?);
     let files = segment.file_count() as usize;
     let (mut stamps, mut texts) = (vec![Stamp::default(); files], vec![Arc::<str>::from(""); files]);
     for (part, ordinals) in small.iter().zip(&ordinals) {

@@ -122,17 +122,33 @@ impl Store {
         database.check_present()?;
         let id = database.next_segment()?;
         let path = segment_path(self.directory(), id);
-        let temporary = path.with_extension("tmp");
         let write = || {
-            write_file(&temporary, bytes, sync).map_err(|e| Error::io(&temporary, e))?;
-            std::fs::rename(&temporary, &path).map_err(|e| Error::io(&path, e))?;
-            self.map_segment(id)
+            replace_file(&path, bytes, sync)?;
+            Segment::from_bytes(bytes).map(Arc::new)
         };
         write().map(|segment| (id, segment)).inspect_err(|_| {
-            // Half a segment on a full disk is in the way of the next try.
-            let _ = std::fs::remove_file(&temporary);
             let _ = std::fs::remove_file(&path);
         })
+    }
+
+    /// Write the segment files again that were deleted or cut short: what they held is in memory. Looks at their sizes only, since
+    /// a checksum tells at the next opening what else may be wrong with them.
+    pub(super) fn mend_files(&self) -> Result<()> {
+        let guard = locked(&self.disk);
+        // Of an index that was deleted as a whole there is nothing to mend.
+        if guard.as_ref().and_then(|disk| disk.database.as_ref()).is_none_or(|database| database.check_present().is_err()) {
+            return Ok(());
+        }
+        let set = Arc::clone(&locked(&self.current).disk);
+        for part in &set.parts {
+            let path = segment_path(self.directory(), part.id);
+            let whole = |found: std::fs::Metadata| found.is_file() && found.len() == part.segment.bytes().len() as u64;
+            if !std::fs::metadata(&path).is_ok_and(whole) {
+                replace_file(&path, part.segment.bytes(), false)?;
+                self.problem(format!("{}: it was deleted or cut short by another program; it was written again", path.display()));
+            }
+        }
+        Ok(())
     }
 
     /// Forget everything; the store is empty and usable afterwards. The numbering goes on, so that followers notice.
@@ -163,12 +179,22 @@ impl Store {
 }
 
 impl Disk {
-    /// Delete segment files, and those that could not be deleted before. A reader that has one mapped keeps its pages; where the
-    /// system forbids deleting such a file, the next commit tries again.
+    /// Delete segment files, and those that could not be deleted before: where the system forbids deleting a file that somebody
+    /// has open, the next commit tries again.
     pub(super) fn discard(&mut self, ids: impl IntoIterator<Item = u64>, directory: &Path) {
         self.garbage.extend(ids.into_iter().map(|id| segment_path(directory, id)));
         self.garbage.retain(|path| std::fs::remove_file(path).is_err_and(|e| e.kind() != std::io::ErrorKind::NotFound));
     }
+}
+
+/// Put a file into its place as a whole, or leave what is there.
+fn replace_file(path: &Path, bytes: &[u8], sync: bool) -> Result<()> {
+    let temporary = path.with_extension("tmp");
+    let written = write_file(&temporary, bytes, sync).map_err(|e| Error::io(&temporary, e));
+    written.and_then(|()| std::fs::rename(&temporary, path).map_err(|e| Error::io(path, e))).inspect_err(|_| {
+        // Half a segment on a full disk is in the way of the next try.
+        let _ = std::fs::remove_file(&temporary);
+    })
 }
 
 fn write_file(path: &Path, bytes: &[u8], sync: bool) -> std::io::Result<()> {

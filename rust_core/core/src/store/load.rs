@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::set::{Part, SegmentSet};
 use super::{Disk, Store, locked};
-use crate::db::{Database, OWN_VECTORS_FROM, Rows, Stamp};
+use crate::db::{DATABASE_FILE, Database, OWN_VECTORS_FROM, Rows, Stamp};
 use crate::error::{Error, Result};
 use crate::lock::WriterLock;
 use crate::segment::Segment;
@@ -45,9 +45,13 @@ pub(super) fn segment_path(directory: &Path, id: u64) -> PathBuf {
 impl Store {
     pub(super) fn open_disk(&self) -> Result<()> {
         let directory = self.directory();
-        std::fs::create_dir_all(directory).map_err(|e| Error::io(directory, e))?;
-        keep_out_of_git(directory)?;
-        let lock = WriterLock::try_take(directory)?;
+        let lock = match take_lock(directory) {
+            Err(error) if is_read_only(&error) && directory.join(DATABASE_FILE).exists() => {
+                self.read_only.store(true, Ordering::Release);
+                None
+            }
+            taken => taken?,
+        };
         let leading = lock.is_some();
         *locked(&self.disk) = Some(Disk { database: None, lock, garbage: Vec::new() });
         if leading { self.lead() } else { self.follow().map(drop) }
@@ -61,11 +65,17 @@ impl Store {
         }
         let mut guard = locked(&self.disk);
         let Some(disk) = guard.as_mut() else { return Ok(false) };
-        std::fs::create_dir_all(self.directory()).map_err(|e| Error::io(self.directory(), e))?;
-        let Some(lock) = WriterLock::try_take(self.directory())? else { return Ok(false) };
+        let lock = match take_lock(self.directory()) {
+            Err(error) if is_read_only(&error) && self.is_read_only() => None,
+            taken => taken?,
+        };
+        let Some(lock) = lock else { return Ok(false) };
         disk.lock = Some(lock);
         drop(guard);
         let led = self.lead();
+        if led.is_ok() {
+            self.read_only.store(false, Ordering::Release);
+        }
         if led.is_err()
             && let Some(disk) = locked(&self.disk).as_mut()
         {
@@ -92,6 +102,7 @@ impl Store {
         }
         database.drop_segments(&gone)?;
         let garbage = sweep(self.directory(), &loaded.set);
+        *locked(&self.written) = Some(database.file().clone());
         if let Some(disk) = locked(&self.disk).as_mut() {
             disk.database = Some(database);
             disk.garbage = garbage;
@@ -165,7 +176,13 @@ impl Store {
             }
             return Ok(false);
         }
-        let loaded = self.load(database, &known)?;
+        let mut loaded = self.load(database, &known)?;
+        if self.is_read_only()
+            && let Some((_, error)) = loaded.broken.pop()
+        {
+            // Nobody will mend it.
+            return Err(error);
+        }
         self.publish(|current| {
             current.disk = Arc::new(loaded.set);
             current.ledger = Arc::new(loaded.ledger);
@@ -177,7 +194,7 @@ impl Store {
     fn load(&self, database: &Database, known: &SegmentSet) -> Result<Loaded> {
         for attempt in 0.. {
             let rows = database.load()?;
-            let (mut parts, broken) = self.map_segments(&rows.segments, known);
+            let (mut parts, broken) = self.read_segments(&rows.segments, known);
             let own_from: u64 = database.meta(OWN_VECTORS_FROM)?.and_then(|id| id.parse().ok()).unwrap_or(0);
             for part in &mut parts {
                 part.own_vectors = part.id >= own_from;
@@ -192,12 +209,12 @@ impl Store {
         unreachable!("the loop ends by returning")
     }
 
-    fn map_segments(&self, ids: &[u64], known: &SegmentSet) -> (Vec<Part>, Vec<(u64, Error)>) {
+    fn read_segments(&self, ids: &[u64], known: &SegmentSet) -> (Vec<Part>, Vec<(u64, Error)>) {
         let mut parts = Vec::with_capacity(ids.len());
         let mut broken = Vec::new();
         for &id in ids {
             let shared = known.parts.iter().find(|p| p.id == id).map(|p| Arc::clone(&p.segment));
-            match shared.map_or_else(|| self.map_segment(id), Ok) {
+            match shared.map_or_else(|| self.read_segment(id), Ok) {
                 Ok(segment) => parts.push(Part::new_dead(id, segment)),
                 Err(error) => broken.push((id, error)),
             }
@@ -206,14 +223,27 @@ impl Store {
     }
 
     /// Open a segment file.
-    pub(super) fn map_segment(&self, id: u64) -> Result<Arc<Segment>> {
+    pub(super) fn read_segment(&self, id: u64) -> Result<Arc<Segment>> {
         let path = segment_path(self.directory(), id);
-        let segment = Segment::map(&path)?;
+        let segment = Segment::read(&path)?;
         if segment.dim() != self.site.config.dim {
             return Err(Error::Damaged { path, reason: format!("vectors of {} dimensions", segment.dim()) });
         }
         Ok(Arc::new(segment))
     }
+}
+
+/// Make the folder, and take the writer's lock in it if nobody has it.
+fn take_lock(directory: &Path) -> Result<Option<WriterLock>> {
+    std::fs::create_dir_all(directory).map_err(|e| Error::io(directory, e))?;
+    keep_out_of_git(directory)?;
+    WriterLock::try_take(directory)
+}
+
+/// Whether the folder can't be written, whatever is in it.
+fn is_read_only(error: &Error) -> bool {
+    use std::io::ErrorKind as Kind;
+    matches!(error, Error::Io { source, .. } if matches!(source.kind(), Kind::ReadOnlyFilesystem | Kind::PermissionDenied))
 }
 
 /// Whether a segment will never be readable again.

@@ -29,7 +29,7 @@ pub use plan::Plan;
 pub use set::{Part, Place, SegmentSet};
 
 use crate::cut::CutOptions;
-use crate::db::Database;
+use crate::db::{Database, DatabaseFile};
 use crate::error::{Error, Result};
 use crate::lock::WriterLock;
 use crate::snapshot::Snapshot;
@@ -74,6 +74,10 @@ pub struct Store {
     /// Buffers are changed one after another, without waiting for the disk.
     buffers: Mutex<()>,
     writer: AtomicBool,
+    /// The folder can't be written: what is in it is read, and nobody here takes over.
+    read_only: AtomicBool,
+    /// The database that this store writes.
+    written: Mutex<Option<DatabaseFile>>,
     closed: AtomicBool,
     problems: Mutex<Vec<String>>,
 }
@@ -81,7 +85,7 @@ pub struct Store {
 struct Disk {
     database: Option<Database>,
     lock: Option<WriterLock>,
-    /// Segment files that could not be deleted yet, because a process has them mapped (Windows).
+    /// Segment files that could not be deleted yet, because a program has them open (Windows).
     garbage: Vec<PathBuf>,
 }
 
@@ -104,6 +108,8 @@ impl Store {
             compacting: Mutex::default(),
             buffers: Mutex::default(),
             writer: AtomicBool::new(site.config.in_memory),
+            read_only: AtomicBool::new(false),
+            written: Mutex::default(),
             closed: AtomicBool::new(false),
             problems: Mutex::default(),
             site,
@@ -117,6 +123,16 @@ impl Store {
     /// Whether this store may write.
     pub fn is_writer(&self) -> bool {
         self.writer.load(Ordering::Acquire)
+    }
+
+    /// Whether the folder of the index can't be written, and what is in it is read as it was left.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Acquire)
+    }
+
+    /// Whether the index that this store writes was deleted or replaced: open another store in its place. One look at the disk.
+    pub fn is_lost(&self) -> bool {
+        self.is_writer() && locked(&self.written).as_ref().is_some_and(|file| !file.is_present())
     }
 
     /// The generation that snapshots have now.

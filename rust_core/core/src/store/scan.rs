@@ -106,6 +106,9 @@ impl Store {
         if self.site.config.in_memory {
             return Ok(Plan::default());
         }
+        if self.is_writer() {
+            self.mend_files()?;
+        }
         let walk = walk(&self.site.config.root, &self.site.config.walk, cancel)?;
         if let Some(gate) = &self.site.gate {
             gate.learn_secrets(walk.secrets);

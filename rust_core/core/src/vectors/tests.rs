@@ -45,7 +45,7 @@ fn segment_of(path: &str, vectors: &[Vec<f32>]) -> Segment {
             FileEntry { path: &path, language: Language::TEXT, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
         builder.add_file(&file, &[chunk], "", &[row.row(0, vector.len())]);
     }
-    Segment::from_bytes(builder.finish()).unwrap()
+    Segment::from_bytes(&builder.finish()).unwrap()
 }
 
 #[test]

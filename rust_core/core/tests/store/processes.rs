@@ -66,7 +66,7 @@ fn a_follower_sees_that_the_index_was_cleared_and_keeps_its_buffers() {
     assert!(follower.follow().unwrap());
     assert!(search(&follower, "result_one").is_empty());
     assert_eq!(search(&follower, "result_typed").len(), 1);
-    assert_eq!(held.lexical("result_one", 1, None, &token()).unwrap().len(), 1, "a held snapshot reads its mapped pages");
+    assert_eq!(held.lexical("result_one", 1, None, &token()).unwrap().len(), 1, "a held snapshot has its segments in memory");
 }
 
 #[test]
