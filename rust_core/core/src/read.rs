@@ -67,6 +67,12 @@ fn read_bytes(path: &Path, max_bytes: u64) -> Result<(Vec<u8>, i64), SkipReason>
     Ok((bytes, modified_ns(&metadata)))
 }
 
+/// The bytes of a file of rules, as git's; `None` where there is none that can be read. Larger ones count as none for git too.
+pub(crate) fn read_rules(path: &Path) -> Option<Vec<u8>> {
+    const MOST_BYTES: u64 = 100 << 20;
+    read_bytes(path, MOST_BYTES).ok().map(|(bytes, _)| bytes)
+}
+
 /// Modification time in nanoseconds since 1970, 0 where the system has none.
 pub fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
     match metadata.modified().map(|time| time.duration_since(UNIX_EPOCH)) {

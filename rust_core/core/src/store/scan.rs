@@ -16,7 +16,8 @@ use crate::walk::{FoundFile, walk};
 /// More skipped paths than these are counted, not kept: nobody reads the list, and it is written at each change.
 const MOST_SKIPPED: usize = 20_000;
 /// A change of one of these may change which files count, anywhere.
-const RULE_FILES: [&str; 5] = [".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config"];
+const RULE_FILES: [&str; 6] =
+    [".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config", ".git/config.worktree"];
 
 impl Store {
     /// Compare the whole workspace with the index. Reads no file.

@@ -3,6 +3,7 @@
 
 mod folders;
 mod gate;
+mod git;
 mod links;
 mod rules;
 mod secrets;
@@ -136,7 +137,7 @@ impl<'a> Job<'a> {
             };
             let path = join(relative, name);
             let Ok(kind) = entry.file_type() else { continue };
-            match self.workspace.entry(rules, &entry.path(), name, kind) {
+            match self.workspace.entry(rules, &entry.path(), &path, kind) {
                 Err(reason) => {
                     if reason == SkipReason::Secret {
                         here.secrets.extend(entry.metadata().ok().as_ref().and_then(FileId::of));
@@ -179,14 +180,20 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
+fn name_of(relative: &str) -> &str {
+    relative.rsplit('/').next().unwrap_or(relative)
+}
+
 impl WorkspaceRules {
-    /// Whether an entry of a folder counts, by everything but its size. `rules` are those of the folder that holds it.
-    fn entry(&self, rules: &FolderRules, path: &Path, name: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
+    /// Whether the entry at `path`, in the workspace at `relative`, counts, by everything but its size. `rules` are those of the
+    /// folder that holds it.
+    fn entry(&self, rules: &FolderRules, path: &Path, relative: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
+        let name = name_of(relative);
         if kind.is_symlink() {
             return Err(self.link(path));
         }
         if kind.is_dir() {
-            return self.folder(rules, path, name);
+            return self.folder(rules, path, relative);
         }
         if !kind.is_file() {
             return Err(SkipReason::Unreadable);
@@ -195,7 +202,7 @@ impl WorkspaceRules {
         if secrets::is_secret(path) {
             return Err(SkipReason::Secret);
         }
-        if rules.ignores(path, false, self) {
+        if rules.ignores(relative, false, self) {
             return Err(SkipReason::Ignored);
         }
         if Language::detect(name).is_none() && !self.is_script(path, name) {
@@ -205,13 +212,14 @@ impl WorkspaceRules {
     }
 
     /// Whether a folder counts, by its name and the rules of the folder that holds it.
-    fn folder(&self, rules: &FolderRules, path: &Path, name: &str) -> std::result::Result<(), SkipReason> {
+    fn folder(&self, rules: &FolderRules, path: &Path, relative: &str) -> std::result::Result<(), SkipReason> {
+        let name = name_of(relative);
         let kept = self.kept_folders.contains(name);
         if !kept && self.excluded_folders.contains(name) || rules::is_linked_worktree(path) {
             Err(SkipReason::ExcludedFolder)
-        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(path) {
+        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(relative, self) {
             Err(SkipReason::HiddenFolder)
-        } else if rules.ignores(path, true, self) {
+        } else if rules.ignores(relative, true, self) {
             Err(SkipReason::Ignored)
         } else {
             Ok(())

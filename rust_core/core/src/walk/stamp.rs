@@ -12,7 +12,7 @@ use crate::read::modified_ns;
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 
 /// Of a file that is there: its size and time, which a tool may set back, and what it can't.
-type FileStamp = Option<(u64, i64, Option<Change>)>;
+pub(super) type FileStamp = Option<(u64, i64, Option<Change>)>;
 
 /// What was found when a folder's rules were read.
 ///
@@ -20,12 +20,14 @@ type FileStamp = Option<(u64, i64, Option<Change>)>;
 /// need not be asked for: one look at a folder instead of five, which counts where each look is slow (network, WSL's `/mnt`).
 pub(super) struct Stamp {
     folder: Option<Change>,
-    /// Those of [`IGNORE_FILES`] and `.git/info/exclude`: `None` where the folder has no such name.
-    files: [Option<FileStamp>; IGNORE_FILES.len() + 1],
+    /// Those of [`IGNORE_FILES`]: `None` where the folder has no such name.
+    files: [Option<FileStamp>; IGNORE_FILES.len()],
+    /// Whether the folder has a `.git`. What that holds is looked at by [`super::git`].
+    has_git: bool,
 }
 
-#[derive(PartialEq, Eq)]
-struct Change {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
     /// Another folder or file under the same name is another one, whatever its time.
     id: u64,
     changed_ns: i64,
@@ -39,19 +41,18 @@ impl Stamp {
 
     fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Self {
         let time = metadata.and_then(Change::of).filter(|time| time.is_settled(now));
-        let [a, b, c] = IGNORE_FILES.map(|name| look(folder, name, name));
-        Self { folder: time, files: [a, b, c, look(folder, ".git", EXCLUDE)] }
+        let files = IGNORE_FILES.map(|name| look(&folder.join(name)));
+        Self { folder: time, files, has_git: fs::symlink_metadata(folder.join(".git")).is_ok() }
     }
 
     /// Whether the folder's ignore files are as they were; it has `metadata` now.
     pub fn holds(&mut self, folder: &Path, metadata: Option<&Metadata>) -> bool {
-        let names = IGNORE_FILES.into_iter().chain([EXCLUDE]);
         if self.folder.is_some() && self.folder == metadata.and_then(Change::of) {
-            let mut there = self.files.iter().zip(names).filter_map(|(file, name)| Some((file.as_ref()?, name)));
+            let mut there = self.files.iter().zip(IGNORE_FILES).filter_map(|(file, name)| Some((file.as_ref()?, name)));
             return there.all(|(file, name)| *file == stamp_of(&folder.join(name)));
         }
         let now = Self::of(folder, metadata);
-        let same = self.files == now.files;
+        let same = self.files == now.files && self.has_git == now.has_git;
         if same {
             *self = now; // something else came or went: from its new time on, one look is enough again
         }
@@ -59,14 +60,13 @@ impl Stamp {
     }
 }
 
-const EXCLUDE: &str = ".git/info/exclude";
-
-/// The stamp of `file`, if the folder has the entry `name`, which leads to it. A link that leads nowhere is an entry.
-fn look(folder: &Path, name: &str, file: &str) -> Option<FileStamp> {
-    fs::symlink_metadata(folder.join(name)).ok().map(|_| stamp_of(&folder.join(file)))
+/// The stamp of `file`, if there is such an entry. A link that leads nowhere is an entry.
+fn look(file: &Path) -> Option<FileStamp> {
+    fs::symlink_metadata(file).ok().map(|_| stamp_of(file))
 }
 
-fn stamp_of(path: &Path) -> FileStamp {
+/// What tells a version of a file from others; `None` where there is none.
+pub(super) fn stamp_of(path: &Path) -> FileStamp {
     fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), Change::of(&metadata)))
 }
 
@@ -129,13 +129,9 @@ mod tests {
             check(&[name], write(name), false);
             check(&[name], |root| fs::remove_file(root.join(name)).unwrap(), false);
         }
-        check(&[".git/info/exclude"], write(EXCLUDE), false);
-        check(&[".git/info/other"], write(EXCLUDE), false);
-        check(
-            &["a.py"],
-            |root| fs::create_dir_all(root.join(".git/info")).and_then(|()| fs::write(root.join(EXCLUDE), "x")).unwrap(),
-            false,
-        );
+        check(&["a.py"], |root| fs::create_dir(root.join(".git")).unwrap(), false);
+        check(&[".git/x"], |root| fs::remove_dir_all(root.join(".git")).unwrap(), false);
+        check(&[".git/x"], write(".git/y"), true);
         check(&["a.py", ".gitignore"], write("a.py"), true);
         check(&["a.py", ".gitignore"], write("b.py"), true);
     }
@@ -165,7 +161,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let target = elsewhere.path().join("rules");
         let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(&target, folder.path().join(".gitignore")).unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join(".carrelignore")).unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
         let mut stamp = Stamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
         assert!(stamp.holds(folder.path(), metadata.as_ref()));

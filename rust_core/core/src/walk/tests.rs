@@ -20,6 +20,13 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
+/// Make `folder` the root of a git repository.
+fn repository(folder: &Path) {
+    write(&folder.join(".git"), &[("HEAD", "ref: refs/heads/main\n")]);
+    fs::create_dir_all(folder.join(".git/objects")).unwrap();
+    fs::create_dir_all(folder.join(".git/refs")).unwrap();
+}
+
 fn found(root: &Path) -> Walk {
     walk(root, &WalkOptions::default(), &CancelToken::new()).unwrap()
 }
@@ -156,16 +163,34 @@ fn ignore_files_have_gits_precedence() {
 }
 
 #[test]
+fn only_carrelignore_takes_in_again_what_git_ignores_and_never_a_secret() {
+    let files = [
+        (".gitignore", "a.py\nb.py\n.env\n"),
+        (".carrelignore", "!a.py\n!.env\n!id_rsa\n"),
+        (".ignore", "!b.py\n"),
+        ("a.py", "x"),
+        ("b.py", "x"),
+        (".env", "x"),
+        ("id_rsa", "x"),
+    ];
+    check(&files, &["a.py"], &[("b.py", SkipReason::Ignored), (".env", SkipReason::Secret), ("id_rsa", SkipReason::Secret)]);
+    let folder = workspace(&files);
+    let options = WalkOptions { exclude: vec!["!*".into()], ..WalkOptions::default() };
+    let walk = walk(folder.path(), &options, &CancelToken::new()).unwrap();
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
+}
+
+#[test]
 fn a_parent_repository_counts_up_to_its_root_only() {
     let folder = workspace(&[
         (".gitignore", "*.py\n"),
-        ("repo/.git/HEAD", "ref"),
         ("repo/.git/info/exclude", "local.py\n"),
         ("repo/.gitignore", "skip.py\n"),
         ("repo/app/a.py", "x"),
         ("repo/app/skip.py", "x"),
         ("repo/app/local.py", "x"),
     ]);
+    repository(&folder.path().join("repo"));
     let root = folder.path().join("repo/app");
     let walk = found(&root);
     assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
@@ -279,7 +304,8 @@ fn the_gate_notices_an_edited_ignore_file() {
 
 #[test]
 fn the_gate_notices_an_ignore_file_between_the_repository_and_the_workspace() {
-    let folder = workspace(&[("repo/.git/HEAD", "x"), ("repo/pkg/ws/a.py", "x")]);
+    let folder = workspace(&[("repo/pkg/ws/a.py", "x")]);
+    repository(&folder.path().join("repo"));
     let gate = Gate::new(&folder.path().join("repo/pkg/ws"), &WalkOptions::default());
     for name in ["repo/.gitignore", "repo/pkg/.carrelignore"] {
         assert!(gate.check("a.py").is_ok());
