@@ -29,7 +29,8 @@ rust-test:
 	cargo test --locked -p carrel-core
 
 test-long:
-	CARREL_TEST_GIT_CASES=$(or $(CARREL_TEST_GIT_CASES),6000) cargo test --release --locked -p carrel-core --test git_ignore -- --nocapture
+	CARREL_TEST_GIT_CASES=$(or $(CARREL_TEST_GIT_CASES),6000) cargo test --locked -p carrel-core --test git_ignore -- --nocapture
+	CARREL_TEST_RACES=$(or $(CARREL_TEST_RACES),100000) cargo test --locked -p carrel-core --test store races -- --nocapture
 
 lint: setup
 	$(BIN)/ruff check

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
 /// and every index is built again.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 /// Name of the database file.
 pub const DATABASE_FILE: &str = "index.db";
 
@@ -18,9 +18,11 @@ const SCHEMA: &str = "
     CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE segments(id INTEGER PRIMARY KEY);
     CREATE TABLE files(path TEXT PRIMARY KEY, segment INTEGER NOT NULL, file INTEGER NOT NULL,
-        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, checked_ns INTEGER NOT NULL) WITHOUT ROWID;
+        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, file_id INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
+        checked_ns INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE unusable(path TEXT PRIMARY KEY, reason TEXT NOT NULL,
-        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, checked_ns INTEGER NOT NULL) WITHOUT ROWID;
+        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, file_id INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
+        checked_ns INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE failed(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 ";

@@ -1,7 +1,7 @@
 //! The decision of the walk, for one path.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,8 @@ use super::rules::{FolderRules, WorkspaceRules, resolved};
 use super::stamp::Stamp;
 use super::{FileId, FoundFile, WalkOptions, walk};
 use crate::cancel::CancelToken;
-use crate::read::modified_ns;
+use crate::folder::Folder;
+use crate::read::reason;
 use crate::types::SkipReason;
 
 /// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
@@ -66,7 +67,8 @@ impl Gate {
 
     /// Decide several files at one moment: a folder that they share is looked at once.
     pub fn pass(&self) -> Pass<'_> {
-        Pass { gate: self, workspace: self.workspace(), folders: HashMap::new() }
+        let workspace = self.workspace();
+        Pass { gate: self, root: open(&workspace), workspace, folders: HashMap::new() }
     }
 
     /// What counts for the whole workspace, where its root leads to now.
@@ -79,12 +81,29 @@ impl Gate {
         Arc::clone(&workspace)
     }
 
+    /// Hold the workspace's root open, where it leads to now.
+    pub fn root(&self) -> Result<Folder, SkipReason> {
+        open(&self.workspace())
+    }
+
+    /// Open a file that a walk or [`Gate::check`] has let pass. Whatever its path leads to meanwhile, no link is followed, and what
+    /// was opened is asked once more whether it is a secret under another name.
+    pub fn open(&self, root: &Folder, relative_path: &str) -> Result<File, SkipReason> {
+        let file = root.file(relative_path).map_err(|error| reason(&error))?;
+        let metadata = file.metadata().map_err(|error| reason(&error))?;
+        if FileId::of_linked(&metadata).is_some_and(|id| self.is_secret_link(id)) {
+            return Err(SkipReason::Secret);
+        }
+        Ok(file)
+    }
+
     /// Whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
     pub fn check_unsaved(&self, relative_path: &str) -> Result<(), SkipReason> {
         let names = components(relative_path)?;
         let workspace = self.workspace();
         let mut path = workspace.root.clone();
-        let mut rules = self.root_rules(&workspace);
+        let root = open(&workspace)?;
+        let mut rules = self.root_rules(&workspace)?;
         for (i, name) in names.iter().enumerate() {
             path.push(name);
             let relative = names[..=i].join("/");
@@ -95,7 +114,10 @@ impl Gate {
             }
             if is_folder {
                 workspace.folder(&rules, &path, &relative)?;
-                rules = self.rules(&path, metadata.as_ref(), Some(&rules));
+                // A folder that isn't there has no rules of its own.
+                if metadata.is_some() {
+                    rules = self.rules(&path, metadata.as_ref(), Some(&rules), || root.folder(&relative))?;
+                }
             } else if super::secrets::is_secret(&path) {
                 return Err(SkipReason::Secret);
             } else if rules.ignores(&relative, false, &workspace) {
@@ -105,28 +127,37 @@ impl Gate {
         Ok(())
     }
 
-    fn root_rules(&self, workspace: &WorkspaceRules) -> Arc<FolderRules> {
-        let folders = FolderRules::folders_of_root(&workspace.root);
-        let rules = |above: Option<Arc<FolderRules>>, folder: PathBuf| {
-            Some(self.rules(&folder, fs::metadata(&folder).ok().as_ref(), above.as_ref()))
-        };
-        folders.into_iter().fold(None, rules).unwrap_or_else(|| FolderRules::of_root(workspace))
+    fn root_rules(&self, workspace: &WorkspaceRules) -> Result<Arc<FolderRules>, SkipReason> {
+        let mut rules = None;
+        for folder in FolderRules::folders_of_root(&workspace.root) {
+            let metadata = fs::metadata(&folder).ok();
+            rules = Some(self.rules(&folder, metadata.as_ref(), rules.as_ref(), || Folder::open(&folder))?);
+        }
+        rules.ok_or(SkipReason::Gone)
     }
 
     /// The rules of a folder, which has `metadata` now: from memory while its ignore files and the rules above it are the same.
-    fn rules(&self, folder: &Path, metadata: Option<&Metadata>, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
+    /// `open` holds the folder so that all of its rules are its own; where that fails, nothing in it counts.
+    fn rules(
+        &self,
+        folder: &Path,
+        metadata: Option<&Metadata>,
+        above: Option<&Arc<FolderRules>>,
+        open: impl FnOnce() -> std::io::Result<Folder>,
+    ) -> Result<Arc<FolderRules>, SkipReason> {
         let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((known, rules)) = folders.get_mut(folder)
             && known.holds(folder, metadata)
             && rules.is_below(above)
             && rules.is_current()
         {
-            return Arc::clone(rules);
+            return Ok(Arc::clone(rules));
         }
         let stamp = Stamp::of(folder, metadata);
-        let rules = Arc::new(FolderRules::load(above.cloned(), folder));
+        let opened = open().map_err(|error| reason(&error))?;
+        let rules = Arc::new(FolderRules::load(above.cloned(), folder, &opened));
         folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
-        rules
+        Ok(rules)
     }
 }
 
@@ -134,6 +165,7 @@ impl Gate {
 pub struct Pass<'a> {
     gate: &'a Gate,
     workspace: Arc<WorkspaceRules>,
+    root: Result<Folder, SkipReason>,
     folders: HashMap<PathBuf, Result<Arc<FolderRules>, SkipReason>>,
 }
 
@@ -159,7 +191,15 @@ impl Pass<'_> {
         if FileId::of_linked(&metadata).is_some_and(|id| self.gate.is_secret_link(id)) {
             return Err(SkipReason::Secret);
         }
-        Ok(FoundFile { path: relative, size: metadata.len(), mtime_ns: modified_ns(&metadata) })
+        Ok(FoundFile::new(relative, &metadata))
+    }
+
+    /// Decide on a file and open it. What comes back was opened below the root without following a link, is a regular file, and no
+    /// other name of a secret.
+    pub fn open(&mut self, relative_path: &str) -> Result<File, SkipReason> {
+        let found = self.check(relative_path)?;
+        let root = self.root.as_ref().map_err(|reason| *reason)?;
+        self.gate.open(root, &found.path)
     }
 
     /// The rules of a folder, if it and all above it count.
@@ -175,16 +215,22 @@ impl Pass<'_> {
 
     fn look_at(&mut self, names: &[&str], folder: &Path) -> Result<Arc<FolderRules>, SkipReason> {
         let gate = self.gate;
-        let Some((_, above)) = names.split_last() else { return Ok(gate.root_rules(&self.workspace)) };
+        let Some((_, above)) = names.split_last() else { return gate.root_rules(&self.workspace) };
         let above_rules = self.folder(above)?;
         let folder = self.workspace.root.join(folder);
+        let relative = names.join("/");
         let metadata = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?;
-        self.workspace.entry(&above_rules, &folder, &names.join("/"), metadata.file_type())?;
+        self.workspace.entry(&above_rules, &folder, &relative, metadata.file_type())?;
         if !metadata.is_dir() {
             return Err(SkipReason::Gone);
         }
-        Ok(gate.rules(&folder, Some(&metadata), Some(&above_rules)))
+        let root = self.root.as_ref().map_err(|reason| *reason)?;
+        gate.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))
     }
+}
+
+fn open(workspace: &WorkspaceRules) -> Result<Folder, SkipReason> {
+    Folder::open(&workspace.root).map_err(|error| reason(&error))
 }
 
 /// The names of a relative path. Anything that could lead out of the workspace, on any system, is refused.

@@ -10,6 +10,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::WalkOptions;
 use super::git::{GitEntry, GitRules, PatternList, slashed};
+use crate::folder::{Folder, open_file};
 use crate::read::read_rules;
 use crate::types::SkipReason;
 
@@ -116,15 +117,12 @@ impl FolderRules {
     }
 
     /// The rules of the workspace root.
-    pub fn of_root(workspace: &WorkspaceRules) -> Arc<Self> {
-        let rules = |above, folder: PathBuf| Some(Arc::new(Self::load(above, &folder)));
-        let folders = Self::folders_of_root(&workspace.root);
-        folders.into_iter().fold(None, rules).unwrap_or_else(|| Arc::new(Self::load(None, &workspace.root)))
-    }
-
-    /// The rules of a folder inside one whose rules are known.
-    pub fn below(above: &Arc<Self>, folder: &Path) -> Self {
-        Self::load(Some(Arc::clone(above)), folder)
+    pub fn of_root(workspace: &WorkspaceRules) -> std::io::Result<Arc<Self>> {
+        let mut rules = None;
+        for folder in Self::folders_of_root(&workspace.root) {
+            rules = Some(Arc::new(Self::load(rules, &folder, &Folder::open(&folder)?)));
+        }
+        rules.ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 
     /// Whether these rules were loaded on top of exactly `above`.
@@ -141,23 +139,21 @@ impl FolderRules {
         self.git.as_ref().is_none_or(GitEntry::is_current) && self.user.as_ref().is_none_or(GitRules::is_current)
     }
 
-    /// The rules of a folder inside one with the rules `above`, if they count for it.
-    pub fn load(above: Option<Arc<Self>>, folder: &Path) -> Self {
-        let git = fs::symlink_metadata(folder.join(".git")).is_ok().then(|| GitEntry::read(folder));
+    /// The rules of a folder inside one with the rules `above`, if they count for it. Its ignore files are read from `opened`: the
+    /// path may mean another folder by now.
+    pub fn load(above: Option<Arc<Self>>, folder: &Path, opened: &Folder) -> Self {
+        let git = opened.has(".git").then(|| GitEntry::read(folder));
         let repository = git.as_ref().and_then(GitEntry::repository);
         let user = (above.is_none() && repository.is_none()).then(|| GitRules::of_user(folder));
         let fold = match (repository.or(user.as_ref()), &above) {
             (Some(rules), _) => rules.fold,
             (None, above) => above.as_ref().is_some_and(|above| above.fold),
         };
-        let gitignore = folder.join(".gitignore");
-        // Git itself reads no `.gitignore` that is a link.
-        let is_link = gitignore.is_symlink();
-        let gitignore = if is_link { None } else { read_rules(&gitignore) };
         Self {
             base: base_of(folder).len(),
-            own: [".carrelignore", ".ignore"].map(|name| globs(&folder.join(name))),
-            gitignore: PatternList::parse(&gitignore.unwrap_or_default(), fold),
+            own: [".carrelignore", ".ignore"].map(|name| globs(read_rules(opened.linked_file(name)))),
+            // Git itself reads no `.gitignore` that is a link.
+            gitignore: PatternList::parse(&read_rules(opened.file(".gitignore")).unwrap_or_default(), fold),
             git,
             user,
             fold,
@@ -237,8 +233,8 @@ fn base_of(folder: &Path) -> Vec<u8> {
 }
 
 /// The globs of an ignore file that isn't git's; none if it isn't there. A line that can't be parsed is passed over, as git does.
-fn globs(file: &Path) -> Gitignore {
-    let Some(bytes) = read_rules(file) else { return Gitignore::empty() };
+fn globs(text: Option<Vec<u8>>) -> Gitignore {
+    let Some(bytes) = text else { return Gitignore::empty() };
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
     let mut builder = GitignoreBuilder::new("");
     for line in text.lines() {
@@ -250,6 +246,6 @@ fn globs(file: &Path) -> Gitignore {
 /// A linked worktree of git inside the workspace is another copy of the same code: indexing it would show everything twice.
 pub(super) fn is_linked_worktree(folder: &Path) -> bool {
     let git = folder.join(".git");
-    let text = if git.is_file() { read_rules(&git) } else { None };
+    let text = read_rules(open_file(&git));
     text.is_some_and(|text| String::from_utf8_lossy(&text).replace('\\', "/").contains("/worktrees/"))
 }

@@ -5,32 +5,25 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::rules::IGNORE_FILES;
-use crate::read::modified_ns;
+use crate::read::{LastChange, modified_ns};
 
 /// A folder that changed this short before it was looked at may change again without its time telling: file systems count
 /// time in steps, of up to 2 s (FAT).
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 
 /// Of a file that is there: its size and time, which a tool may set back, and what it can't.
-pub(super) type FileStamp = Option<(u64, i64, Option<Change>)>;
+pub(super) type FileStamp = Option<(u64, i64, LastChange)>;
 
 /// What was found when a folder's rules were read.
 ///
 /// A name can only come into a folder, or leave it, with the folder's own time. So while that stands, names that were not there
 /// need not be asked for: one look at a folder instead of five, which counts where each look is slow (network, WSL's `/mnt`).
 pub(super) struct Stamp {
-    folder: Option<Change>,
+    folder: Option<LastChange>,
     /// Those of [`IGNORE_FILES`]: `None` where the folder has no such name.
     files: [Option<FileStamp>; IGNORE_FILES.len()],
     /// Whether the folder has a `.git`. What that holds is looked at by [`super::git`].
     has_git: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    /// Another folder or file under the same name is another one, whatever its time.
-    id: u64,
-    changed_ns: i64,
 }
 
 impl Stamp {
@@ -40,14 +33,14 @@ impl Stamp {
     }
 
     fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Self {
-        let time = metadata.and_then(Change::of).filter(|time| time.is_settled(now));
+        let time = metadata.map(LastChange::of).filter(|change| is_settled(*change, now));
         let files = IGNORE_FILES.map(|name| look(&folder.join(name)));
         Self { folder: time, files, has_git: fs::symlink_metadata(folder.join(".git")).is_ok() }
     }
 
     /// Whether the folder's ignore files are as they were; it has `metadata` now.
     pub fn holds(&mut self, folder: &Path, metadata: Option<&Metadata>) -> bool {
-        if self.folder.is_some() && self.folder == metadata.and_then(Change::of) {
+        if self.folder.is_some() && self.folder == metadata.map(LastChange::of) {
             let mut there = self.files.iter().zip(IGNORE_FILES).filter_map(|(file, name)| Some((file.as_ref()?, name)));
             return there.all(|(file, name)| *file == stamp_of(&folder.join(name)));
         }
@@ -67,35 +60,13 @@ fn look(file: &Path) -> Option<FileStamp> {
 
 /// What tells a version of a file from others; `None` where there is none.
 pub(super) fn stamp_of(path: &Path) -> FileStamp {
-    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), Change::of(&metadata)))
+    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), LastChange::of(&metadata)))
 }
 
-impl Change {
-    /// The time of the last change of any kind, which nobody can set back.
-    #[cfg(unix)]
-    #[allow(clippy::unnecessary_wraps)] // elsewhere there may be none
-    fn of(metadata: &Metadata) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        Some(Self { id: metadata.ino(), changed_ns: metadata.ctime().saturating_mul(1_000_000_000) + metadata.ctime_nsec() })
-    }
-
-    /// Times of creation and of the last write.
-    #[cfg(windows)]
-    fn of(metadata: &Metadata) -> Option<Self> {
-        use std::os::windows::fs::MetadataExt;
-        Some(Self { id: metadata.creation_time(), changed_ns: modified_ns(metadata) })
-    }
-
-    #[cfg(not(any(unix, windows)))]
-    fn of(_metadata: &Metadata) -> Option<Self> {
-        None
-    }
-
-    /// A time in the future is a clock that can't be trusted.
-    fn is_settled(&self, now: SystemTime) -> bool {
-        let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(self.changed_ns).unwrap_or(0));
-        self.changed_ns > 0 && now.duration_since(changed).is_ok_and(|age| age >= SETTLED_AFTER)
-    }
+/// Whether a change at this time lies back far enough. A time in the future is a clock that can't be trusted.
+fn is_settled(change: LastChange, now: SystemTime) -> bool {
+    let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(change.changed_ns).unwrap_or(0));
+    change.changed_ns > 0 && now.duration_since(changed).is_ok_and(|age| age >= SETTLED_AFTER)
 }
 
 #[cfg(test)]
@@ -118,7 +89,7 @@ mod tests {
         assert!(stamp.folder.is_some() && stamp.holds(root, metadata().as_ref()));
         change(root);
         assert_eq!(stamp.holds(root, metadata().as_ref()), same);
-        assert!(stamp.folder.is_none() || stamp.folder == metadata().as_ref().and_then(Change::of) || !same, "an old time");
+        assert!(stamp.folder.is_none() || stamp.folder == metadata().as_ref().map(LastChange::of) || !same, "an old time");
     }
 
     #[test]

@@ -332,6 +332,30 @@ fn settings_exclude_and_a_missing_root_is_an_error() {
 }
 
 proptest! {
+    #[test]
+    fn no_path_leads_out(parts in proptest::collection::vec(
+        "\\.\\.|\\.|a|A|sub|/|//|\\\\|C:|\\?|\0|~|%2e|outside\\.py|a\\.py|etc/passwd|\u{202e}", 0..8,
+    )) {
+        let folder = workspace(&[("ws/a.py", "inside"), ("ws/sub/a.py", "inside"), ("outside.py", "outside"), ("a.py", "outside")]);
+        let path = parts.concat();
+        for path in [path.clone(), parts.join("/")] {
+            let gate = Gate::new(&folder.path().join("ws"), &WalkOptions::default());
+            if let Ok(mut file) = gate.pass().open(&path) {
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+                prop_assert_eq!(text, "inside", "{:?}", path);
+            }
+            let opened = gate.root().unwrap().file(&path);
+            prop_assert!(!opened.is_ok_and(|mut file| {
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut file, &mut text).is_ok() && text == "outside"
+            }), "{:?}", path);
+            let _ = gate.check_unsaved(&path);
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
     fn walk_and_gate_agree(
@@ -366,6 +390,23 @@ fn another_name_of_a_secret_is_secret_too() {
     assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.txt", "sub/b.txt"]);
     assert!(walk.skipped.contains(&Skipped { path: "sub/notes.txt".to_owned(), reason: SkipReason::Secret }));
     agree(root, &walk);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_opened_is_asked_whether_it_is_a_secret() {
+    let folder = workspace(&[("config/.env", "KEY=1\n"), ("notes.txt", "plain\n")]);
+    let root = folder.path();
+    let gate = Gate::new(root, &WalkOptions::default());
+    gate.learn_secrets(found(root).secrets);
+    assert!(gate.check("notes.txt").is_ok());
+    // What comes in its place between the look and the opening.
+    fs::remove_file(root.join("notes.txt")).unwrap();
+    fs::hard_link(root.join("config/.env"), root.join("notes.txt")).unwrap();
+    assert_eq!(gate.open(&gate.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Secret);
+    fs::remove_file(root.join("notes.txt")).unwrap();
+    std::os::unix::fs::symlink("config/.env", root.join("notes.txt")).unwrap();
+    assert_eq!(gate.open(&gate.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Unreadable);
 }
 
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
 use carrel_core::store::Store;
 
-use crate::support::{Workspace, carry_out, index, places, token, type_in};
+use crate::support::{Workspace, carry_out, index, places, python, search, token, type_in};
 
 /// One thing that happens to a workspace.
 #[derive(Clone, Debug)]
@@ -152,4 +152,27 @@ proptest! {
         prop_assert_eq!(answers(&store), answers(&fresh));
         prop_assert!(workspace.segment_files().len() <= 12);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edit_that_keeps_size_and_time_is_found() {
+    let workspace = Workspace::new(&[]);
+    workspace.write_long_ago("a.py", &python(&["one"]));
+    workspace.write_long_ago("b.py", &python(&["two"]));
+    let time = |path: &str| std::fs::metadata(workspace.root.join(path)).unwrap().modified().unwrap();
+    let store = workspace.open();
+    index(&store);
+    // So long that no clock of a file system gives both edits the same time.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let before = time("a.py");
+    workspace.write("a.py", &python(&["six"]));
+    std::fs::File::options().write(true).open(workspace.root.join("a.py")).unwrap().set_modified(before).unwrap();
+    let plan = store.check(&["a.py".to_owned(), "b.py".to_owned()], &token()).unwrap();
+    assert_eq!((plan.changed, plan.unchanged), (1, 1));
+    let plan = store.scan(&token()).unwrap();
+    assert_eq!((plan.changed, plan.unchanged), (1, 1));
+    carry_out(&store, &plan, 8_000_000);
+    assert_eq!(search(&store, "result_six").len(), 1);
+    assert_eq!(store.scan(&token()).unwrap().unchanged, 2);
 }

@@ -13,6 +13,9 @@ use config::{Context, Settings, bytes_to_path, worktrees_have_settings};
 pub(super) use patterns::PatternList;
 use sources::{Kind, Sources};
 
+use crate::folder::open_file;
+use crate::read::read_rules;
+
 /// The rules of a repository that no `.gitignore` holds, or those of the user where there is no repository.
 pub(super) struct GitRules {
     /// `info/exclude`.
@@ -147,7 +150,7 @@ fn is_head(path: &Path, sources: &mut Sources) -> bool {
     if let Ok(target) = path.read_link() {
         return target.starts_with("refs");
     }
-    let Some(text) = crate::read::read_rules(path) else { return false };
+    let Some(text) = read_rules(open_file(path)) else { return false };
     match text.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
         None => text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count() >= 40,

@@ -3,6 +3,8 @@
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
+use crate::folder::open_file;
+use crate::read::read_rules;
 use crate::walk::stamp::{FileStamp, stamp_of};
 
 /// Files that were read, and entries that were looked for, as they were.
@@ -23,7 +25,7 @@ impl Sources {
     /// Read a file, and note it, also where there is none. The user's own files may be links.
     pub fn read(&mut self, path: &Path) -> Option<Vec<u8>> {
         self.files.push((path.to_owned(), stamp_of(path)));
-        crate::read::read_rules(path)
+        read_rules(open_file(path))
     }
 
     /// Tell a file from a folder, and note which it is. What is in it doesn't matter.
