@@ -452,6 +452,8 @@ class Store:
     def snapshot(self) -> Snapshot: ...
     def gate(self, path: str) -> str | None:
         """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""
+    def holds(self, path: str, data: bytes) -> bool:
+        """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
         """(path, reason) of the last scan."""
     def get_meta(self, key: str) -> str | None: ...

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
@@ -27,9 +26,8 @@ Ask = Callable[[Callable[["CancelToken"], None]], Awaitable[None]]
 class Buffers:
     """The open documents of one workspace, by relative path."""
 
-    def __init__(self, root: Path, ask: Ask, *, delay: float, unsettled: Callable[[str], bool]) -> None:
+    def __init__(self, ask: Ask, *, delay: float, unsettled: Callable[[str], bool]) -> None:
         """`ask` runs native work on a thread; `unsettled(path)` says that the index has yet to see the file on disk."""
-        self._root = root
         self._ask = ask
         self.rest = Later(delay, self._flush_later)  # of the typing
         self._unsettled = unsettled
@@ -147,16 +145,14 @@ class Buffers:
         """Runs on a thread; true when the buffer lies over the index afterwards."""
         store = index.store
         # What isn't on disk yet, or no longer, is in the editor all the same; `cut_buffer` asks the rules about its name.
-        if text is None or store.gate(path) not in (None, "gone") or (not keep and self._equals_disk(path, text)):
+        if (
+            text is None
+            or store.gate(path) not in (None, "gone")
+            or (not keep and store.holds(path, text.encode("utf-8", "surrogatepass")))
+        ):
             store.close_buffer(path)
             return False
         batch = store.cut_buffer(path, text, token)
         index.embedder.embed_batch(batch, token)
         store.commit_buffer(batch)
         return True
-
-    def _equals_disk(self, path: str, text: str) -> bool:
-        try:
-            return (self._root / path).read_bytes() == text.encode("utf-8")
-        except (OSError, UnicodeEncodeError):
-            return False

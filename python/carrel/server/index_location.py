@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -118,8 +119,9 @@ def _existing(path: Path) -> Path:
 
 
 def _write_once(path: Path, text: str) -> None:
-    if not os.path.lexists(path):  # a link that leads nowhere counts: it would be followed
-        path.write_text(text, "utf-8")
+    # Making it anew follows no link, not even one that leads nowhere or comes at the last moment.
+    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _check_owner(folder: Path) -> None:

@@ -65,13 +65,7 @@ def settings_of(root: Path) -> tuple[Settings, tuple[Problem, ...]]:
 def _read(path: Path, *, workspace: bool) -> Layer:
     source = WORKSPACE_FILE if workspace else str(path)
     try:
-        # A workspace's file must be a file of the workspace, not a link to something else of the user's.
-        found = path.lstat() if workspace else path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise SettingsError(path, "it is a link" if stat.S_ISLNK(found.st_mode) else "it is no file")
-        if found.st_size > _LIMIT:
-            raise SettingsError(path, f"it is larger than {_LIMIT:,} bytes")
-        options = _parse(path, path.read_bytes())
+        options = _parse(path, _bytes(path, follow=not workspace))
     except (FileNotFoundError, NotADirectoryError):
         return Layer(source, {}, workspace=workspace)
     except OSError as error:
@@ -79,6 +73,25 @@ def _read(path: Path, *, workspace: bool) -> Layer:
     if not isinstance(options, dict):
         raise SettingsError(path, "it must hold an object")
     return Layer(source, options, workspace=workspace, report_unknown=True)
+
+
+def _bytes(path: Path, *, follow: bool) -> bytes:
+    """Read a file from one handle: between a look at its path and a read of it, the path may come to mean another file."""
+    # A workspace's file must be a file of the workspace, not a link to something else of the user's.
+    if not follow and path.is_symlink():
+        raise SettingsError(path, "it is a link")
+    if path.is_dir():
+        raise SettingsError(path, "it is no file")
+    # A named pipe must not be waited for. Windows has neither flag, nor pipes and links that anyone can put in a folder.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
+    with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise SettingsError(path, "it is no file")
+        data = file.read(_LIMIT + 1)
+    if len(data) > _LIMIT:
+        raise SettingsError(path, f"it is larger than {_LIMIT:,} bytes")
+    return data
 
 
 def _parse(path: Path, data: bytes) -> object:

@@ -106,11 +106,8 @@ impl Snapshot {
             let text = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
             return Ok(Present { hash: info.file_hash, text, chunks: None });
         }
-        if let Some(pass) = pass {
-            pass.check(&info.path).map_err(why)?;
-        }
-        let config = &self.site.config;
-        let source = read_source(&config.root.join(&info.path), config.walk.max_file_bytes).map_err(why)?;
+        let file = pass.ok_or(SkipReason::Gone).and_then(|pass| pass.open(&info.path)).map_err(why)?;
+        let source = read_source(file, self.site.config.walk.max_file_bytes).map_err(why)?;
         Ok(Present { text: source.text, hash: source.hash, chunks: None })
     }
 

@@ -10,6 +10,7 @@ pub mod db;
 pub mod diff;
 pub mod embed;
 pub mod error;
+pub mod folder;
 pub mod freshness;
 pub mod hash;
 pub mod language;

@@ -1,8 +1,7 @@
 //! Bytes on disk to text: encodings told apart, what is no text told why.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
-use std::path::Path;
 use std::string::FromUtf8Error;
 use std::time::UNIX_EPOCH;
 
@@ -31,27 +30,63 @@ pub struct Source {
     pub size: u64,
     /// Modification time before reading, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// What else tells this state of the file from others.
+    pub change: LastChange,
 }
 
-/// Read and decode a file of at most `max_bytes`.
-pub fn read_source(path: &Path, max_bytes: u64) -> Result<Source, SkipReason> {
-    let (bytes, mtime_ns) = read_bytes(path, max_bytes)?;
+/// What tells a file and its last change from others of the same size and time. Tools set a file's time back; this they can't.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastChange {
+    /// Another file under the same name is another one, whatever its time.
+    pub id: u64,
+    /// When anything about it was changed last, nanoseconds since 1970.
+    pub changed_ns: i64,
+}
+
+impl LastChange {
+    /// The number of the file and the time of its last change of any kind.
+    #[cfg(unix)]
+    pub fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { id: metadata.ino(), changed_ns: metadata.ctime().saturating_mul(1_000_000_000) + metadata.ctime_nsec() }
+    }
+
+    /// The times of creation and of the last write.
+    #[cfg(windows)]
+    pub fn of(metadata: &Metadata) -> Self {
+        use std::os::windows::fs::MetadataExt;
+        Self { id: metadata.creation_time(), changed_ns: modified_ns(metadata) }
+    }
+
+    /// Nothing: this system doesn't say.
+    #[cfg(not(any(unix, windows)))]
+    pub fn of(_metadata: &Metadata) -> Self {
+        Self::default()
+    }
+}
+
+/// Read and decode a file of at most `max_bytes`. It is read from the handle alone: its path may mean another file by now.
+pub fn read_source(file: File, max_bytes: u64) -> Result<Source, SkipReason> {
+    let (bytes, metadata) = read_bytes(file, max_bytes)?;
     let (hash, size) = (xxh3_128(&bytes), bytes.len() as u64);
     let (text, encoding) = decode(bytes)?;
     if looks_minified(&text) {
         return Err(SkipReason::Minified);
     }
-    Ok(Source { text, encoding, hash, size, mtime_ns })
+    Ok(Source { text, encoding, hash, size, mtime_ns: modified_ns(&metadata), change: LastChange::of(&metadata) })
 }
 
-/// Raw bytes and modification time of a file of at most `max_bytes`.
-fn read_bytes(path: &Path, max_bytes: u64) -> Result<(Vec<u8>, i64), SkipReason> {
-    let reason = |error: std::io::Error| match error.kind() {
+/// Why a file that can't be opened or read is left out.
+pub(crate) fn reason(error: &std::io::Error) -> SkipReason {
+    match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => SkipReason::Gone,
         _ => SkipReason::Unreadable,
-    };
-    let file = File::open(path).map_err(reason)?;
-    let metadata = file.metadata().map_err(reason)?;
+    }
+}
+
+/// The raw bytes of a file, and what it was before reading, of at most `max_bytes`.
+pub(crate) fn read_bytes(file: File, max_bytes: u64) -> Result<(Vec<u8>, Metadata), SkipReason> {
+    let metadata = file.metadata().map_err(|e| reason(&e))?;
     if !metadata.is_file() {
         return Err(SkipReason::Unreadable);
     }
@@ -60,15 +95,21 @@ fn read_bytes(path: &Path, max_bytes: u64) -> Result<(Vec<u8>, i64), SkipReason>
     }
     // The limit is enforced while reading too: the file may be growing.
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(reason)?;
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| reason(&e))?;
     if bytes.len() as u64 > max_bytes {
         return Err(SkipReason::TooLarge);
     }
-    Ok((bytes, modified_ns(&metadata)))
+    Ok((bytes, metadata))
+}
+
+/// The bytes of a file of rules, as git's; `None` where there is none that can be read. Larger ones count as none for git too.
+pub(crate) fn read_rules(file: std::io::Result<File>) -> Option<Vec<u8>> {
+    const MOST_BYTES: u64 = 100 << 20;
+    read_bytes(file.ok()?, MOST_BYTES).ok().map(|(bytes, _)| bytes)
 }
 
 /// Modification time in nanoseconds since 1970, 0 where the system has none.
-pub fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
+pub fn modified_ns(metadata: &Metadata) -> i64 {
     match metadata.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
         Ok(Ok(after)) => after.as_nanos() as i64,
         Ok(Err(before)) => -(before.duration().as_nanos() as i64),
@@ -204,13 +245,14 @@ mod tests {
     fn reading_says_what_is_wrong() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.py");
-        assert_eq!(read_source(&path, 100), Err(SkipReason::Gone));
         std::fs::write(&path, "x = 1\n").unwrap();
-        let source = read_source(&path, 100).unwrap();
+        let open = || File::open(&path).unwrap();
+        let source = read_source(open(), 100).unwrap();
         assert_eq!((source.text.as_str(), source.size, source.encoding), ("x = 1\n", 6, "utf-8"));
         assert!(source.mtime_ns > 0);
-        assert_eq!(read_source(&path, 5), Err(SkipReason::TooLarge));
-        assert_eq!(read_source(folder.path(), 5), Err(SkipReason::Unreadable));
+        assert_eq!(read_source(open(), 5), Err(SkipReason::TooLarge));
+        let gone = File::open(folder.path().join("b.py")).unwrap_err();
+        assert_eq!(reason(&gone), SkipReason::Gone);
     }
 
     proptest! {

@@ -198,6 +198,10 @@ impl PyStore {
         py.detach(|| self.0.gate(path)).map(carrel_core::types::SkipReason::code)
     }
 
+    fn holds(&self, py: Python<'_>, path: &str, data: &[u8]) -> bool {
+        py.detach(|| self.0.holds(path, data))
+    }
+
     #[pyo3(signature = (limit = 1000))]
     fn skipped(&self, py: Python<'_>, limit: usize) -> Vec<(String, &'static str)> {
         py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()

@@ -16,6 +16,7 @@ pub use opening::{DATABASE_FILE, DatabaseFile, FORMAT_VERSION};
 pub use rows::{Change, FileRow, Rows, Stamp, UnusableRow};
 
 use crate::error::{Error, Result};
+use crate::read::LastChange;
 use crate::types::{SkipReason, Skipped};
 
 /// Meta key: the first segment id whose vectors are of the model in use.
@@ -70,7 +71,13 @@ impl Database {
             let generation: Option<String> =
                 t.query_row("SELECT value FROM meta WHERE key = 'generation'", [], |row| row.get(0)).optional()?;
             let stamp = |row: &rusqlite::Row<'_>, at: usize| -> rusqlite::Result<Stamp> {
-                Ok(Stamp { size: row.get::<_, i64>(at)? as u64, mtime_ns: row.get(at + 1)?, checked_ns: row.get(at + 2)? })
+                let change = LastChange { id: row.get::<_, i64>(at + 2)? as u64, changed_ns: row.get(at + 3)? };
+                Ok(Stamp {
+                    size: row.get::<_, i64>(at)? as u64,
+                    mtime_ns: row.get(at + 1)?,
+                    change,
+                    checked_ns: row.get(at + 4)?,
+                })
             };
             let reason = |row: &rusqlite::Row<'_>| -> rusqlite::Result<SkipReason> {
                 Ok(SkipReason::from_code(row.get_ref(1)?.as_str()?).unwrap_or(SkipReason::Unreadable))
@@ -78,15 +85,19 @@ impl Database {
             Ok(Rows {
                 generation: generation.and_then(|v| v.parse().ok()).unwrap_or(0),
                 segments: all(&t, "SELECT id FROM segments ORDER BY id", |row| Ok(row.get::<_, i64>(0)? as u64))?,
-                files: all(&t, "SELECT path, segment, file, size, mtime_ns, checked_ns FROM files", |row| {
-                    Ok(FileRow {
-                        path: row.get(0)?,
-                        segment: row.get::<_, i64>(1)? as u64,
-                        file: row.get(2)?,
-                        stamp: stamp(row, 3)?,
-                    })
-                })?,
-                unusable: all(&t, "SELECT path, reason, size, mtime_ns, checked_ns FROM unusable", |row| {
+                files: all(
+                    &t,
+                    "SELECT path, segment, file, size, mtime_ns, file_id, changed_ns, checked_ns FROM files",
+                    |row| {
+                        Ok(FileRow {
+                            path: row.get(0)?,
+                            segment: row.get::<_, i64>(1)? as u64,
+                            file: row.get(2)?,
+                            stamp: stamp(row, 3)?,
+                        })
+                    },
+                )?,
+                unusable: all(&t, "SELECT path, reason, size, mtime_ns, file_id, changed_ns, checked_ns FROM unusable", |row| {
                     Ok(UnusableRow { path: row.get(0)?, reason: reason(row)?, stamp: stamp(row, 2)? })
                 })?,
                 failed: all(&t, "SELECT path, reason FROM failed", |row| Ok((row.get(0)?, row.get(1)?)))?,
@@ -109,7 +120,7 @@ impl Database {
             for path in &change.remove {
                 forget.iter_mut().try_for_each(|delete| delete.execute([path]).map(drop))?;
             }
-            let mut add = t.prepare_cached("INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            let mut add = t.prepare_cached("INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
             for row in &change.files {
                 forget[1..].iter_mut().try_for_each(|delete| delete.execute([&row.path]).map(drop))?;
                 let stamp = row.stamp;
@@ -119,14 +130,24 @@ impl Database {
                     row.file,
                     stamp.size as i64,
                     stamp.mtime_ns,
+                    stamp.change.id as i64,
+                    stamp.change.changed_ns,
                     stamp.checked_ns
                 ])?;
             }
-            let mut add = t.prepare_cached("INSERT OR REPLACE INTO unusable VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            let mut add = t.prepare_cached("INSERT OR REPLACE INTO unusable VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             for row in &change.unusable {
                 forget.iter_mut().try_for_each(|delete| delete.execute([&row.path]).map(drop))?;
                 let stamp = row.stamp;
-                add.execute(params![row.path, row.reason.code(), stamp.size as i64, stamp.mtime_ns, stamp.checked_ns])?;
+                add.execute(params![
+                    row.path,
+                    row.reason.code(),
+                    stamp.size as i64,
+                    stamp.mtime_ns,
+                    stamp.change.id as i64,
+                    stamp.change.changed_ns,
+                    stamp.checked_ns
+                ])?;
             }
             for (path, reason) in &change.failed {
                 t.execute("INSERT OR REPLACE INTO failed VALUES (?1, ?2)", [path, reason])?;

@@ -1,6 +1,8 @@
 //! What the database holds, as plain values.
 
+use crate::read::LastChange;
 use crate::types::{SkipReason, Skipped};
+use crate::walk::FoundFile;
 
 /// What the file system said of a file when it was read, and when that was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,6 +11,8 @@ pub struct Stamp {
     pub size: u64,
     /// Modification time, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// What tells an edit that keeps both.
+    pub change: LastChange,
     /// When it was read, nanoseconds since 1970; 0 means that it must be cut again whatever its hash.
     pub checked_ns: i64,
 }
@@ -18,12 +22,11 @@ pub struct Stamp {
 const RACY_NS: i64 = 2_000_000_000;
 
 impl Stamp {
-    /// Whether a file of this size and time is surely the one that was read.
-    pub fn is_clean(&self, size: u64, mtime_ns: i64) -> bool {
-        self.size == size
-            && self.mtime_ns == mtime_ns
+    /// Whether a file that looks like this is surely the one that was read.
+    pub fn is_clean(&self, file: &FoundFile) -> bool {
+        (self.size, self.mtime_ns, self.change) == (file.size, file.mtime_ns, file.change)
             && self.checked_ns != 0
-            && mtime_ns.saturating_add(RACY_NS) < self.checked_ns
+            && file.mtime_ns.saturating_add(RACY_NS) < self.checked_ns
     }
 }
 

@@ -43,7 +43,8 @@ pub(super) fn literal_evidence(candidates: &[Ranked], asked: &Asked) -> Vec<Lite
         if strength <= 0.0 || (is_name && defined && ranked.defines < 1.0) {
             return Literal::default();
         }
-        let unrivalled = ranked.prior < 1.0 && ranked.verbatim > most_ordinary + CLEARLY && (is_name || !lists_changes(&ranked.path));
+        let unrivalled =
+            ranked.prior < 1.0 && ranked.verbatim > most_ordinary + CLEARLY && (is_name || !lists_changes(&ranked.path));
         if ranked.prior < 1.0 && !unrivalled {
             return Literal::default();
         }

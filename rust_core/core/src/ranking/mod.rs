@@ -122,7 +122,16 @@ impl Asked {
         scope.sort_unstable();
         scope.dedup();
         let weights = if is_change { &FOR_CHANGES } else { &FOR_QUESTIONS };
-        Self { paths: PathQuestion::new(rarities, &words), names: symbols.len(), named, scope, plain, is_symbol, is_change, weights }
+        Self {
+            paths: PathQuestion::new(rarities, &words),
+            names: symbols.len(),
+            named,
+            scope,
+            plain,
+            is_symbol,
+            is_change,
+            weights,
+        }
     }
 }
 
@@ -156,8 +165,11 @@ pub fn rank(candidates: &mut [Ranked], asked: &Asked, scene: &Scene, without: Wi
 pub fn score(candidates: &mut [Ranked], asked: &Asked, scene: &Scene, without: Without<'_>) {
     let priors = path_priors(candidates, asked);
     candidates.iter_mut().zip(priors).for_each(|(ranked, prior)| ranked.prior = prior);
-    let literal =
-        if without.contains("verbatim") { vec![Literal::default(); candidates.len()] } else { literal_evidence(candidates, asked) };
+    let literal = if without.contains("verbatim") {
+        vec![Literal::default(); candidates.len()]
+    } else {
+        literal_evidence(candidates, asked)
+    };
     candidates.iter_mut().zip(literal).for_each(|(ranked, literal)| ranked.literal = literal);
     for ranked in candidates.iter_mut() {
         let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (RRF_K + f64::from(place)));

@@ -37,7 +37,12 @@ pub(super) fn path_priors(candidates: &[Ranked], asked: &Asked) -> Vec<f64> {
         let asked_for = |kind: &PathKind| kind.asked_by().iter().any(|&word| asked.plain.contains(word));
         path_kinds(path).into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
     };
-    candidates.iter().map(|ranked| *known.entry((ranked.path.as_str(), ranked.callable)).or_insert_with(|| prior(&ranked.path, ranked.callable))).collect()
+    candidates
+        .iter()
+        .map(|ranked| {
+            *known.entry((ranked.path.as_str(), ranked.callable)).or_insert_with(|| prior(&ranked.path, ranked.callable))
+        })
+        .collect()
 }
 
 /// The prior of the path, as far as no evidence outweighs it: what only such a file holds word for word is what was asked for.

@@ -186,7 +186,9 @@ impl Snapshot {
     pub fn holders(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<Candidate>> {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
-        self.widening(k, filter, |k| Ok(holders(&views, self.statistics(), query, k, cancel)?.into_iter().map(Candidate::from).collect()))
+        self.widening(k, filter, |k| {
+            Ok(holders(&views, self.statistics(), query, k, cancel)?.into_iter().map(Candidate::from).collect())
+        })
     }
 
     /// Both searches of one question, [`Snapshot::dense`] and [`Snapshot::lexical`]: beside each other where there is much to read.

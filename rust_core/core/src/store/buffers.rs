@@ -31,7 +31,7 @@ impl Store {
             return empty();
         };
         let Ok(source) = buffer_source(text) else { return empty() };
-        let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, checked_ns: now_ns() };
+        let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, change: source.change, checked_ns: now_ns() };
         let cut = cut(path, language, text, &self.site.config.cut, cancel)?;
         let (disk, overlay) = {
             let current = locked(&self.current);

@@ -13,9 +13,13 @@ use crate::cut::cut;
 use crate::db::{Stamp, UnusableRow};
 use crate::diff::diff;
 use crate::error::Result;
+use crate::folder::Folder;
 use crate::language::Language;
-use crate::read::{Source, read_source};
+use crate::read::{LastChange, Source, modified_ns};
 use crate::types::{CutFile, SkipReason};
+
+/// The workspace's root, or why it can't be opened.
+type Root<'a> = std::result::Result<&'a Folder, &'a SkipReason>;
 
 /// What became of a file.
 enum Outcome {
@@ -33,7 +37,8 @@ impl Store {
         cancel.check()?;
         let Some(taken) = plan.take(max_bytes) else { return Ok(None) };
         let set = Arc::clone(&locked(&self.current).disk);
-        let one = |work: &Work| self.cut_safely(work, &set, cancel);
+        let root = self.site.root();
+        let one = |work: &Work| self.cut_safely(work, root.as_ref(), &set, cancel);
         let outcomes: Result<Vec<Outcome>> = if taken.work.len() == 1 {
             // A saved file does not wait for threads.
             taken.work.iter().map(one).collect()
@@ -66,35 +71,39 @@ impl Store {
     }
 
     /// A panic over one file, which would be a bug, costs that file only.
-    fn cut_safely(&self, work: &Work, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+    fn cut_safely(&self, work: &Work, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
         cancel.check()?;
-        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, set, cancel))).unwrap_or_else(|_| {
+        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, root, set, cancel))).unwrap_or_else(|_| {
             Ok(Outcome::Failed(work.path.clone(), "cutting it failed unexpectedly: please report this file".to_owned()))
         })
     }
 
-    fn cut_one(&self, work: &Work, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+    fn cut_one(&self, work: &Work, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
         let config = &self.site.config;
         // Taken before reading: a change after it can't be missed.
         let checked_ns = now_ns();
-        let file = config.root.join(&work.path);
         let place = set.find(&work.path);
-        let unusable = |reason, size, mtime_ns| {
-            let row = UnusableRow { path: work.path.clone(), reason, stamp: Stamp { size, mtime_ns, checked_ns } };
+        let unusable = |reason, stamp| {
+            let row = UnusableRow { path: work.path.clone(), reason, stamp };
             Ok(Outcome::Unusable(row, place.is_some()))
         };
-        let source = match read_source(&file, config.walk.max_file_bytes) {
+        let source = match self.site.read(root, &work.path) {
             Ok(source) => source,
             Err(SkipReason::Gone) => return Ok(Outcome::Gone(work.path.clone())),
             Err(reason) => {
-                let metadata = std::fs::metadata(&file);
-                let (size, mtime_ns) = metadata.map_or((0, 0), |m| (m.len(), crate::read::modified_ns(&m)));
-                return unusable(reason, size, mtime_ns);
+                let metadata = std::fs::symlink_metadata(config.root.join(&work.path));
+                let stamp = metadata.map_or(Stamp::default(), |m| Stamp {
+                    size: m.len(),
+                    mtime_ns: modified_ns(&m),
+                    change: LastChange::of(&m),
+                    checked_ns,
+                });
+                return unusable(reason, stamp);
             }
         };
-        let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, checked_ns };
+        let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, change: source.change, checked_ns };
         let Some(language) = language_of(&work.path, &source.text) else {
-            return unusable(SkipReason::UnknownType, stamp.size, stamp.mtime_ns);
+            return unusable(SkipReason::UnknownType, stamp);
         };
         if work.mode == Mode::Check
             && let Some(place) = place
@@ -155,5 +164,12 @@ pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReaso
         return Err(SkipReason::Minified);
     }
     let hash = crate::hash::xxh3_128(text.as_bytes());
-    Ok(Source { text: text.to_owned(), encoding: "utf-8", hash, size: text.len() as u64, mtime_ns: now_ns() })
+    Ok(Source {
+        text: text.to_owned(),
+        encoding: "utf-8",
+        hash,
+        size: text.len() as u64,
+        mtime_ns: now_ns(),
+        change: LastChange::default(),
+    })
 }

@@ -31,7 +31,9 @@ pub use set::{Part, Place, SegmentSet};
 use crate::cut::CutOptions;
 use crate::db::{Database, DatabaseFile};
 use crate::error::{Error, Result};
+use crate::folder::Folder;
 use crate::lock::WriterLock;
+use crate::read::{Source, read_bytes, read_source};
 use crate::snapshot::Snapshot;
 use crate::types::{SkipReason, Skipped};
 use crate::walk::{Gate, WalkOptions};
@@ -61,6 +63,24 @@ pub(crate) struct Site {
     pub config: StoreConfig,
     /// `None` in memory.
     pub gate: Option<Gate>,
+}
+
+impl Site {
+    /// The workspace's root, held open for files that are to be read.
+    pub(crate) fn root(&self) -> std::result::Result<Folder, SkipReason> {
+        self.gate.as_ref().ok_or(SkipReason::Gone)?.root()
+    }
+
+    /// Read a file that was let pass. `root` is what [`Site::root`] gave.
+    pub(crate) fn read(
+        &self,
+        root: std::result::Result<&Folder, &SkipReason>,
+        path: &str,
+    ) -> std::result::Result<Source, SkipReason> {
+        let gate = self.gate.as_ref().ok_or(SkipReason::Gone)?;
+        let file = gate.open(root.map_err(|reason| *reason)?, path)?;
+        read_source(file, self.config.walk.max_file_bytes)
+    }
 }
 
 /// The index of one workspace. All methods may be called from any thread.
@@ -172,6 +192,12 @@ impl Store {
     /// Why this file may not be read or sent; `None` if it may.
     pub fn gate(&self, path: &str) -> Option<SkipReason> {
         self.site.gate.as_ref().and_then(|gate| gate.check(path).err())
+    }
+
+    /// Whether the file at `path` may be read and holds exactly these bytes.
+    pub fn holds(&self, path: &str, bytes: &[u8]) -> bool {
+        let file = self.site.gate.as_ref().and_then(|gate| gate.pass().open(path).ok());
+        file.and_then(|file| read_bytes(file, bytes.len() as u64).ok()).is_some_and(|(found, _)| found == bytes)
     }
 
     /// What was left out: by the last scan, and on reading.

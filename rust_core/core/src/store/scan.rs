@@ -9,14 +9,14 @@ use super::{SegmentSet, Store, language_of, locked};
 use crate::cancel::CancelToken;
 use crate::db::Stamp;
 use crate::error::Result;
-use crate::read::read_source;
 use crate::types::{SkipReason, Skipped};
 use crate::walk::{FoundFile, walk};
 
 /// More skipped paths than these are counted, not kept: nobody reads the list, and it is written at each change.
 const MOST_SKIPPED: usize = 20_000;
 /// A change of one of these may change which files count, anywhere.
-const RULE_FILES: [&str; 5] = [".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config"];
+const RULE_FILES: [&str; 6] =
+    [".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config", ".git/config.worktree"];
 
 impl Store {
     /// Compare the whole workspace with the index. Reads no file.
@@ -85,10 +85,10 @@ impl Store {
             (queue.work.clone(), queue.removed.len())
         };
         let mut behind = removed;
+        let root = self.site.root();
         for file in &work {
             cancel.check()?;
-            let config = &self.site.config;
-            let source = read_source(&config.root.join(&file.path), config.walk.max_file_bytes);
+            let source = self.site.read(root.as_ref(), &file.path);
             let is_current = match (set.find(&file.path), source) {
                 (Some(place), Ok(source)) => {
                     file.mode == Mode::Check && set.parts[place.part].segment.file(place.file).hash == source.hash
@@ -177,7 +177,7 @@ impl<'a> Sorter<'a> {
         if failed {
             self.wanted.insert(file.path.clone());
         }
-        let clean = |stamp: &Stamp| self.mode == Mode::Check && !failed && stamp.is_clean(file.size, file.mtime_ns);
+        let clean = |stamp: &Stamp| self.mode == Mode::Check && !failed && stamp.is_clean(&file);
         let mode = match stamp {
             Some(stamp) if clean(&stamp) => {
                 self.plan.unchanged += 1;

@@ -1,22 +1,25 @@
 //! The decision of the walk, for one path.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::rules::{FolderRules, WorkspaceRules};
+use super::rules::{FolderRules, WorkspaceRules, resolved};
 use super::stamp::Stamp;
 use super::{FileId, FoundFile, WalkOptions, walk};
 use crate::cancel::CancelToken;
-use crate::read::modified_ns;
+use crate::folder::Folder;
+use crate::read::reason;
 use crate::types::SkipReason;
 
 /// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
 /// of the folders on the way are kept, and loaded again when an ignore file was edited.
 pub struct Gate {
-    workspace: WorkspaceRules,
+    /// As the user wrote it: where a link in it leads may change.
+    root: PathBuf,
     options: WalkOptions,
+    workspace: Mutex<Arc<WorkspaceRules>>,
     /// The files that are secret by their names; `None` until a walk looked for them.
     secrets: Mutex<Option<HashSet<FileId>>>,
     folders: Mutex<HashMap<PathBuf, (Stamp, Arc<FolderRules>)>>,
@@ -26,8 +29,9 @@ impl Gate {
     /// A gate before the workspace `root`.
     pub fn new(root: &Path, options: &WalkOptions) -> Self {
         Self {
-            workspace: WorkspaceRules::new(root, options),
+            root: root.to_owned(),
             options: options.clone(),
+            workspace: Mutex::new(Arc::new(WorkspaceRules::new(root, options))),
             secrets: Mutex::default(),
             folders: Mutex::default(),
         }
@@ -42,7 +46,7 @@ impl Gate {
     fn is_secret_link(&self, id: FileId) -> bool {
         let mut secrets = self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let known = secrets.get_or_insert_with(|| {
-            let walk = walk(&self.workspace.root, &self.options, &CancelToken::new());
+            let walk = walk(&self.root, &self.options, &CancelToken::new());
             walk.map(|walk| walk.secrets).unwrap_or_default()
         });
         known.contains(&id)
@@ -63,76 +67,122 @@ impl Gate {
 
     /// Decide several files at one moment: a folder that they share is looked at once.
     pub fn pass(&self) -> Pass<'_> {
-        Pass { gate: self, folders: HashMap::new() }
+        let workspace = self.workspace();
+        Pass { gate: self, root: open(&workspace), workspace, folders: HashMap::new() }
+    }
+
+    /// What counts for the whole workspace, where its root leads to now.
+    fn workspace(&self) -> Arc<WorkspaceRules> {
+        let root = resolved(&self.root);
+        let mut workspace = self.workspace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if workspace.root != root {
+            *workspace = Arc::new(WorkspaceRules::new(&self.root, &self.options));
+        }
+        Arc::clone(&workspace)
+    }
+
+    /// Hold the workspace's root open, where it leads to now.
+    pub fn root(&self) -> Result<Folder, SkipReason> {
+        open(&self.workspace())
+    }
+
+    /// Open a file that a walk or [`Gate::check`] has let pass. Whatever its path leads to meanwhile, no link is followed, and what
+    /// was opened is asked once more whether it is a secret under another name.
+    pub fn open(&self, root: &Folder, relative_path: &str) -> Result<File, SkipReason> {
+        let file = root.file(relative_path).map_err(|error| reason(&error))?;
+        let metadata = file.metadata().map_err(|error| reason(&error))?;
+        if FileId::of_linked(&metadata).is_some_and(|id| self.is_secret_link(id)) {
+            return Err(SkipReason::Secret);
+        }
+        Ok(file)
     }
 
     /// Whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
     pub fn check_unsaved(&self, relative_path: &str) -> Result<(), SkipReason> {
         let names = components(relative_path)?;
-        let mut path = self.workspace.root.clone();
-        let mut rules = self.root_rules();
+        let workspace = self.workspace();
+        let mut path = workspace.root.clone();
+        let root = open(&workspace)?;
+        let mut rules = self.root_rules(&workspace)?;
         for (i, name) in names.iter().enumerate() {
             path.push(name);
+            let relative = names[..=i].join("/");
             let is_folder = i + 1 < names.len();
             let metadata = fs::symlink_metadata(&path).ok();
             if metadata.as_ref().is_some_and(Metadata::is_symlink) {
-                return Err(self.workspace.link(&path));
+                return Err(workspace.link(&path));
             }
             if is_folder {
-                self.workspace.folder(&rules, &path, name)?;
-                rules = self.rules(&path, metadata.as_ref(), Some(&rules));
+                workspace.folder(&rules, &path, &relative)?;
+                // A folder that isn't there has no rules of its own.
+                if metadata.is_some() {
+                    rules = self.rules(&path, metadata.as_ref(), Some(&rules), || root.folder(&relative))?;
+                }
             } else if super::secrets::is_secret(&path) {
                 return Err(SkipReason::Secret);
-            } else if rules.ignores(&path, false, &self.workspace) {
+            } else if rules.ignores(&relative, false, &workspace) {
                 return Err(SkipReason::Ignored);
             }
         }
         Ok(())
     }
 
-    fn root_rules(&self) -> Arc<FolderRules> {
-        let folders = FolderRules::folders_of_root(&self.workspace.root);
-        let rules = |above: Option<Arc<FolderRules>>, folder: PathBuf| {
-            Some(self.rules(&folder, fs::metadata(&folder).ok().as_ref(), above.as_ref()))
-        };
-        folders.into_iter().fold(None, rules).unwrap_or_else(|| FolderRules::of_root(&self.workspace))
+    fn root_rules(&self, workspace: &WorkspaceRules) -> Result<Arc<FolderRules>, SkipReason> {
+        let mut rules = None;
+        for folder in FolderRules::folders_of_root(&workspace.root) {
+            let metadata = fs::metadata(&folder).ok();
+            rules = Some(self.rules(&folder, metadata.as_ref(), rules.as_ref(), || Folder::open(&folder))?);
+        }
+        rules.ok_or(SkipReason::Gone)
     }
 
     /// The rules of a folder, which has `metadata` now: from memory while its ignore files and the rules above it are the same.
-    fn rules(&self, folder: &Path, metadata: Option<&Metadata>, above: Option<&Arc<FolderRules>>) -> Arc<FolderRules> {
+    /// `open` holds the folder so that all of its rules are its own; where that fails, nothing in it counts.
+    fn rules(
+        &self,
+        folder: &Path,
+        metadata: Option<&Metadata>,
+        above: Option<&Arc<FolderRules>>,
+        open: impl FnOnce() -> std::io::Result<Folder>,
+    ) -> Result<Arc<FolderRules>, SkipReason> {
         let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((known, rules)) = folders.get_mut(folder)
             && known.holds(folder, metadata)
             && rules.is_below(above)
+            && rules.is_current()
         {
-            return Arc::clone(rules);
+            return Ok(Arc::clone(rules));
         }
         let stamp = Stamp::of(folder, metadata);
-        let rules = Arc::new(FolderRules::load(above.cloned(), folder));
+        let opened = open().map_err(|error| reason(&error))?;
+        let rules = Arc::new(FolderRules::load(above.cloned(), folder, &opened));
         folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
-        rules
+        Ok(rules)
     }
 }
 
 /// One moment's decisions of a [`Gate`]. To be dropped right after: it doesn't see what changes later.
 pub struct Pass<'a> {
     gate: &'a Gate,
+    workspace: Arc<WorkspaceRules>,
+    root: Result<Folder, SkipReason>,
     folders: HashMap<PathBuf, Result<Arc<FolderRules>, SkipReason>>,
 }
 
 impl Pass<'_> {
     /// As [`Gate::check`].
     pub fn check(&mut self, relative_path: &str) -> Result<FoundFile, SkipReason> {
-        let workspace = &self.gate.workspace;
         let names = components(relative_path)?;
-        let (file_name, folders) = names.split_last().ok_or(SkipReason::Outside)?;
+        let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
         let rules = self.folder(folders)?;
+        let workspace = &self.workspace;
         let path = workspace.root.join(names.iter().collect::<PathBuf>());
+        let relative = names.join("/");
         let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
         if metadata.is_dir() {
             return Err(SkipReason::Unreadable);
         }
-        let decision = workspace.entry(&rules, &path, file_name, metadata.file_type());
+        let decision = workspace.entry(&rules, &path, &relative, metadata.file_type());
         if decision == Err(SkipReason::Secret) {
             self.gate.note_secret(&metadata);
         }
@@ -141,7 +191,15 @@ impl Pass<'_> {
         if FileId::of_linked(&metadata).is_some_and(|id| self.gate.is_secret_link(id)) {
             return Err(SkipReason::Secret);
         }
-        Ok(FoundFile { path: names.join("/"), size: metadata.len(), mtime_ns: modified_ns(&metadata) })
+        Ok(FoundFile::new(relative, &metadata))
+    }
+
+    /// Decide on a file and open it. What comes back was opened below the root without following a link, is a regular file, and no
+    /// other name of a secret.
+    pub fn open(&mut self, relative_path: &str) -> Result<File, SkipReason> {
+        let found = self.check(relative_path)?;
+        let root = self.root.as_ref().map_err(|reason| *reason)?;
+        self.gate.open(root, &found.path)
     }
 
     /// The rules of a folder, if it and all above it count.
@@ -157,16 +215,22 @@ impl Pass<'_> {
 
     fn look_at(&mut self, names: &[&str], folder: &Path) -> Result<Arc<FolderRules>, SkipReason> {
         let gate = self.gate;
-        let Some((name, above)) = names.split_last() else { return Ok(gate.root_rules()) };
+        let Some((_, above)) = names.split_last() else { return gate.root_rules(&self.workspace) };
         let above_rules = self.folder(above)?;
-        let folder = gate.workspace.root.join(folder);
+        let folder = self.workspace.root.join(folder);
+        let relative = names.join("/");
         let metadata = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?;
-        gate.workspace.entry(&above_rules, &folder, name, metadata.file_type())?;
+        self.workspace.entry(&above_rules, &folder, &relative, metadata.file_type())?;
         if !metadata.is_dir() {
             return Err(SkipReason::Gone);
         }
-        Ok(gate.rules(&folder, Some(&metadata), Some(&above_rules)))
+        let root = self.root.as_ref().map_err(|reason| *reason)?;
+        gate.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))
     }
+}
+
+fn open(workspace: &WorkspaceRules) -> Result<Folder, SkipReason> {
+    Folder::open(&workspace.root).map_err(|error| reason(&error))
 }
 
 /// The names of a relative path. Anything that could lead out of the workspace, on any system, is refused.

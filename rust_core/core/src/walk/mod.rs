@@ -3,6 +3,7 @@
 
 mod folders;
 mod gate;
+mod git;
 mod links;
 mod rules;
 mod secrets;
@@ -15,8 +16,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
+use crate::folder::Folder;
 use crate::language::Language;
-use crate::read::modified_ns;
+use crate::read::{LastChange, modified_ns};
 use crate::types::{SkipReason, Skipped};
 
 pub use folders::{EXCLUDED_FOLDERS, HIDDEN_FOLDERS_THAT_COUNT};
@@ -57,6 +59,14 @@ pub struct FoundFile {
     pub size: u64,
     /// Modification time, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// What else tells this state of the file from others.
+    pub change: LastChange,
+}
+
+impl FoundFile {
+    fn new(path: String, metadata: &fs::Metadata) -> Self {
+        Self { path, size: metadata.len(), mtime_ns: modified_ns(metadata), change: LastChange::of(metadata) }
+    }
 }
 
 /// What a walk found, both lists sorted by path.
@@ -79,8 +89,10 @@ pub fn walk(root: &Path, options: &WalkOptions, cancel: &CancelToken) -> Result<
     fs::read_dir(root).map_err(|e| Error::io(root, e))?;
     let workspace = WorkspaceRules::new(root, options);
     let found = Mutex::new(Found::default());
-    let job = Job { workspace: &workspace, cancel, found: &found };
-    rayon::scope(|scope| job.folder(scope, &workspace.root, "", &FolderRules::of_root(&workspace)));
+    let rules = FolderRules::of_root(&workspace).map_err(|e| Error::io(root, e))?;
+    let opened = Folder::open(&workspace.root).map_err(|e| Error::io(root, e))?;
+    let job = Job { workspace: &workspace, root: &opened, cancel, found: &found };
+    rayon::scope(|scope| job.folder(scope, &workspace.root, "", &rules));
     cancel.check()?;
     let Found { mut walk, linked } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     for (id, file) in linked {
@@ -107,6 +119,7 @@ struct Found {
 #[derive(Clone, Copy)]
 struct Job<'a> {
     workspace: &'a WorkspaceRules,
+    root: &'a Folder,
     cancel: &'a CancelToken,
     found: &'a Mutex<Found>,
 }
@@ -136,7 +149,7 @@ impl<'a> Job<'a> {
             };
             let path = join(relative, name);
             let Ok(kind) = entry.file_type() else { continue };
-            match self.workspace.entry(rules, &entry.path(), name, kind) {
+            match self.workspace.entry(rules, &entry.path(), &path, kind) {
                 Err(reason) => {
                     if reason == SkipReason::Secret {
                         here.secrets.extend(entry.metadata().ok().as_ref().and_then(FileId::of));
@@ -145,13 +158,17 @@ impl<'a> Job<'a> {
                     here.skipped.push(Skipped { path, reason });
                 }
                 Ok(()) if kind.is_dir() => {
-                    let below = Arc::new(FolderRules::below(rules, &entry.path()));
+                    let Ok(opened) = self.root.folder(&path) else {
+                        here.skipped.push(Skipped { path: path + "/", reason: SkipReason::Unreadable });
+                        continue;
+                    };
+                    let below = Arc::new(FolderRules::load(Some(Arc::clone(rules)), &entry.path(), &opened));
                     scope.spawn(move |scope| self.folder(scope, &entry.path(), &path, &below));
                 }
                 Ok(()) => match entry.metadata() {
                     Err(_) => here.skipped.push(Skipped { path, reason: SkipReason::Gone }),
                     Ok(metadata) => {
-                        let file = FoundFile { path, size: metadata.len(), mtime_ns: modified_ns(&metadata) };
+                        let file = FoundFile::new(path, &metadata);
                         if let Err(reason) = self.workspace.size(metadata.len()) {
                             here.skipped.push(Skipped { path: file.path, reason });
                         } else if let Some(id) = FileId::of_linked(&metadata) {
@@ -179,14 +196,20 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
+fn name_of(relative: &str) -> &str {
+    relative.rsplit('/').next().unwrap_or(relative)
+}
+
 impl WorkspaceRules {
-    /// Whether an entry of a folder counts, by everything but its size. `rules` are those of the folder that holds it.
-    fn entry(&self, rules: &FolderRules, path: &Path, name: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
+    /// Whether the entry at `path`, in the workspace at `relative`, counts, by everything but its size. `rules` are those of the
+    /// folder that holds it.
+    fn entry(&self, rules: &FolderRules, path: &Path, relative: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
+        let name = name_of(relative);
         if kind.is_symlink() {
             return Err(self.link(path));
         }
         if kind.is_dir() {
-            return self.folder(rules, path, name);
+            return self.folder(rules, path, relative);
         }
         if !kind.is_file() {
             return Err(SkipReason::Unreadable);
@@ -195,23 +218,24 @@ impl WorkspaceRules {
         if secrets::is_secret(path) {
             return Err(SkipReason::Secret);
         }
-        if rules.ignores(path, false, self) {
+        if rules.ignores(relative, false, self) {
             return Err(SkipReason::Ignored);
         }
-        if Language::detect(name).is_none() && !self.is_script(path, name) {
+        if Language::detect(name).is_none() && !self.is_script(relative) {
             return Err(SkipReason::UnknownType);
         }
         Ok(())
     }
 
     /// Whether a folder counts, by its name and the rules of the folder that holds it.
-    fn folder(&self, rules: &FolderRules, path: &Path, name: &str) -> std::result::Result<(), SkipReason> {
+    fn folder(&self, rules: &FolderRules, path: &Path, relative: &str) -> std::result::Result<(), SkipReason> {
+        let name = name_of(relative);
         let kept = self.kept_folders.contains(name);
         if !kept && self.excluded_folders.contains(name) || rules::is_linked_worktree(path) {
             Err(SkipReason::ExcludedFolder)
-        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(path) {
+        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(relative, self) {
             Err(SkipReason::HiddenFolder)
-        } else if rules.ignores(path, true, self) {
+        } else if rules.ignores(relative, true, self) {
             Err(SkipReason::Ignored)
         } else {
             Ok(())
@@ -219,14 +243,14 @@ impl WorkspaceRules {
     }
 
     /// A file without an extension that begins with `#!` is a script (`bin/rails`). The two bytes are all that is read here.
-    #[allow(clippy::unused_self)]
-    fn is_script(&self, path: &Path, name: &str) -> bool {
+    fn is_script(&self, relative: &str) -> bool {
         use std::io::Read;
-        if name.contains('.') {
+        if name_of(relative).contains('.') {
             return false;
         }
         let mut start = [0; 2];
-        fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+        let opened = Folder::open(&self.root).and_then(|root| root.file(relative));
+        opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
     }
 
     fn size(&self, bytes: u64) -> std::result::Result<(), SkipReason> {

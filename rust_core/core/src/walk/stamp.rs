@@ -5,30 +5,25 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::rules::IGNORE_FILES;
-use crate::read::modified_ns;
+use crate::read::{LastChange, modified_ns};
 
 /// A folder that changed this short before it was looked at may change again without its time telling: file systems count
 /// time in steps, of up to 2 s (FAT).
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 
 /// Of a file that is there: its size and time, which a tool may set back, and what it can't.
-type FileStamp = Option<(u64, i64, Option<Change>)>;
+pub(super) type FileStamp = Option<(u64, i64, LastChange)>;
 
 /// What was found when a folder's rules were read.
 ///
 /// A name can only come into a folder, or leave it, with the folder's own time. So while that stands, names that were not there
 /// need not be asked for: one look at a folder instead of five, which counts where each look is slow (network, WSL's `/mnt`).
 pub(super) struct Stamp {
-    folder: Option<Change>,
-    /// Those of [`IGNORE_FILES`] and `.git/info/exclude`: `None` where the folder has no such name.
-    files: [Option<FileStamp>; IGNORE_FILES.len() + 1],
-}
-
-#[derive(PartialEq, Eq)]
-struct Change {
-    /// Another folder or file under the same name is another one, whatever its time.
-    id: u64,
-    changed_ns: i64,
+    folder: Option<LastChange>,
+    /// Those of [`IGNORE_FILES`]: `None` where the folder has no such name.
+    files: [Option<FileStamp>; IGNORE_FILES.len()],
+    /// Whether the folder has a `.git`. What that holds is looked at by [`super::git`].
+    has_git: bool,
 }
 
 impl Stamp {
@@ -38,20 +33,19 @@ impl Stamp {
     }
 
     fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Self {
-        let time = metadata.and_then(Change::of).filter(|time| time.is_settled(now));
-        let [a, b, c] = IGNORE_FILES.map(|name| look(folder, name, name));
-        Self { folder: time, files: [a, b, c, look(folder, ".git", EXCLUDE)] }
+        let time = metadata.map(LastChange::of).filter(|change| is_settled(*change, now));
+        let files = IGNORE_FILES.map(|name| look(&folder.join(name)));
+        Self { folder: time, files, has_git: fs::symlink_metadata(folder.join(".git")).is_ok() }
     }
 
     /// Whether the folder's ignore files are as they were; it has `metadata` now.
     pub fn holds(&mut self, folder: &Path, metadata: Option<&Metadata>) -> bool {
-        let names = IGNORE_FILES.into_iter().chain([EXCLUDE]);
-        if self.folder.is_some() && self.folder == metadata.and_then(Change::of) {
-            let mut there = self.files.iter().zip(names).filter_map(|(file, name)| Some((file.as_ref()?, name)));
+        if self.folder.is_some() && self.folder == metadata.map(LastChange::of) {
+            let mut there = self.files.iter().zip(IGNORE_FILES).filter_map(|(file, name)| Some((file.as_ref()?, name)));
             return there.all(|(file, name)| *file == stamp_of(&folder.join(name)));
         }
         let now = Self::of(folder, metadata);
-        let same = self.files == now.files;
+        let same = self.files == now.files && self.has_git == now.has_git;
         if same {
             *self = now; // something else came or went: from its new time on, one look is enough again
         }
@@ -59,43 +53,20 @@ impl Stamp {
     }
 }
 
-const EXCLUDE: &str = ".git/info/exclude";
-
-/// The stamp of `file`, if the folder has the entry `name`, which leads to it. A link that leads nowhere is an entry.
-fn look(folder: &Path, name: &str, file: &str) -> Option<FileStamp> {
-    fs::symlink_metadata(folder.join(name)).ok().map(|_| stamp_of(&folder.join(file)))
+/// The stamp of `file`, if there is such an entry. A link that leads nowhere is an entry.
+fn look(file: &Path) -> Option<FileStamp> {
+    fs::symlink_metadata(file).ok().map(|_| stamp_of(file))
 }
 
-fn stamp_of(path: &Path) -> FileStamp {
-    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), Change::of(&metadata)))
+/// What tells a version of a file from others; `None` where there is none.
+pub(super) fn stamp_of(path: &Path) -> FileStamp {
+    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), LastChange::of(&metadata)))
 }
 
-impl Change {
-    /// The time of the last change of any kind, which nobody can set back.
-    #[cfg(unix)]
-    #[allow(clippy::unnecessary_wraps)] // elsewhere there may be none
-    fn of(metadata: &Metadata) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        Some(Self { id: metadata.ino(), changed_ns: metadata.ctime().saturating_mul(1_000_000_000) + metadata.ctime_nsec() })
-    }
-
-    /// Times of creation and of the last write.
-    #[cfg(windows)]
-    fn of(metadata: &Metadata) -> Option<Self> {
-        use std::os::windows::fs::MetadataExt;
-        Some(Self { id: metadata.creation_time(), changed_ns: modified_ns(metadata) })
-    }
-
-    #[cfg(not(any(unix, windows)))]
-    fn of(_metadata: &Metadata) -> Option<Self> {
-        None
-    }
-
-    /// A time in the future is a clock that can't be trusted.
-    fn is_settled(&self, now: SystemTime) -> bool {
-        let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(self.changed_ns).unwrap_or(0));
-        self.changed_ns > 0 && now.duration_since(changed).is_ok_and(|age| age >= SETTLED_AFTER)
-    }
+/// Whether a change at this time lies back far enough. A time in the future is a clock that can't be trusted.
+fn is_settled(change: LastChange, now: SystemTime) -> bool {
+    let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(change.changed_ns).unwrap_or(0));
+    change.changed_ns > 0 && now.duration_since(changed).is_ok_and(|age| age >= SETTLED_AFTER)
 }
 
 #[cfg(test)]
@@ -118,7 +89,7 @@ mod tests {
         assert!(stamp.folder.is_some() && stamp.holds(root, metadata().as_ref()));
         change(root);
         assert_eq!(stamp.holds(root, metadata().as_ref()), same);
-        assert!(stamp.folder.is_none() || stamp.folder == metadata().as_ref().and_then(Change::of) || !same, "an old time");
+        assert!(stamp.folder.is_none() || stamp.folder == metadata().as_ref().map(LastChange::of) || !same, "an old time");
     }
 
     #[test]
@@ -129,13 +100,9 @@ mod tests {
             check(&[name], write(name), false);
             check(&[name], |root| fs::remove_file(root.join(name)).unwrap(), false);
         }
-        check(&[".git/info/exclude"], write(EXCLUDE), false);
-        check(&[".git/info/other"], write(EXCLUDE), false);
-        check(
-            &["a.py"],
-            |root| fs::create_dir_all(root.join(".git/info")).and_then(|()| fs::write(root.join(EXCLUDE), "x")).unwrap(),
-            false,
-        );
+        check(&["a.py"], |root| fs::create_dir(root.join(".git")).unwrap(), false);
+        check(&[".git/x"], |root| fs::remove_dir_all(root.join(".git")).unwrap(), false);
+        check(&[".git/x"], write(".git/y"), true);
         check(&["a.py", ".gitignore"], write("a.py"), true);
         check(&["a.py", ".gitignore"], write("b.py"), true);
     }
@@ -165,7 +132,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let target = elsewhere.path().join("rules");
         let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(&target, folder.path().join(".gitignore")).unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join(".carrelignore")).unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
         let mut stamp = Stamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
         assert!(stamp.holds(folder.path(), metadata.as_ref()));

@@ -20,6 +20,13 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
+/// Make `folder` the root of a git repository.
+fn repository(folder: &Path) {
+    write(&folder.join(".git"), &[("HEAD", "ref: refs/heads/main\n")]);
+    fs::create_dir_all(folder.join(".git/objects")).unwrap();
+    fs::create_dir_all(folder.join(".git/refs")).unwrap();
+}
+
 fn found(root: &Path) -> Walk {
     walk(root, &WalkOptions::default(), &CancelToken::new()).unwrap()
 }
@@ -156,16 +163,34 @@ fn ignore_files_have_gits_precedence() {
 }
 
 #[test]
+fn only_carrelignore_takes_in_again_what_git_ignores_and_never_a_secret() {
+    let files = [
+        (".gitignore", "a.py\nb.py\n.env\n"),
+        (".carrelignore", "!a.py\n!.env\n!id_rsa\n"),
+        (".ignore", "!b.py\n"),
+        ("a.py", "x"),
+        ("b.py", "x"),
+        (".env", "x"),
+        ("id_rsa", "x"),
+    ];
+    check(&files, &["a.py"], &[("b.py", SkipReason::Ignored), (".env", SkipReason::Secret), ("id_rsa", SkipReason::Secret)]);
+    let folder = workspace(&files);
+    let options = WalkOptions { exclude: vec!["!*".into()], ..WalkOptions::default() };
+    let walk = walk(folder.path(), &options, &CancelToken::new()).unwrap();
+    assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
+}
+
+#[test]
 fn a_parent_repository_counts_up_to_its_root_only() {
     let folder = workspace(&[
         (".gitignore", "*.py\n"),
-        ("repo/.git/HEAD", "ref"),
         ("repo/.git/info/exclude", "local.py\n"),
         ("repo/.gitignore", "skip.py\n"),
         ("repo/app/a.py", "x"),
         ("repo/app/skip.py", "x"),
         ("repo/app/local.py", "x"),
     ]);
+    repository(&folder.path().join("repo"));
     let root = folder.path().join("repo/app");
     let walk = found(&root);
     assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
@@ -279,7 +304,8 @@ fn the_gate_notices_an_edited_ignore_file() {
 
 #[test]
 fn the_gate_notices_an_ignore_file_between_the_repository_and_the_workspace() {
-    let folder = workspace(&[("repo/.git/HEAD", "x"), ("repo/pkg/ws/a.py", "x")]);
+    let folder = workspace(&[("repo/pkg/ws/a.py", "x")]);
+    repository(&folder.path().join("repo"));
     let gate = Gate::new(&folder.path().join("repo/pkg/ws"), &WalkOptions::default());
     for name in ["repo/.gitignore", "repo/pkg/.carrelignore"] {
         assert!(gate.check("a.py").is_ok());
@@ -303,6 +329,30 @@ fn settings_exclude_and_a_missing_root_is_an_error() {
     let cancel = CancelToken::new();
     cancel.cancel();
     assert!(matches!(super::walk(folder.path(), &options, &cancel), Err(Error::Cancelled)));
+}
+
+proptest! {
+    #[test]
+    fn no_path_leads_out(parts in proptest::collection::vec(
+        "\\.\\.|\\.|a|A|sub|/|//|\\\\|C:|\\?|\0|~|%2e|outside\\.py|a\\.py|etc/passwd|\u{202e}", 0..8,
+    )) {
+        let folder = workspace(&[("ws/a.py", "inside"), ("ws/sub/a.py", "inside"), ("outside.py", "outside"), ("a.py", "outside")]);
+        let path = parts.concat();
+        for path in [path.clone(), parts.join("/")] {
+            let gate = Gate::new(&folder.path().join("ws"), &WalkOptions::default());
+            if let Ok(mut file) = gate.pass().open(&path) {
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+                prop_assert_eq!(text, "inside", "{:?}", path);
+            }
+            let opened = gate.root().unwrap().file(&path);
+            prop_assert!(!opened.is_ok_and(|mut file| {
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut file, &mut text).is_ok() && text == "outside"
+            }), "{:?}", path);
+            let _ = gate.check_unsaved(&path);
+        }
+    }
 }
 
 proptest! {
@@ -340,6 +390,23 @@ fn another_name_of_a_secret_is_secret_too() {
     assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.txt", "sub/b.txt"]);
     assert!(walk.skipped.contains(&Skipped { path: "sub/notes.txt".to_owned(), reason: SkipReason::Secret }));
     agree(root, &walk);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_opened_is_asked_whether_it_is_a_secret() {
+    let folder = workspace(&[("config/.env", "KEY=1\n"), ("notes.txt", "plain\n")]);
+    let root = folder.path();
+    let gate = Gate::new(root, &WalkOptions::default());
+    gate.learn_secrets(found(root).secrets);
+    assert!(gate.check("notes.txt").is_ok());
+    // What comes in its place between the look and the opening.
+    fs::remove_file(root.join("notes.txt")).unwrap();
+    fs::hard_link(root.join("config/.env"), root.join("notes.txt")).unwrap();
+    assert_eq!(gate.open(&gate.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Secret);
+    fs::remove_file(root.join("notes.txt")).unwrap();
+    std::os::unix::fs::symlink("config/.env", root.join("notes.txt")).unwrap();
+    assert_eq!(gate.open(&gate.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Unreadable);
 }
 
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::support::{Workspace, answers, carry_out, index, token, type_in};
+use crate::support::{Workspace, answers, carry_out, index, python, search, token, type_in};
 
 /// One thing that happens to a workspace.
 #[derive(Clone, Debug)]
@@ -146,4 +146,27 @@ fn what_a_chunk_is_embedded_from_may_change_outside_of_it() {
     workspace.write("form.py", &class("Invoice"));
     index(&store);
     assert_eq!(answers(&store), answers(&workspace.open_fresh()));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edit_that_keeps_size_and_time_is_found() {
+    let workspace = Workspace::new(&[]);
+    workspace.write_long_ago("a.py", &python(&["one"]));
+    workspace.write_long_ago("b.py", &python(&["two"]));
+    let time = |path: &str| std::fs::metadata(workspace.root.join(path)).unwrap().modified().unwrap();
+    let store = workspace.open();
+    index(&store);
+    // So long that no clock of a file system gives both edits the same time.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let before = time("a.py");
+    workspace.write("a.py", &python(&["six"]));
+    std::fs::File::options().write(true).open(workspace.root.join("a.py")).unwrap().set_modified(before).unwrap();
+    let plan = store.check(&["a.py".to_owned(), "b.py".to_owned()], &token()).unwrap();
+    assert_eq!((plan.changed, plan.unchanged), (1, 1));
+    let plan = store.scan(&token()).unwrap();
+    assert_eq!((plan.changed, plan.unchanged), (1, 1));
+    carry_out(&store, &plan, 8_000_000);
+    assert_eq!(search(&store, "result_six").len(), 1);
+    assert_eq!(store.scan(&token()).unwrap().unchanged, 2);
 }

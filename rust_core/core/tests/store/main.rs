@@ -7,5 +7,7 @@ mod crash;
 mod fresh;
 mod incremental;
 mod processes;
+#[cfg(unix)]
+mod races;
 mod round_trip;
 mod support;
