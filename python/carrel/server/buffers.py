@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
@@ -26,8 +27,9 @@ Ask = Callable[[Callable[["CancelToken"], None]], Awaitable[None]]
 class Buffers:
     """The open documents of one workspace, by relative path."""
 
-    def __init__(self, ask: Ask, *, delay: float, unsettled: Callable[[str], bool]) -> None:
+    def __init__(self, root: Path, ask: Ask, *, delay: float, unsettled: Callable[[str], bool]) -> None:
         """`ask` runs native work on a thread; `unsettled(path)` says that the index has yet to see the file on disk."""
+        self._root = root
         self._ask = ask
         self.rest = Later(delay, self._flush_later)  # of the typing
         self._unsettled = unsettled

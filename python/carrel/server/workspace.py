@@ -68,7 +68,7 @@ class Workspace:
         self._closed = False
         self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(wiring.new_token, self._run, settings.save_delay_ms / 1000)
         self.looks = Looks(self.queue, self.rescan)
-        self.buffers = Buffers(self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled)
+        self.buffers = Buffers(root, self._ask_quietly, delay=settings.buffer_delay_ms / 1000, unsettled=self._unsettled)
 
     # --- questions
 
