@@ -152,20 +152,25 @@ def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]])
                 best["lexical"] = max(best["lexical"], r.lexical)
             elif part == WHOLE:
                 best["share"] = max(best["share"], r.file_share)
+    aside_kinds = _aside_kinds(issue.title)
     for path, found in files.items():
         best = found.best
         found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
         found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
-        found.aside = _path_gain(path, issue.title)
+        found.aside = _path_gain(path, aside_kinds)
         found.add(found.aside)
     _add_definers(view, issue, files)
     _add_named_places(issue, files)
     return files
 
 
-def _path_gain(path: str, title: str) -> float:
-    asked_for = {kind for kinds, words in _ASKED_FOR if words.search(title) for kind in kinds}
-    steps_back = any(kind in _ASIDE_KINDS and kind not in asked_for for kind in path_kinds(path))
+def _aside_kinds(title: str) -> frozenset[str]:
+    """Return the kinds of files that come after all code, as far as the title doesn't ask for them."""
+    return _ASIDE_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
+
+
+def _path_gain(path: str, aside_kinds: frozenset[str]) -> float:
+    steps_back = not aside_kinds.isdisjoint(path_kinds(path))
     return (_ASIDE if steps_back else 0.0) + (_SIDELINE if _SIDELINE_PATH.search(path) else 0.0)
 
 

@@ -9,11 +9,11 @@ use crate::ranking::Ranked;
 use crate::words::Splitter;
 
 /// So many candidates are read at most.
-const MOST_READ: usize = 40;
+const MOST_READ: usize = 24;
 /// A candidate is read that holds this share of the question's weight …
-const LEAST_HELD: f32 = 0.4;
+const LEAST_HELD: f32 = 0.5;
 /// … and this share of what the fullest one holds.
-const OF_THE_BEST: f32 = 0.6;
+const OF_THE_BEST: f32 = 0.7;
 /// What a word of speech weighs: `this is a message` is more than `message`.
 const WORD_OF_SPEECH: f32 = 0.3;
 
