@@ -9,7 +9,7 @@ use crate::ranking::Ranked;
 use crate::words::Splitter;
 
 /// So many candidates are read at most.
-const MOST_READ: usize = 24;
+const MOST_READ: usize = 40;
 /// A candidate is read that holds this share of the question's weight …
 const LEAST_HELD: f32 = 0.5;
 /// … and this share of what the fullest one holds.
