@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.cli.local import folder, with_commands
+from carrel.frontends.cli.local import bring_up_to_date, folder, with_commands
 from carrel.frontends.cli.plain import LINE_END
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from carrel.frontends.commands import Commands
     from carrel.server.workspace import Workspace
 
-_WAIT_MS = 600_000
-_FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 _SHOWN_LINES = 12
 _STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "defines", "score", "matched", "boosts")
 
@@ -36,13 +34,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
-    index = await workspace.open()
-    for problem in index.problems:
-        output.warn(problem)
-    wait = _FOLLOWER_WAIT_MS
-    if index.store.role == "writer":
-        await commands.index({})
-        wait = _WAIT_MS
+    wait = await bring_up_to_date(commands, workspace, output)
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":
