@@ -72,7 +72,7 @@ def read(text: str) -> IssueText | None:
     title, rest = _title(clean)
     blocks = [match[2] for match in _FENCE.finditer(rest)]
     lines = _FENCE.sub("\n", rest).split("\n")
-    in_trace = {frame.written for frame in frames}
+    in_trace = {line for frame in frames for line in frame.written.split("\n")}
     loose = [line for line in lines if _LOOSE_CODE.match(line) or line in in_trace]
     taken = set(loose)
     prose = "\n".join(line for line in lines if line not in taken).strip()
