@@ -8,6 +8,8 @@
 #   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
 #   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
 #   make bench-changes CHECKOUTS=FOLDER   what the weights for changes are worth; FOLDER holds what training/histories.json lists
+#   make bench-needles FOLDERS="DIR DIR"   is exact text found wherever it stands, in folders of code
+#   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -16,7 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long lint bench bench-quality bench-scenes bench-changes dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test test-long lint bench bench-quality bench-scenes bench-changes bench-needles bench-issues dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -62,6 +64,15 @@ bench-scenes: build
 
 bench-changes: build
 	$(BIN)/python -m tests.bench.changes $(CHECKOUTS)
+
+FOLDERS ?= python
+bench-needles: build
+	$(BIN)/python -m tests.bench.needles $(FOLDERS)
+
+CLONES ?= clones
+INSTANCES ?= instances.jsonl
+bench-issues: build
+	$(BIN)/python -m tests.bench.issues $(CLONES) $(INSTANCES)
 
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist

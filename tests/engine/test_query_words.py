@@ -106,6 +106,22 @@ def test_a_question_is_none(text: str) -> None:
     assert not read(text).is_change
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("what is ORA-12154 for?", "ORA-12154"),
+        ("I get `E0382` and do not know why", "E0382"),
+        ("where does max_size come from?", "max_size"),
+        ("explain getUser", "getUser"),
+        ("what is a segment", "what is a segment"),  # a word of speech is in many texts
+        ("where is the Index?", "where is the Index?"),
+        ("ORA-12154 and E0382", "ORA-12154 and E0382"),
+    ],
+)
+def test_a_question_about_one_code_quotes_it(text: str, quoted: str) -> None:
+    assert read(text).quoted == quoted
+
+
 def test_words_meet_their_other_forms() -> None:
     pairs = (("commands", "command"), ("parsing", "parse"), ("dependencies", "dependency"), ("running", "run"))
     for a, b in (*pairs, ("cached", "cache")):

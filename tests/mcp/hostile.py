@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from carrel.engine.search_tool import MAX_TEXT
+
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search_code", {}),
     ("search_code", {"query": ""}),
     ("search_code", {"query": 7}),
     ("search_code", {"query": "x\0y"}),
-    ("search_code", {"query": "x" * 10_001}),
+    ("search_code", {"query": "x" * (MAX_TEXT + 1)}),
     ("search_code", {"query": "x", "limit": 10**9}),
     ("search_code", {"query": "x", "limit": -1}),
     ("search_code", {"query": "x", "limit": True}),
@@ -23,7 +25,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search_code", {"query": "x", "pathGlob": "*.py"}),
     ("search_code", {"query": "x", "sources": ["web"]}),
     ("search_code", {"query": "x", "symbol": "s" * 1_001}),
-    ("search_knowledge_base", {"query": "x" * 10_001}),
+    ("search_knowledge_base", {"query": "x" * (MAX_TEXT + 1)}),
     ("search_knowledge_base", {"query": "x", "limit": -1}),
     ("get_context", {"query": "x", "maxTokens": -5}),
     ("get_context", {"query": "x", "files": [7]}),

@@ -17,6 +17,7 @@ from tests.mcp.conftest import Connect
 from tests.mcp.hostile import BAD_URIS, HOSTILE
 from tests.shop import write_many
 
+from carrel.engine.search_tool import MAX_TEXT
 from carrel.frontends.cli import main
 
 MODES = ["legacy", "auto"]
@@ -99,6 +100,16 @@ async def test_the_knowledge_base(connect: Connect, project: Path) -> None:
         assert "\n\\File: forged" in text
         (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "search_knowledge_base"]
         assert "before you act" in (tool.description or "")
+
+
+async def test_an_issue_is_searched_for_whole(connect: Connect, project: Path) -> None:
+    issue = "Logins of unknown names are let in\n\nauthenticate_user gave True for a name that has no account.\n\n```\n"
+    issue += "2026-03-01 12:00:00 INFO worker 7 is idle\n" * 2_000 + "```\n"
+    assert 50_000 < len(issue) < MAX_TEXT
+    async with connect(project) as client:
+        found = await call(client, "search_code", query=issue)
+        assert found["hits"][0]["path"] == "src/auth.py"
+        assert "src/auth.py" in (await call(client, "get_context", query=issue))["text"]
 
 
 async def test_hostile_arguments_are_refused_and_the_server_goes_on(connect: Connect, project: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def search(
     defining = view.definitions(names, pool, chosen) if names else []
     watch.lap("definitions")
     # What is pasted from a text stands there word for word; a wish for a change stands nowhere yet.
-    quoted = question.text if quotes and not question.is_change else ""
+    quoted = question.quoted if quotes and not question.is_change else ""
     holding = view.holders(question.search_text, MINIMUM_POOL, chosen, cancel) if quoted else []
     watch.lap("holders")
     docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining, holding) for c in arm))

@@ -1,4 +1,4 @@
-"""Files rather than chunks: the best files by the summed scores of their chunks (spec E6)."""
+"""Files rather than chunks: by the summed scores of their chunks (spec E6), or by the best of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import replace
 from carrel.core.errors import InvalidInput
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, SnapshotView
-from carrel.core.types import Query
+from carrel.core.types import Hit, Query
 from carrel.engine.candidates import search
+from carrel.engine.localize import LocatedFile
 from carrel.engine.ranking import rank, relevances, scene_of
+from carrel.engine.retriever import Retrieval
 
 _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
     "filename": lambda info: info.path,
@@ -55,3 +57,18 @@ def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     for key, score in scores:
         sums[key] += score
     return sorted(((key, round(value, 4)) for key, value in sums.items()), key=lambda pair: (-pair[1], pair[0]))
+
+
+def located_files(found: Retrieval) -> tuple[LocatedFile, ...]:
+    """Return the files of an answer, best first, with reasons: an issue's own order, or that of each file's best hit."""
+    if found.files:
+        return found.files
+    best: dict[str, Hit] = {}
+    for hit in found.hits:
+        best.setdefault(hit.chunk.path, hit)
+    return tuple(LocatedFile(path, hit.score, _reasons(hit)) for path, hit in best.items())
+
+
+def _reasons(hit: Hit) -> tuple[str, ...]:
+    words = ", ".join(hit.signals.matched)
+    return (f"holds {words}" if words else "close in meaning",)

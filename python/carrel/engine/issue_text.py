@@ -21,6 +21,10 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _LOOSE_CODE = re.compile(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
+_BLANK_START = re.compile(r"\A(?:[ \t]*\n)+")
+_TRACE_HEAD = re.compile(
+    r"(?:Traceback \(most recent call last\)|Stack trace|stack backtrace|goroutine \d+ [^\n]{0,100}):\s*", re.IGNORECASE
+)
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|\*\*)")
 _DOTTED = re.compile(r"\b[A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})+\b")
 _NAMED = re.compile(r"\b(?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w{1,200}\b")
@@ -62,17 +66,17 @@ class IssueText:
 
 def read(text: str) -> IssueText | None:
     """Take a text apart; None for one that is a question of a line or two."""
-    text = _both_ends(text.strip().replace("\r\n", "\n"))
+    text = _both_ends(_trimmed(text.replace("\r\n", "\n")))
     if "\n" not in text:
         return None
-    clean = _COMMENT.sub("\n", text).strip()
+    clean = _trimmed(_COMMENT.sub("\n", text))
     frames = stack_frames(clean)
     if len(clean) < LEAST_LENGTH and not frames:
         return None
-    title, rest = _title(clean)
+    in_trace = {line for frame in frames for line in frame.written.split("\n")}
+    title, rest = _title(clean, in_trace)
     blocks = [match[2] for match in _FENCE.finditer(rest)]
     lines = _FENCE.sub("\n", rest).split("\n")
-    in_trace = {frame.written for frame in frames}
     loose = [line for line in lines if _LOOSE_CODE.match(line) or line in in_trace]
     taken = set(loose)
     prose = "\n".join(line for line in lines if line not in taken).strip()
@@ -96,18 +100,28 @@ def _both_ends(text: str) -> str:
     return text if len(text) <= LONGEST_READ else f"{text[:half]}\n{text[-half:]}"
 
 
-def _title(text: str) -> tuple[str, str]:
+def _trimmed(text: str) -> str:
+    """The text without blank lines around it; its first line keeps its indentation."""
+    return _BLANK_START.sub("", text).rstrip()
+
+
+def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
     """The first line that says something in words, without marks of a heading, and what is left."""
     lines = text.split("\n")
     for at, line in enumerate(lines):
         said = _HEADING.sub("", line).strip().strip("*").strip()
         if said.startswith(("```", "~~~")):
             break  # it begins with code: what stands before it was looked at
-        if said and not _LOOSE_CODE.match(line):
+        if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, in_trace):
             return said[:LONGEST_TITLE], "\n".join((said[LONGEST_TITLE:], *lines[:at], *lines[at + 1 :]))
     # Code or a trace alone: its last line says what went wrong.
     last = next((line.strip() for line in reversed(lines) if line.strip("`~ \t")), "")
     return last[:LONGEST_TITLE], text
+
+
+def _says_nothing(line: str, in_trace: set[str]) -> bool:
+    """Whether it is a line of a trace that tells a place only. The head of an error is unindented and tells what is wrong."""
+    return bool(_TRACE_HEAD.fullmatch(line.strip())) or (line in in_trace and line[:1] in (" ", "\t", "#"))
 
 
 def _names(text: str) -> Iterator[str]:

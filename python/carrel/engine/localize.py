@@ -80,6 +80,7 @@ class _FileEvidence:
     score: float = 0.0
     aside: float = 0.0  # what its path alone adds
     reasons: dict[str, None] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)  # where it stands for each part of the text, 0 for the first
     best: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """The best that a chunk of it has, by signal."""
 
@@ -87,6 +88,11 @@ class _FileEvidence:
         self.score += gain
         if reason:
             self.reasons[reason] = None
+
+    def told(self) -> tuple[str, ...]:
+        """Return the reasons, the most telling first."""
+        places = ", ".join(f"number {place + 1} for the {part}" for part, place in self.places.items() if place < _TOLD_PLACES)
+        return (*self.reasons, *([places] if places else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ def localize(
     files = _files(view, issue, lists)
     chunks, scores = _chunks(view, issue, lists, files, frozenset(query.pinned))
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
-    located = tuple(LocatedFile(path, round(found.score, 3), tuple(found.reasons)) for path, found in ordered)
+    located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
     assert asked is not None  # noqa: S101 - there is always a title
     return Localization(located, chunks, scores, asked)
@@ -141,9 +147,8 @@ def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]])
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
         for place, path in enumerate(dict.fromkeys(r.path for r in ranked)):
-            files[path].add(
-                _FILE_PLACE[part] * _PLACE / (_PLACE + place), f"number {place + 1} for the {part}" if place < 3 else ""
-            )
+            files[path].add(_FILE_PLACE[part] * _PLACE / (_PLACE + place))
+            files[path].places[part] = place
         for r in ranked:
             best = files[r.path].best
             best[part] = max(best[part], r.score / top if top > 0 else 0.0)

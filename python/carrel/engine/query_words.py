@@ -57,6 +57,8 @@ _ASKING = re.compile(
 )
 """What a question begins with that says what to do, not what it is about."""
 _TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
+_CODE = re.compile(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
+"""One token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
 _LONGEST_SYMBOL = 200
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
@@ -68,6 +70,7 @@ class Question:
     text: str  # without the type and scope of a change
     scope: frozenset[str]  # words of the part of the project that it names, split and stemmed; empty for all of it
     search_text: str  # what the lexical arm is asked: the text without words of speech
+    quoted: str  # what a text may hold word for word; of a question about one identifier or code that alone
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
@@ -88,10 +91,12 @@ def read(text: str) -> Question:
     told = _ASKING.sub("", text)
     words = [word for word in split_names(told) if word not in _STOP_WORDS] or split_names(told)
     telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
+    about = " ".join(telling).strip(".,;:!?\"'`()")
     return Question(
         text=text,
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
         search_text=" ".join(telling) or told,
+        quoted=about if _CODE.fullmatch(about) else text,
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,

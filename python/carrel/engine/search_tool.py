@@ -22,12 +22,19 @@ DESCRIPTION = (
     "passages with their paths, lines and text as they stand on disk now. Use it before reading whole files, and "
     "whenever it isn't known where something is."
 )
-MAX_TEXT = 10_000
-"""Characters of a question. A longer one is a pasted file, not a question."""
+MAX_TEXT = 100_000
+"""Characters of a question: an issue can be pasted whole, with its logs."""
 
 Name = Annotated[str, Meta(max_length=1_000)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=50)]
-Question = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, description="A question, words, or an identifier.")]
+Question = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_TEXT,
+        description="A question, words, an identifier, or the whole text of an issue or a trace.",
+    ),
+]
 
 
 class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):

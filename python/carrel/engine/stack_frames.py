@@ -3,33 +3,85 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FILE = r"(?:[A-Za-z]:)?[^\s\"'()<>|:,;]{1,300}\.\w{1,8}"
-_URL = r"(?:file://|webpack:///?)?"
+_URL = r"(?:[a-z][a-z-]{1,20}://[^\s/()]{0,200}/(?:\([\w-]{1,50}\)/)?)"
 _LINE = r"(?P<line>\d+)"
+_AT = rf"(?P<path>{_URL}?{_FILE})(?:\?[^\s:()]{{0,200}})?:{_LINE}(?::\d+)?"
 
-_FORMS = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    pattern: re.Pattern[str]
+    innermost_first: bool
+
+
+def _forms(innermost_first: bool, *patterns: str) -> tuple[_Form, ...]:
+    return tuple(_Form(re.compile(pattern, re.MULTILINE), innermost_first) for pattern in patterns)
+
+
+# Ordered from the most telling: a later form only adds lines that no earlier one knew.
+_FORMS = (
+    *_forms(
+        False,
         # Python
-        rf'^[ \t>|]*File "(?P<path>[^"\n]{{1,400}})", line {_LINE}(?:, in (?P<function>[^\s(]{{1,200}}))?',
-        # V8: with a name, without one (Rust's backtraces too)
-        rf"^[ \t]*at (?:async )?(?:new )?(?P<function>[\w$.<>\[\] ]{{1,200}}?) \((?P<path>{_URL}{_FILE}):{_LINE}(?::\d+)?\)",
-        rf"^[ \t]*at (?P<path>{_URL}{_FILE}):{_LINE}(?::\d+)?[ \t]*$",
+        rf'^[ \t>|]*File "(?P<path>[^"<\n]{{1,400}})", line {_LINE}(?:, in (?P<function>[^\s(]{{1,200}}))?',
+        # Ruby 2.5 to 2.7 on a terminal
+        rf"^[ \t]+\d+: from (?P<path>{_FILE}):{_LINE}:in [`'](?P<function>[^'\n]{{1,200}})'",
+    ),
+    *_forms(
+        True,
+        # Rust: a backtrace, the head of a panic
+        rf"^[ \t]*\d+: (?P<function>[^\n]{{1,300}})\n[ \t]+at (?P<path>{_FILE}):{_LINE}(?::\d+)?[ \t]*$",
+        rf"^[^\n]{{0,300}}? panicked at (?:'[^\n]{{0,500}}', )?(?P<path>{_FILE}):{_LINE}:\d+:?[ \t]*$",
+        # V8: with a name, without one
+        rf"^[ \t]*at (?:async )?(?:new )?(?P<function>[\w$.<>\[\] ]{{1,200}}?) \({_AT}\)",
+        rf"^[ \t]*at (?:async )?{_AT}[ \t]*$",
+        # Firefox, Safari
+        rf"^[ \t]*(?P<function>[^\s@]{{0,200}})@(?=/|{_URL}){_AT}[ \t]*$",
         # JVM
-        rf"^[ \t]*at (?P<function>[\w$.<>/]{{1,300}})\((?P<path>[\w$]{{1,100}}\.(?:java|kt|scala|groovy)):{_LINE}\)",
+        rf"^[ \t]*at (?:[\w.@-]{{0,100}}/{{1,2}})?(?P<package>(?:\w{{1,100}}\.){{0,20}}?)"
+        rf"(?P<function>[\w$]{{1,200}}\.[\w$<>]{{1,200}})\((?P<path>[\w$]{{1,100}}\.(?:java|kt|scala|groovy)):{_LINE}\)",
         # .NET
         rf"^[ \t]*at (?P<function>[\w`.<>\[\],]{{1,300}})\([^)\n]{{0,300}}\) in (?P<path>[^\n]{{1,300}}?):line {_LINE}",
         # Ruby
         rf"^[ \t]*(?:from )?(?P<path>{_FILE}):{_LINE}:in [`'](?P<function>[^'\n]{{1,200}})'",
-        # PHP
+        # PHP: a frame, the head of an error
         rf"^#\d+[ \t]+(?P<path>{_FILE})\({_LINE}\): (?P<function>[\w\\:>-]{{1,200}})",
-        # Go, pytest, compilers
-        rf"^[ \t]*(?P<path>{_FILE}):{_LINE}(?::\d+)?(?: \+0x[0-9a-f]+|:? (?:in (?P<function>\w{{1,200}}))?|:|$)",
-    )
+        rf"(?<!thrown )\bin (?P<path>[^\s:()]{{1,300}}\.php)(?::| on line ){_LINE}",
+        # Go
+        rf"^(?:created by )?(?P<function>[\w./*()\[\]-]{{1,300}})(?:\([^\n()]{{0,500}}\)| in goroutine \d+)"
+        rf"\n\t(?P<path>{_FILE}):{_LINE}",
+        rf"^\t(?P<path>{_FILE}):{_LINE} \+0x[0-9a-f]+",
+    ),
+    *_forms(
+        False,
+        # pytest and compilers; rustc; those of Microsoft
+        rf"^[ \t]*(?P<path>{_FILE}):{_LINE}(?::\d+)?(?::? (?:in (?P<function>\w{{1,200}}))?|:|$)",
+        rf"^[ \t]*--> (?P<path>{_FILE}):{_LINE}:\d+",
+        rf"^[ \t]*(?P<path>{_FILE})\({_LINE},\d+\): (?:error|warning)\b",
+    ),
 )
 MOST_FRAMES = 100
+
+_NEXT_TRACE = re.compile(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
+"""A line between two frames that says that they belong to two traces."""
+
+# What compilers make of the function that somebody wrote.
+_MADE_OF = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"<(\w+)>[a-z]__\w+(?:\.MoveNext)?$",  # .NET: a state machine, a lambda
+        r"\blambda\$(\w+)\$\d+$",  # Java
+        r"\$(\w+)\$\d+\.invoke(?:Suspend)?$",  # Kotlin
+        r"(\w+)\.(?:<init>|\.ctor)$",  # a constructor is found by its class
+    )
+)
+_SUFFIXES = re.compile(r"(?: \[as [^\]]{0,200}\]|\[[^\[\]]{0,200}\]|`\d+|::\{\{closure\}\}|::h[0-9a-f]{16}|\.func\d+|\.\d+)+$")
+_INSIDE = re.compile(r"^(?:block|ensure|rescue)\b.{0,30} in ")
+_QUALIFIERS = re.compile(r"[.:>#\\/]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +91,66 @@ class Frame:
     path: str
     line: int
     function: str
-    written: str  # the whole line of the trace
+    written: str  # the lines of the trace that say so
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    frame: Frame
+    innermost_first: bool
+    start: int
+    end: int
 
 
 def stack_frames(text: str) -> list[Frame]:
-    """Return the frames of all traces in a text, in its order, at most `MOST_FRAMES`: the last ones."""
-    found: dict[int, Frame] = {}
+    """Return the frames of all traces in a text, at most `MOST_FRAMES`: the last ones.
+
+    Traces come in the order of the text, the frames of each with the innermost last, however its language writes them.
+    """
+    found: dict[int, _Found] = {}
     for form in _FORMS:
-        groups = form.groupindex
-        for match in form.finditer(text):
-            # The forms are ordered from the most telling: a later one only adds lines that no earlier one knew.
+        for match in form.pattern.finditer(text):
             at = text.rfind("\n", 0, match.start("path")) + 1
-            function = (match["function"] or "") if "function" in groups else ""
-            end = text.find("\n", at)
-            written = text[at : end if end >= 0 else len(text)]
-            found.setdefault(at, Frame(_path(match["path"]), int(match["line"][:9]), _own_name(function), written))
-    return [found[at] for at in sorted(found)][-MOST_FRAMES:]
+            if at not in found:
+                found[at] = _found(form, match, text)
+    frames = [frame for trace in _traces([found[at] for at in sorted(found)], text) for frame in trace]
+    return frames[-MOST_FRAMES:]
+
+
+def _found(form: _Form, match: re.Match[str], text: str) -> _Found:
+    groups = match.groupdict()
+    start = text.rfind("\n", 0, match.start()) + 1 if match.start() else 0
+    end = text.find("\n", match.end())
+    end = len(text) if end < 0 else end
+    path = (groups.get("package") or "").replace(".", "/") + _path(match["path"])
+    frame = Frame(path, int(match["line"][:9]), _own_name(groups.get("function") or ""), text[start:end])
+    return _Found(frame, form.innermost_first, start, end)
+
+
+def _traces(found: list[_Found], text: str) -> Iterator[list[Frame]]:
+    """The frames of each trace, the innermost last."""
+    trace: list[Frame] = []
+    last: _Found | None = None
+    for here in found:
+        if last and not (
+            here.innermost_first and last.innermost_first and not _NEXT_TRACE.search(text[last.end : here.start].strip("\n"))
+        ):
+            yield trace[::-1]
+            trace = []
+        trace.append(here.frame)
+        last = here
+    yield trace[::-1]
 
 
 def _path(written: str) -> str:
-    path = re.sub(r"^(?:file://|webpack:///?)", "", written.strip()).replace("\\", "/")
+    path = re.sub(rf"^{_URL}", "", written.strip()).replace("\\", "/")
     return re.sub(r"^(?:\./)+", "", path)
 
 
 def _own_name(function: str) -> str:
     """Return the last part of a qualified name; names that stand for no definition (`<module>`, `<anonymous>`) give nothing."""
-    name = re.split(r"[.:>\\/]+", function.strip().rstrip("."))[-1] if not function.startswith("<") else ""
-    return name if re.fullmatch(r"\w+[?!]?", name) else ""
+    name = _INSIDE.sub("", function.strip())
+    if made_of := next(filter(None, (pattern.search(name) for pattern in _MADE_OF)), None):
+        return made_of[1]
+    last = _QUALIFIERS.split(_SUFFIXES.sub("", name).rstrip("."))[-1]
+    return last if re.fullmatch(r"\w+[?!]?", last) else ""

@@ -77,7 +77,7 @@ def _check_text(arguments: Namespace) -> None:
                 raise InvalidInput(name, f"{value} is not UTF-8; give text, and rename a file or folder that is none")
 
 
-def _dispatch(arguments: Namespace, output: Output) -> int:
+def _dispatch(arguments: Namespace, output: Output) -> int:  # noqa: PLR0912 - a branch a module
     match arguments.command:
         case "serve":
             from carrel.frontends.cli.serve import run
@@ -85,6 +85,8 @@ def _dispatch(arguments: Namespace, output: Output) -> int:
             from carrel.frontends.cli.index import run
         case "search" | "context" | "files" | "compare" | "explain":
             from carrel.frontends.cli.ask import run
+        case "localize":
+            from carrel.frontends.cli.localize import run
         case "status" | "clear":
             from carrel.frontends.cli.state import run
         case "batch":

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentError,
+    ArgumentParser,
+    BooleanOptionalAction,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -124,6 +132,20 @@ def _asking(commands: _Commands) -> None:
     files.add_argument("--limit", type=positive, default=5, metavar="N", help="files at most (5)")
     _filters(files)
     _json(files)
+
+    localize = commands.add_parser(
+        "localize",
+        help="find the files and functions that an issue is about",
+        description="Find the files and functions that an issue, an error report or a stack trace is about, best first.",
+        epilog="example:\n  gh issue view 1234 | carrel localize - --path ~/code/project",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    given = localize.add_mutually_exclusive_group(required=True)
+    given.add_argument("text", nargs="?", metavar="TEXT", help='the text, of any length; "-" for standard input')
+    given.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
+    localize.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
+    localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
+    _json(localize)
 
     compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
     _query(compare)

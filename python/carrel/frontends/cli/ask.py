@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput
-from carrel.frontends.cli.local import folder, with_commands
+from carrel.frontends.cli.local import bring_up_to_date, folder, with_commands
 from carrel.frontends.cli.plain import LINE_END
-from carrel.frontends.cli.wide import check_wide
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
     from carrel.frontends.commands import Commands
     from carrel.server.workspace import Workspace
 
-_WAIT_MS = 600_000
-_FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 _SHOWN_LINES = 12
 _OPTIONS = {"filters.pathGlob": "--glob", "filters.languages": "--language", "filters.sources": "--source"}
 """What a person typed for a field of a request."""
@@ -44,14 +41,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
-    check_wide(workspace.root, workspace.settings)
-    index = await workspace.open()
-    for problem in index.problems:
-        output.warn(problem)
-    wait = _FOLLOWER_WAIT_MS
-    if index.store.role == "writer":
-        await commands.index({})
-        wait = _WAIT_MS
+    wait = await bring_up_to_date(commands, workspace, output)
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":

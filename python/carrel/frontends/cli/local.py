@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.plain import is_text
+from carrel.frontends.cli.wide import check_wide
 from carrel.frontends.commands import Commands
 from carrel.frontends.event_loop import run_cancellable
 from carrel.frontends.uris import longest_match, path_to_uri
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
 
 T = TypeVar("T")
+_WAIT_MS = 600_000
+_FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 
 
 def folder(path: Path) -> Path:
@@ -111,3 +114,15 @@ def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace
             await session.close()
 
     return run_cancellable(work())
+
+
+async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Output) -> int:
+    """Index what changed, unless another process does; return for how many milliseconds a question may wait for the index."""
+    check_wide(workspace.root, workspace.settings)
+    index = await workspace.open()
+    for problem in index.problems:
+        output.warn(problem)
+    if index.store.role != "writer":
+        return _FOLLOWER_WAIT_MS
+    await commands.index({})
+    return _WAIT_MS

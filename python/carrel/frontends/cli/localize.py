@@ -1,0 +1,115 @@
+"""`carrel localize`: the text of an issue in, the files and functions that it is about out."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import time
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import InvalidInput
+from carrel.core.types import Query
+from carrel.frontends.cli.local import bring_up_to_date, folder, with_commands
+from carrel.server import answers
+
+if TYPE_CHECKING:
+    from carrel.core.types import Hit
+    from carrel.engine.localize import LocatedFile
+    from carrel.engine.retriever import Retrieval
+    from carrel.frontends.cli.output import Output
+    from carrel.frontends.commands import Commands
+    from carrel.server.workspace import Workspace
+
+_HITS_A_FILE = 5
+"""So many hits are looked for for each file that is wanted: several stand in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """What is shown."""
+
+    files: tuple[LocatedFile, ...]
+    hits: tuple[Hit, ...]
+    is_issue: bool
+    elapsed_ms: float
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Locate one text and show where."""
+    root = folder(arguments.path)
+    text = _text(arguments)
+    located = with_commands(root, output, lambda commands, workspace: _locate(text, arguments.limit, output, commands, workspace))
+    if output.json:
+        output.value(_plain(located))
+    else:
+        _show(located, output)
+    return 0
+
+
+def _text(arguments: Namespace) -> str:
+    """The text that was typed, or that stands in the file or on standard input."""
+    source = arguments.file or ("-" if arguments.text == "-" else None)
+    text = arguments.text if source is None else _read(source)
+    if not text.strip():
+        raise InvalidInput("text", "is empty; give the text of an issue, a trace or a question")
+    return str(text)
+
+
+def _read(source: str) -> str:
+    """Pasted logs hold any bytes: those that are no text become marks, and a byte order mark says the encoding."""
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as error:
+        raise InvalidInput("file", f"{source} can't be read: {error.strerror}") from None
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+
+
+async def _locate(text: str, limit: int, output: Output, commands: Commands, workspace: Workspace) -> _Located:
+    from carrel.engine.files import located_files
+
+    wait_ms = await bring_up_to_date(commands, workspace, output)
+    began = time.perf_counter()
+    found: Retrieval = await answers.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms)
+    elapsed_ms = 1000 * (time.perf_counter() - began)
+    return _Located(located_files(found)[:limit], found.hits[:limit], bool(found.plan.get("issue")), elapsed_ms)
+
+
+def _plain(located: _Located) -> dict[str, Any]:
+    return {
+        "files": [{"path": file.path, "reasons": file.reasons} for file in located.files],
+        "places": [
+            {
+                "symbol": hit.chunk.symbol,
+                "kind": hit.chunk.kind,
+                "path": hit.chunk.path,
+                "startLine": hit.chunk.span.start_line,
+                "endLine": hit.chunk.span.end_line,
+                "score": hit.score,
+            }
+            for hit in located.hits
+        ],
+        "issue": located.is_issue,
+        "elapsedMs": round(located.elapsed_ms, 3),
+    }
+
+
+def _show(located: _Located, output: Output) -> None:
+    if not located.files:
+        output.note("No relevant code found.")
+        return
+    output.text("Files:")
+    for file in located.files:
+        output.text(f"  {file.path}")
+        if file.reasons:
+            output.text(f"      {'; '.join(file.reasons)}")
+    output.text("Functions and other places:")
+    for hit in located.hits:
+        symbol = f"  {hit.chunk.symbol}" if hit.chunk.symbol else ""
+        span = hit.chunk.span
+        output.text(f"  {hit.chunk.path}:{span.start_line}-{span.end_line}  {hit.score:.2f}{symbol}")
+    how = "an issue" if located.is_issue else "a question: it is too short for an issue, so files stand by their best hit"
+    output.note(f"{len(located.files)} files in {located.elapsed_ms:.0f} ms; read as {how}")

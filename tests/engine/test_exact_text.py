@@ -1,0 +1,130 @@
+"""Text that is pasted as it stands comes first, wherever it stands; relevance tells the order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from carrel.core.native import CancelToken, Snapshot
+from carrel.core.types import Filters
+
+from .texts import EMBEDDER, ask, indexed, paths
+
+_LONG = "".join(f"    step_{n} = prepare(order, {n})  # the connection of worker {n} is kept\n" for n in range(60))
+FILES = {
+    "app/orders.py": '''def place_order(customer, basket):
+    """Place an order: the message goes to the customer, the event to the log."""
+    if not basket:
+        raise ValueError("The basket of the customer is empty")
+    return Order(customer, basket, state=INITIAL_STATE)
+
+
+def cancel_order(order, reason):
+    """Cancel an order and tell the customer why."""
+    order.state = "cancelled"
+    notify(order.customer, reason)
+''',
+    "app/state.py": '''INITIAL_STATE = "placed"
+
+
+def next_state(order):
+    """The state that follows."""
+    return TRANSITIONS[order.state]
+''',
+    "app/restart.py": '''def restart(server):
+    """Restart a server according to its protocol."""
+    server.stop()
+    server.start(protocol=server.protocol)
+''',
+    "app/pipeline.py": f'def run_pipeline(order):\n    """All steps."""\n{_LONG}    return order\n',
+    "app/use_a.py": "def first(order):\n    return next_state(next_state(order)), next_state(order)\n",
+    "app/use_b.py": "def second(order):\n    next_state(order)\n    next_state(order)\n    return next_state(order)\n",
+    "tests/test_orders.py": """class OrderTests:
+    def test_placing_twice_is_refused_politely(self):
+        order = place_order(customer, basket)
+        with self.assertRaises(ValueError, "An order for this customer was placed already"):
+            place_order(customer, basket)
+
+    def make_frobnicated_basket(self):
+        return Basket(items=[Item(1), Item(2)])
+""",
+    "docs/runbook.md": """# Runbook of the shop
+
+## Restart Phoenix server according to protocol
+
+Tell the team, stop the workers, then start them one after another.
+
+## ORA-12154
+
+The listener of the database doesn't know the service.
+""",
+    "CHANGES.md": """# Changes
+
+- Restart Phoenix server according to protocol: the runbook says how.
+- Cancel an order and tell the customer why.
+- The basket of the customer is empty: a message of its own.
+""",
+    "config/shop.toml": '[mail]\nretry_backoff_seconds = 30\nsender = "Shop of Ships <shop@example.org>"\n',
+}
+SENTENCES = ("{}", "where does {} come from?", "I get {} and do not know why", "what is {} for", "explain {}")
+
+
+@pytest.fixture(scope="module")
+def view() -> Snapshot:
+    return indexed(FILES)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("test_placing_twice_is_refused_politely", "tests/test_orders.py"),
+        ("make_frobnicated_basket", "tests/test_orders.py"),
+        ("An order for this customer was placed already", "tests/test_orders.py"),
+        ("The basket of the customer is empty", "app/orders.py"),  # the list of changes repeats it
+        ("Cancel an order and tell the customer why", "app/orders.py"),
+        ("Restart Phoenix server according to protocol", "docs/runbook.md"),
+        ("ORA-12154", "docs/runbook.md"),
+        ("retry_backoff_seconds", "config/shop.toml"),
+        ("Shop of Ships", "config/shop.toml"),
+        ("next_state", "app/state.py"),  # others use it more often
+        ("INITIAL_STATE", "app/state.py"),
+    ],
+)
+def test_the_place_that_holds_it_comes_first(view: Snapshot, text: str, path: str, sentence: str) -> None:
+    assert paths(ask(view, sentence.format(text)))[0] == path
+
+
+def test_a_long_chunk_that_holds_all_words_is_a_candidate(view: Snapshot) -> None:
+    query = "prepare order 59 connection worker kept"
+    best = view.holders(query, 5, None, CancelToken())
+    assert view.describe([best[0].doc])[0].path == "app/pipeline.py"
+    assert best[0].score == pytest.approx(1.0)
+    assert [c.score for c in best] == sorted((c.score for c in best), reverse=True)
+    assert view.holders("", 5, None, CancelToken()) == []
+
+
+def test_the_longest_run_of_words_is_found_in_a_text(view: Snapshot) -> None:
+    quoted = "The basket of the customer is empty"
+    docs = [info.doc for path in ("app/orders.py", "app/state.py") for info in view.file_chunks(path)]
+    found = view.evidence(quoted, EMBEDDER.embed_query(quoted), docs, quoted)
+    best = max(found, key=lambda ranked: ranked.verbatim)
+    assert (best.path, best.verbatim_words) == ("app/orders.py", 7)
+    assert best.verbatim == pytest.approx(1.0)
+    unread = view.evidence(quoted, EMBEDDER.embed_query(quoted), docs)
+    assert {ranked.verbatim for ranked in unread} == {0.0}
+
+
+WORDS = sorted({word for text in FILES.values() for word in text.split() if word.isprintable()})
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=60).map(" ".join), st.floats(0, 1))
+def test_relevance_never_rises_and_the_least_score_cuts_by_it(view: Snapshot, text: str, least: float) -> None:
+    found = ask(view, text, limit=30)
+    scores = [hit.score for hit in found.hits]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    kept = ask(view, text, limit=30, filters=Filters(min_score=least))
+    assert [hit.chunk.id for hit in kept.hits] == [hit.chunk.id for hit in found.hits if hit.score >= least]

@@ -1,0 +1,33 @@
+"""A real index of a few texts, in memory, for tests of what is found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.core.types import Query
+from carrel.engine.retriever import Retrieval, retrieve
+from carrel.providers.local import bundled
+
+EMBEDDER = bundled()
+
+
+def indexed(files: Mapping[str, str]) -> Snapshot:
+    """The index of these texts by path."""
+    store = Store.open("", "", embedder_id=EMBEDDER.id, dim=EMBEDDER.dim, walk=WalkOptions(), cut=CutOptions(), in_memory=True)
+    for path, text in files.items():
+        batch = store.cut_buffer(path, text, CancelToken())
+        EMBEDDER.embed_batch(batch, CancelToken())
+        store.commit_buffer(batch)
+    return store.snapshot()
+
+
+def ask(view: Snapshot, text: str, **query: Any) -> Retrieval:
+    """What is found for a text."""
+    return retrieve(view, EMBEDDER, Query(text, **query), CancelToken())
+
+
+def paths(found: Retrieval) -> list[str]:
+    """The files of the hits, best first, each once."""
+    return list(dict.fromkeys(hit.chunk.path for hit in found.hits))
