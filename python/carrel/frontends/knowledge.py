@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from carrel.engine.appearance import escape, one_line, spelled
+
 LANGUAGES = ("markdown", "rst", "text", "notebook")
 """What documents are written in. Notebooks are code by kind, but people write them for people."""
 
@@ -17,9 +19,7 @@ DESCRIPTION = (
 
 NOTHING_FOUND = "No documents found"
 
-# Every kind of line end begins a line for somebody.
-_HEADER = re.compile(r"(?:^|(?<=[\r\n\v\f\x1c-\x1e\u0085\u2028\u2029]))(?=[ \t]*(?:File|Content)[ \t]*:)", re.IGNORECASE)
-_LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\u0085\u2028\u2029]+")
+_HEADER = re.compile(rf"^(?=(?:{spelled('file')}|{spelled('content')}):)", re.MULTILINE)
 
 
 def text_of(documents: Iterable[tuple[str, int, int, str]]) -> str:
@@ -28,5 +28,5 @@ def text_of(documents: Iterable[tuple[str, int, int, str]]) -> str:
 
 
 def _block(path: str, start: int, end: int, text: str) -> str:
-    name = _LINE_ENDS.sub(" ", path)
-    return f"File: {name}:{start}-{end}\nContent:\n" + _HEADER.sub(r"\\", text.rstrip("\r\n"))
+    harmless, _ = escape(_HEADER, text.rstrip("\r\n"))
+    return f"File: {one_line(path)}:{start}-{end}\nContent:\n{harmless}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from carrel.core.types import Hit
+from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
 from carrel.frontends import knowledge
 
@@ -46,7 +47,7 @@ def notes(workspace: Workspace) -> tuple[str, ...]:
 def explained(found: Sequence[Explanation]) -> str:
     """Each chunk's verdict and numbers."""
     return "\n".join(
-        f"{item.path}:{item.start_line}-{item.end_line} {item.symbol}".rstrip() + f": {item.verdict}{_numbers(item)}"
+        one_line(f"{item.path}:{item.start_line}-{item.end_line} {item.symbol}".rstrip() + f": {item.verdict}{_numbers(item)}")
         for item in found
     )
 
@@ -78,4 +79,4 @@ def status(name: str, found: Status) -> str:
     lines += [f"problem: {problem}" for problem in found.problems]
     if found.error:
         lines.append(f"error: {found.error}")
-    return "\n".join(lines)
+    return "\n".join(one_line(line) for line in lines)

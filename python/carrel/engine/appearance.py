@@ -1,0 +1,131 @@
+"""Text as a tolerant reader sees it, so that markup is found however it is disguised.
+
+A chat model doesn't parse: it may read `< / Code_Context >`, a tag with a zero-width space in it, one in full-width
+characters and one with a Cyrillic letter as the same tag. Here a text is folded to what all of them look like: what isn't seen is
+dropped (control, format, private and unassigned characters, combining marks, every kind of blank), compatibility forms and
+look-alikes become the ASCII that they resemble, and every kind of line end becomes a line feed. Matches are found in the
+folded text and told as positions in the original, which stays as it is.
+
+Not folded: spellings that a reader must decode first, such as `&lt;` and `\\u003c`.
+"""
+
+# ruff: noqa: RUF001 - the look-alikes are what this is about
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+
+LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
+_LINE_ENDS = re.compile(rf"[{LINE_ENDS}]+")
+
+# Letters and symbols that are blank though their category says otherwise: the Hangul fillers, the empty Braille pattern, the
+# null notehead, the object replacement character and the replacement character.
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0\U0001d159\ufffc\ufffd"
+
+# What looks like the ASCII characters of the markup, beside its compatibility forms: from Unicode's confusables (UTS 39).
+# Characters that resemble both i and l stand with l; patterns take either for the other.
+_LOOKALIKES = {
+    "<": "˂ᐸᚲ‹❮〈⟨⧼𝈶",
+    ">": "˃ᐳ›❯〉⟩⧽𖼿𝈷",
+    "/": "᜵⁁⁄∕╱⟋⧸ⳇノ㇓丿𝈺",
+    "_": "‗ˍ⎯▁",
+    "-": "˗‐‑‒–⁃−─➖ⲻ",
+    "---": "—―⸺⸻",
+    ":": "ː˸։ःઃ᛬᠃᠉⁚∶ꓽ꞉",
+    "(": "❨❪❲〔﴾",
+    ")": "❩❫❳〕﴿",
+    "a": "ɑαаᎪᗅ⍺ꓮ𐊠𖽀",
+    "b": "ƅβвьᏏᏴᑲᖯᗷꓐꞵ𐊂𐊡𐌁",
+    "c": "ϲсᏟᴄⲥꓚ𐊢𐌂𐐽𐔜𑣩𑣲🝌",
+    "d": "ԁᎠᏧᑯᗞᗪꓒꓓ",
+    "e": "εеҽᎬ℮⋿ⴹꓰꬲ𐊆𑣆𑣎",
+    "f": "ϝքᖴẝꓝꞙꬵ𐊇𐊥𐔥𑣂𝈓",
+    "g": "ƍɡԍցᏀᏳᶃꓖ",
+    "l": "ıɩɪ˛ιіӏᎥ⍳ꙇ𑣃ǀᏞᒪᛁ∣⏽ⲓⳑⵏꓡꓲ𐊊𐌉𐌠𐑃𐔦𑣒𖼖𖼨𝈪",
+    "n": "νոռⲛꓠ𐔓ո",
+    "o": "οσоօᴏᴑⲟⵔ〇ꓳꬽ𐊒𐊫𐐬𐓪𐔖ჿዐဝଠ",
+    "r": "ʀгᎡᎱᏒᖇᴦⲅꓣꭇꭈ𐓜𖼵𝈖",
+    "s": "ƽѕտᏕᏚꓢꜱ𐊖𐑈𑣁𖼺",
+    "t": "τтᎢ⊤⟙ⲧꓔ𐊗𐊱𐌕𑣜𖼊🝨",
+    "u": "ʋυսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓶𑣘𖽂",
+    "x": "×χхᕁᕽ᙭᙮ᚷ╳⤫⤬⨯ⲭⵝꓫꭓ𐊐𐊴𐌗𐌢𐔧𑣬",
+    "y": "ɣʏγυϒуүყᎩᎽᶌⲩꓬꭚ𐊲𑣄𑣜𖽃",
+}
+_SEEN_AS = {char: plain for plain, chars in _LOOKALIKES.items() for char in chars}
+
+# "Tags" spell ASCII invisibly. Most readers see nothing, some models read the letters: both readings are looked at.
+_TAGS = re.compile("[\U000e0020-\U000e007e]")
+_UNTAGGED = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
+
+
+class _Folding(dict[int, str]):
+    """What each character is seen as, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = _fold(chr(code))
+        return folded
+
+
+def _fold(char: str) -> str:
+    if char in LINE_ENDS:
+        return "\n"
+    return "".join(_plain(part) for part in unicodedata.normalize("NFKD", char))
+
+
+def _plain(char: str) -> str:
+    if char in _BLANK or unicodedata.category(char)[0] in "CMZ":
+        return ""
+    small = char.casefold()
+    return _SEEN_AS.get(char) or _SEEN_AS.get(small) or small
+
+
+_FOLDING = _Folding()
+_OTHERS = re.compile(r"[^\x00-\x7f]+")
+# ASCII, most of all code, is folded as bytes: that takes a fiftieth of the time.
+_ASCII = bytes(ord(_FOLDING[code] or " ") if code < 0x80 else code for code in range(0x100))
+_UNSEEN_ASCII = bytes(code for code in range(0x80) if not _FOLDING[code])
+
+
+def folded(text: str) -> str:
+    """Give the text as it is seen: without blanks, in small letters, in ASCII where it looks like it."""
+    if not text.isascii():
+        text = _OTHERS.sub(lambda match: match[0].translate(_FOLDING), text)
+    return text.encode().translate(_ASCII, _UNSEEN_ASCII).decode()
+
+
+def spelled(words: str) -> str:
+    """Give a pattern for these words in a folded text, whatever line ends are between their letters."""
+    return r"\n*".join("[il]" if char in "il" else re.escape(char) for char in folded(words))
+
+
+def escape(pattern: re.Pattern[str], text: str) -> tuple[str, bool]:
+    """Put a backslash at the end of each match of `pattern` in the folded text; the second value says whether there was one.
+
+    The pattern is for folded text: it looks ahead for what shall follow the backslash.
+    """
+    places: set[int] = set()
+    readings = (text, text.translate(_UNTAGGED)) if _TAGS.search(text) else (text,)
+    for reading in readings:
+        ends = [match.end() for match in pattern.finditer(folded(reading))]
+        if ends:
+            starts = [0, *(at + 1 for at in _positions(reading))]
+            places.update(starts[end] for end in ends)
+    if not places:
+        return text, False
+    cuts = [0, *sorted(places), len(text)]
+    return "\\".join(text[start:end] for start, end in pairwise(cuts)), True
+
+
+def one_line(text: str) -> str:
+    """Give a name on one line, without control characters."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", _LINE_ENDS.sub(" ", text))
+
+
+def _positions(text: str) -> Iterator[int]:
+    """The place in the text of each character of its folded form."""
+    for at, char in enumerate(text):
+        for _ in _FOLDING[ord(char)]:
+            yield at
