@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::string::FromUtf8Error;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::hash::xxh3_128;
+use crate::secrets::Mask;
 use crate::types::SkipReason;
 
 /// How much of a text is looked at to tell whether a person wrote it.
@@ -31,6 +33,17 @@ pub struct Source {
     pub size: u64,
     /// Modification time before reading, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// The text as it was before secrets in it were masked; `None` while nothing was.
+    pub unmasked: Option<Arc<Unmasked>>,
+}
+
+/// What a text was before its secrets were masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmasked {
+    /// All of it.
+    pub text: String,
+    /// Where what was masked, in order.
+    pub masks: Vec<Mask>,
 }
 
 /// Read and decode a file of at most `max_bytes`.
@@ -41,7 +54,7 @@ pub fn read_source(path: &Path, max_bytes: u64) -> Result<Source, SkipReason> {
     if looks_minified(&text) {
         return Err(SkipReason::Minified);
     }
-    Ok(Source { text, encoding, hash, size, mtime_ns })
+    Ok(Source { text, encoding, hash, size, mtime_ns, unmasked: None })
 }
 
 /// Raw bytes and modification time of a file of at most `max_bytes`.

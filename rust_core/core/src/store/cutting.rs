@@ -14,7 +14,7 @@ use crate::db::{Stamp, UnusableRow};
 use crate::diff::diff;
 use crate::error::Result;
 use crate::language::Language;
-use crate::read::{Source, read_source};
+use crate::read::Source;
 use crate::types::{CutFile, SkipReason};
 
 /// What became of a file.
@@ -77,17 +77,16 @@ impl Store {
         let config = &self.site.config;
         // Taken before reading: a change after it can't be missed.
         let checked_ns = now_ns();
-        let file = config.root.join(&work.path);
         let place = set.find(&work.path);
         let unusable = |reason, size, mtime_ns| {
             let row = UnusableRow { path: work.path.clone(), reason, stamp: Stamp { size, mtime_ns, checked_ns } };
             Ok(Outcome::Unusable(row, place.is_some()))
         };
-        let source = match read_source(&file, config.walk.max_file_bytes) {
+        let source = match self.site.read(&work.path) {
             Ok(source) => source,
             Err(SkipReason::Gone) => return Ok(Outcome::Gone(work.path.clone())),
             Err(reason) => {
-                let metadata = std::fs::metadata(&file);
+                let metadata = std::fs::metadata(config.root.join(&work.path));
                 let (size, mtime_ns) = metadata.map_or((0, 0), |m| (m.len(), crate::read::modified_ns(&m)));
                 return unusable(reason, size, mtime_ns);
             }
@@ -136,6 +135,7 @@ pub(super) fn entry(
         hash: source.hash,
         stamp,
         text: source.text.into(),
+        unmasked: source.unmasked,
         chunks: cut.chunks,
         imports: cut.imports,
         origins,
@@ -155,5 +155,5 @@ pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReaso
         return Err(SkipReason::Minified);
     }
     let hash = crate::hash::xxh3_128(text.as_bytes());
-    Ok(Source { text: text.to_owned(), encoding: "utf-8", hash, size: text.len() as u64, mtime_ns: now_ns() })
+    Ok(Source { text: text.to_owned(), encoding: "utf-8", hash, size: text.len() as u64, mtime_ns: now_ns(), unmasked: None })
 }

@@ -13,6 +13,7 @@ mod compact;
 mod cutting;
 mod descriptor;
 mod load;
+mod masking;
 mod plan;
 mod scan;
 mod set;
@@ -26,16 +27,18 @@ pub use batch::Batch;
 pub use commit::Commit;
 pub(crate) use cutting::language_of;
 pub use plan::Plan;
-pub use set::{Part, Place, SegmentSet};
+pub use set::{BufferText, Part, Place, SegmentSet};
 
 use crate::cut::CutOptions;
 use crate::db::Database;
 use crate::error::{Error, Result};
 use crate::lock::WriterLock;
+use crate::secrets::SecretOptions;
 use crate::snapshot::Snapshot;
 use crate::types::{SkipReason, Skipped};
 use crate::walk::{Gate, WalkOptions};
 use load::Ledger;
+use masking::Masker;
 
 /// What a store is made of.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub struct StoreConfig {
     pub walk: WalkOptions,
     /// How they are cut.
     pub cut: CutOptions,
+    /// What counts as a secret, beside the rules.
+    pub secrets: SecretOptions,
     /// Keep nothing on disk and read nothing from it: documents come as buffers only.
     pub in_memory: bool,
 }
@@ -61,6 +66,7 @@ pub(crate) struct Site {
     pub config: StoreConfig,
     /// `None` in memory.
     pub gate: Option<Gate>,
+    masker: Masker,
 }
 
 /// The index of one workspace. All methods may be called from any thread.
@@ -97,7 +103,8 @@ impl Store {
     /// Open or create an index. What had to be mended is told by [`Store::problems`].
     pub fn open(config: StoreConfig) -> Result<Self> {
         let gate = (!config.in_memory).then(|| Gate::new(&config.root, &config.walk));
-        let site = Arc::new(Site { config, gate });
+        let masker = Masker::new(&config.secrets)?;
+        let site = Arc::new(Site { config, gate, masker });
         let store = Self {
             disk: Mutex::new(None),
             current: Mutex::new(Current::empty(&site)),

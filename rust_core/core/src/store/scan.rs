@@ -9,7 +9,6 @@ use super::{SegmentSet, Store, language_of, locked};
 use crate::cancel::CancelToken;
 use crate::db::Stamp;
 use crate::error::Result;
-use crate::read::read_source;
 use crate::types::{SkipReason, Skipped};
 use crate::walk::{FoundFile, walk};
 
@@ -87,8 +86,7 @@ impl Store {
         let mut behind = removed;
         for file in &work {
             cancel.check()?;
-            let config = &self.site.config;
-            let source = read_source(&config.root.join(&file.path), config.walk.max_file_bytes);
+            let source = self.site.read(&file.path);
             let is_current = match (set.find(&file.path), source) {
                 (Some(place), Ok(source)) => {
                     file.mode == Mode::Check && set.parts[place.part].segment.file(place.file).hash == source.hash
