@@ -21,7 +21,7 @@ from carrel.server.index_state import STATE_FILE, export, forget
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken, Store, WalkOptions
+    from carrel.core.native import CancelToken, SecretOptions, Store, WalkOptions
     from carrel.core.ports import Embedder, Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 _LAST_INDEXED = "last_indexed"
 _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 """Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
+
+
+_SECRETS = ("secret_patterns", "secret_allow_paths", "secret_allow_rules")
 
 
 @dataclass(slots=True)
@@ -106,7 +109,7 @@ class Wiring:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
-        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder")
+        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder", *_SECRETS)
         return any(getattr(old, key) != getattr(new, key) for key in keys)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
@@ -133,6 +136,7 @@ class Wiring:
             dim=embedder.dim,
             walk=walk_options(settings),
             cut=CutOptions(),
+            secrets=secret_options(settings),
         )
         index = OpenIndex(root, store, embedder, directory, (*problems, *store.problems), temporary=temporary, not_kept=not_kept)
         if location.in_workspace and temporary is None:
@@ -212,6 +216,15 @@ def walk_options(settings: Settings) -> WalkOptions:
         # The last pattern that fits counts: a person's own may bring back what the editor only hides.
         exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
         kept_folders=[name for name, kept in folders.items() if kept],
+    )
+
+
+def secret_options(settings: Settings) -> SecretOptions:
+    """What counts as a secret by the settings."""
+    from carrel.core.native import SecretOptions
+
+    return SecretOptions(
+        patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
     )
 
 
