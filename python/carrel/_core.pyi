@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "Ranked",
     "Scene",
+    "SecretOptions",
     "Snapshot",
     "Store",
     "WalkOptions",
@@ -36,6 +37,7 @@ __all__ = [
     "give_back_memory",
     "hash_bytes",
     "languages",
+    "list_secrets",
     "path_kinds",
     "rank",
     "ranking_rules",
@@ -68,6 +70,18 @@ class WalkOptions:
         excluded_folders: Sequence[str] | None = None,
         kept_folders: Sequence[str] = ...,
     ) -> WalkOptions: ...
+
+@final
+class SecretOptions:
+    """What counts as a secret beside the rules. Raises `InvalidInput` for a pattern or glob that is none."""
+
+    def __new__(
+        cls,
+        *,
+        patterns: Sequence[str] = ...,
+        allow_paths: Sequence[str] = ...,
+        allow_rules: Sequence[str] = ...,
+    ) -> SecretOptions: ...
 
 @final
 class CutOptions:
@@ -349,6 +363,9 @@ class FreshChunk:
     def end_character(self) -> int: ...
     @property
     def moved(self) -> bool: ...
+    @property
+    def masked(self) -> int:
+        """How many secrets in its text were masked."""
 
 @final
 class Snapshot:
@@ -403,6 +420,7 @@ class Store:
         dim: int,
         walk: WalkOptions,
         cut: CutOptions,
+        secrets: SecretOptions | None = None,
         in_memory: bool = False,
     ) -> Store:
         """Open or create the index in `directory` for the workspace `root`.
@@ -514,3 +532,6 @@ def best_lines(text: str, symbol: str, signature: str, rarities: Mapping[str, fl
 
     `symbol` and `signature` tell the line that names what the text is; `sought` that the question is for it.
     """
+
+def list_secrets(root: str, walk: WalkOptions, secrets: SecretOptions, cancel: CancelToken) -> list[tuple[str, int | None, str]]:
+    """(path, line, kind) of every secret in the files that count; without a line for a file that is left out as a whole."""

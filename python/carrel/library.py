@@ -145,7 +145,7 @@ class Index:
     def _disk(self, root: Path, cut: CutOptions, windows: tuple[int, int] | None) -> Store:
         from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
         from carrel.server.settings_files import settings_of  # noqa: PLC0415
-        from carrel.server.wiring import walk_options  # noqa: PLC0415
+        from carrel.server.wiring import secret_options, walk_options  # noqa: PLC0415
 
         settings, _ = settings_of(root)
         location = locate(root, settings)
@@ -162,6 +162,7 @@ class Index:
             dim=self._embedder.dim,
             walk=walk_options(settings),
             cut=cut,
+            secrets=secret_options(settings),
         )
 
 

@@ -93,7 +93,13 @@ class FakeView:
         return [
             self.items[doc].gone
             or SimpleNamespace(
-                info=self._info(doc), imports=[], text=self.items[doc].text, start_character=0, end_character=0, moved=False
+                info=self._info(doc),
+                imports=[],
+                text=self.items[doc].text,
+                start_character=0,
+                end_character=0,
+                moved=False,
+                masked=0,
             )
             for doc in docs
         ]

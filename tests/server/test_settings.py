@@ -191,3 +191,22 @@ def test_no_file_is_no_problem(tmp_path: Path) -> None:
 
 def test_the_documentation_is_up_to_date() -> None:
     assert Path("docs/settings.md").read_text("utf-8") == settings_docs.render(), "run python -m carrel.server.settings_docs"
+
+
+def test_what_may_go_out_unmasked_is_the_persons_alone_to_say() -> None:
+    own = Layer("settings.toml", {"secretAllowPaths": ["tests/**"], "secretAllowRules": ["token"]}, own=True)
+    settings, problems = resolve(own)
+    assert (settings.secret_allow_paths, settings.secret_allow_rules, problems) == (("tests/**",), ("token",), ())
+    for layer in (editor(secretAllowPaths=["**"]), workspace(secretAllowPaths=["**"])):
+        settings, [problem] = resolve(own, layer)
+        assert settings.secret_allow_paths == ("tests/**",)
+        assert "only in your own settings file" in str(problem)
+    settings, _ = resolve(editor(secretPatterns=["A-\\d+"]), workspace(secretPatterns=["B-\\d+"]))
+    assert settings.secret_patterns == ("A-\\d+", "B-\\d+")
+    settings, [problem] = resolve(editor(secretPatterns=["(", "C"]))
+    assert settings.secret_patterns == ("C",)
+    assert "'(' counts for nothing" in str(problem)
+
+
+def test_other_rules_for_secrets_need_the_index_anew() -> None:
+    assert Wiring().needs_reopening(Settings(), Settings(secret_patterns=("A",)))

@@ -279,6 +279,8 @@ export interface HitResult {
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
   readonly source: 'code' | 'docs';
+  /** How many secrets in its text were masked: each stands as `[secret: KIND]`. */
+  readonly masked: number;
 }
 
 /** `carrel/index`: bring the index up to date, with `$/progress` in numbers of files. */
@@ -578,6 +580,7 @@ export const SETTING_KEYS = [
   'exclude',
   'excludedFolders',
   'editorExclude',
+  'secretPatterns',
   'maxFileBytes',
   'storage',
   'cacheFolder',

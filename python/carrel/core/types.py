@@ -42,6 +42,12 @@ class Chunk:
     text: str
     content_hash: str
     updated_at: int  # Unix seconds
+    masked: int = 0  # secrets in its text that were masked
+
+
+def masks_in(text: str) -> int:
+    """Count what stands in a text in place of secrets; a text that only speaks of such marks has some too."""
+    return text.count("[secret: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,11 @@ class ContextItem:
     text: str
     elided: bool = False
     shown: tuple[int, int] | None = None
+
+    @property
+    def masked(self) -> int:
+        """How many secrets were masked in what is shown."""
+        return min(self.hit.chunk.masked, masks_in(self.text))
 
 
 @dataclass(frozen=True, slots=True)

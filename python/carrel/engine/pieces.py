@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from carrel.core.types import Chunk, ContextItem, Hit, Span
+from carrel.core.types import Chunk, ContextItem, Hit, Span, masks_in
 
 GAP_LINES = 3
 """Neighbours with so few lines between them are shown as one piece."""
@@ -54,6 +54,7 @@ def joined(
         symbol=_common_symbol(a.symbol, b.symbol),
         definitions=tuple(dict.fromkeys((*a.definitions, *b.definitions))),
         text=text,
+        masked=a.masked + b.masked + masks_in(between),
     )
     return ContextItem(replace(better.hit, chunk=chunk), text), between
 

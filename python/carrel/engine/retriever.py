@@ -141,4 +141,5 @@ def to_chunk(fresh: FreshChunk) -> Chunk:
         text=fresh.text,
         content_hash=info.content_hash,
         updated_at=info.updated_at,
+        masked=fresh.masked,
     )

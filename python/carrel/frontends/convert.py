@@ -98,8 +98,8 @@ def from_way(way: Way) -> wire.WayResult:
     return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 
 
-def from_hit(hit: Hit, uri_of: UriOf) -> wire.HitResult:
-    """A hit as editors see it."""
+def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitResult:
+    """A hit as editors see it; `masked` where only a part of it is shown."""
     chunk = hit.chunk
     return wire.HitResult(
         id=chunk.id,
@@ -120,6 +120,7 @@ def from_hit(hit: Hit, uri_of: UriOf) -> wire.HitResult:
         content_hash=chunk.content_hash,
         updated_at=from_time(chunk.updated_at),
         source=chunk.source,
+        masked=chunk.masked if masked is None else masked,
     )
 
 
@@ -157,7 +158,7 @@ def from_pack(
         budget_tokens=pack.budget.amount if in_tokens else UNSET,
         budget_chars=UNSET if in_tokens else pack.budget.amount,
         tokenizer=pack.tokenizer,
-        hits=tuple(from_hit(item.hit, uri_of) for item in pack.items),
+        hits=tuple(from_hit(item.hit, uri_of, masked=item.masked) for item in pack.items),
         dropped=tuple(
             wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
             for drop in pack.dropped

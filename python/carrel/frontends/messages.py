@@ -284,6 +284,7 @@ class HitResult(Wire, kw_only=True, frozen=True):
     content_hash: str
     updated_at: Annotated[str, Meta(description="ISO 8601, UTC.")]
     source: Literal["code", "docs"]
+    masked: Annotated[int, Meta(description="How many secrets in its text were masked: each stands as `[secret: KIND]`.")]
 
 
 class SearchResult(Wire, kw_only=True, frozen=True):

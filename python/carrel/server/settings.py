@@ -23,7 +23,7 @@ Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
 
 LogLevel = Literal["error", "warning", "info", "debug"]
-Narrowing = Literal["never", "union", "off", "lower"]
+Narrowing = Literal["never", "union", "off", "lower", "own"]
 
 
 def _setting(default: Any, doc: str, *, workspace: Narrowing = "never") -> Any:
@@ -52,6 +52,20 @@ class Settings:
     )
     editor_exclude: tuple[str, ...] = _setting(
         (), "What the editor itself leaves out, written as in .gitignore. Editors' plugins send it; `exclude` comes after it."
+    )
+    secret_patterns: tuple[str, ...] = _setting(
+        (),
+        "Regular expressions of secrets to mask beside those that Carrel knows: group 1, or the whole match.",
+        workspace="union",
+    )
+    secret_allow_paths: tuple[str, ...] = _setting(
+        (),
+        'Globs of paths in which nothing is masked, such as "tests/fixtures/**". What is secret by its name stays left out. '
+        "Only in your own settings file.",
+        workspace="own",
+    )
+    secret_allow_rules: tuple[str, ...] = _setting(
+        (), "Rules that mask nothing, by the names that `carrel secrets` shows. Only in your own settings file.", workspace="own"
     )
     max_file_bytes: Annotated[int, Meta(ge=1_000, le=50_000_000)] = _setting(
         500_000, "Larger files are left out.", workspace="lower"
@@ -94,6 +108,8 @@ class Layer:
     options: Options
     workspace: bool = False
     report_unknown: bool = False
+    own: bool = False
+    """It is the file of the person, which nothing that comes with a project can write."""
 
 
 _HINTS: dict[str, Any] = get_type_hints(Settings, include_extras=True)
@@ -106,8 +122,16 @@ def wire_name(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-_PATTERNS = {"exclude": "{}", "excluded_folders": "**/{}/", "editor_exclude": "{}"}
-"""Settings whose items are patterns, and the pattern that each item stands for."""
+_PATTERNS = {
+    "exclude": "{}",
+    "excluded_folders": "**/{}/",
+    "editor_exclude": "{}",
+    "secret_patterns": "",
+    "secret_allow_paths": "",
+}
+"""Settings whose items are patterns, and the glob that each item stands for; those of secrets stand for themselves."""
+
+_OWN_FILE = "settings.toml in Carrel's folder of your configuration"
 
 KEYS = {wire_name(name): name for name in _FIELDS}
 
@@ -133,6 +157,10 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
             if name in _PATTERNS:
                 value, unusable = _usable(name, value)
                 problems += [Problem(layer.source, key, why) for why in unusable]
+            if _FIELDS[name].metadata["workspace"] == "own" and not layer.own:
+                if value:
+                    problems.append(Problem(layer.source, key, f"counts only in your own settings file ({_OWN_FILE})"))
+                continue
             if layer.workspace:
                 before = values.get(name, _FIELDS[name].default)
                 value, refusal = _narrow(_FIELDS[name].metadata["workspace"], before, value)
@@ -158,16 +186,22 @@ def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[st
     """The items that are patterns, and why the others leave out nothing: who wrote them believes that they do."""
     if not items:
         return items, []
-    from carrel.core.native import Filter  # noqa: PLC0415 - most settings need no core
+    from carrel.core.native import Filter, SecretOptions  # noqa: PLC0415 - most settings need no core
 
     usable, problems = [], []
     for item in items:
         try:
-            Filter(exclude_globs=[_PATTERNS[name].format(item.removeprefix("!"))])
+            if name == "secret_patterns":
+                SecretOptions(patterns=[item])
+            elif name == "secret_allow_paths":
+                SecretOptions(allow_paths=[item])
+            else:
+                Filter(exclude_globs=[_PATTERNS[name].format(item.removeprefix("!"))])
             usable.append(item)
         except InvalidInput as error:
             reason = str(error).rpartition("': ")[2]  # without the pattern as the core sees it
-            problems.append(f"{item!r} leaves out nothing, for it is no pattern: {reason}")
+            effect = "counts for nothing" if name.startswith("secret_") else "leaves out nothing"
+            problems.append(f"{item!r} {effect}, for it is no pattern: {reason}")
     return tuple(usable), problems
 
 

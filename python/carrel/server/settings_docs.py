@@ -26,7 +26,7 @@ before, or gives nothing and says why. Changes take effect without a restart.
 | setting | type | default | what it does | `.carrel.toml` may |
 | --- | --- | --- | --- | --- |
 """
-_NARROWING = {"never": "not set it", "union": "add to it", "off": "switch it off", "lower": "lower it"}
+_NARROWING = {"never": "not set it", "union": "add to it", "off": "switch it off", "lower": "lower it", "own": "not set it"}
 
 
 def render() -> str:
@@ -45,9 +45,11 @@ def render() -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the settings object, for editors' manifests."""
+    """JSON schema of the settings object, for editors' manifests, without those that count in the user's file only."""
     properties: dict[str, Any] = {}
     for field in dataclasses.fields(Settings):
+        if field.metadata["workspace"] == "own":
+            continue
         schema = _schema(field.name)
         schema["default"] = json.loads(_default(field.default))
         schema["description"] = field.metadata["doc"]

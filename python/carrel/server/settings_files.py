@@ -72,7 +72,7 @@ def _read(path: Path, *, workspace: bool) -> Layer:
         raise SettingsError(path, error.strerror or str(error)) from None
     if not isinstance(options, dict):
         raise SettingsError(path, "it must hold an object")
-    return Layer(source, options, workspace=workspace, report_unknown=True)
+    return Layer(source, options, workspace=workspace, report_unknown=True, own=not workspace)
 
 
 def _bytes(path: Path, *, follow: bool) -> bytes:

@@ -21,7 +21,7 @@ from carrel.server.index_state import STATE_FILE, export, forget
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken, Store, WalkOptions
+    from carrel.core.native import CancelToken, SecretOptions, Store, WalkOptions
     from carrel.core.ports import Embedder, Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
@@ -34,6 +34,7 @@ _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 
 
 RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
+_SECRETS = ("secret_patterns", "secret_allow_paths", "secret_allow_rules")
 
 
 @dataclass(slots=True)
@@ -121,7 +122,7 @@ class Wiring:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
-        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder")
+        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder", *_SECRETS)
         return any(getattr(old, key) != getattr(new, key) for key in keys)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
@@ -221,11 +222,27 @@ def walk_options(settings: Settings) -> WalkOptions:
     )
 
 
+def secret_options(settings: Settings) -> SecretOptions:
+    """What counts as a secret by the settings."""
+    from carrel.core.native import SecretOptions
+
+    return SecretOptions(
+        patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
+    )
+
+
 def _open_store(directory: Path, root: Path, settings: Settings, embedder: Embedder) -> Store:
     from carrel.core.native import CutOptions, Store
 
-    walk = walk_options(settings)
-    return Store.open(str(directory), str(root), embedder_id=embedder.id, dim=embedder.dim, walk=walk, cut=CutOptions())
+    return Store.open(
+        str(directory),
+        str(root),
+        embedder_id=embedder.id,
+        dim=embedder.dim,
+        walk=walk_options(settings),
+        cut=CutOptions(),
+        secrets=secret_options(settings),
+    )
 
 
 def _kept_index(

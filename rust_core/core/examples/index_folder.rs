@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         dim: embedder.dim(),
         walk: WalkOptions::default(),
         cut: CutOptions::default(),
+        secrets: carrel_core::secrets::SecretOptions::default(),
         in_memory: false,
     };
     let token = CancelToken::new();

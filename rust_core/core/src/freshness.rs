@@ -4,15 +4,17 @@
 //! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not given.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::cancel::CancelToken;
 use crate::cut::cut;
 use crate::error::Result;
 use crate::lexical::FilePlace;
 use crate::lines::LineTable;
-use crate::read::read_source;
+use crate::read::Unmasked;
+use crate::secrets::Mask;
 use crate::snapshot::{ChunkInfo, Doc, Snapshot};
-use crate::store::language_of;
+use crate::store::{BufferText, language_of};
 use crate::types::{Chunk, SkipReason, Span};
 use crate::walk::{Gate, Pass};
 
@@ -31,12 +33,15 @@ pub struct FreshChunk {
     pub end_character: u32,
     /// It is not where, or not what, the index says.
     pub moved: bool,
+    /// How many secrets in its text were masked.
+    pub masked: u32,
 }
 
 /// A file as it is now.
 struct Present {
     text: String,
     hash: u128,
+    unmasked: Option<Arc<Unmasked>>,
     /// Its chunks, once something asked for them.
     chunks: Option<(Vec<Chunk>, Vec<String>)>,
 }
@@ -103,18 +108,18 @@ impl Snapshot {
             if !self.site.admits_buffer(&info.path) {
                 return Err(why(SkipReason::Ignored));
             }
-            let text = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
-            return Ok(Present { hash: info.file_hash, text, chunks: None });
+            let buffer = self.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
+            let (text, unmasked) = (buffer.text.to_string(), buffer.unmasked.clone());
+            return Ok(Present { hash: info.file_hash, text, unmasked, chunks: None });
         }
         let file = pass.ok_or(SkipReason::Gone).and_then(|pass| pass.open(&info.path)).map_err(why)?;
-        let source = read_source(file, self.site.config.walk.max_file_bytes).map_err(why)?;
-        Ok(Present { text: source.text, hash: source.hash, chunks: None })
+        let source = self.site.read_again(file, &info.path).map_err(why)?;
+        Ok(Present { text: source.text, hash: source.hash, unmasked: source.unmasked, chunks: None })
     }
 
-    fn buffer_text(&self, doc: Doc) -> Option<String> {
+    fn buffer_text(&self, doc: Doc) -> Option<&BufferText> {
         let (layer, chunk) = self.layer_of(doc)?;
-        let text = layer.texts.as_ref()?.get(layer.segment.file_of(chunk) as usize)?;
-        Some(text.to_string())
+        layer.texts.as_ref()?.get(layer.segment.file_of(chunk) as usize)
     }
 
     fn refresh(
@@ -143,10 +148,16 @@ impl Snapshot {
         let Some(text) = present.text.get(span.start_byte as usize..span.end_byte as usize) else {
             return Ok(Err(format!("{}: the index does not fit the file: index it again", info.path)));
         };
-        let (start_character, end_character) = characters(&present.text, span);
+        let (start_character, end_character) = match present.unmasked.as_deref() {
+            None => characters(&present.text, span.start_byte, span.end_byte),
+            Some(whole) => {
+                characters(&whole.text, original(&whole.masks, span.start_byte), original(&whole.masks, span.end_byte))
+            }
+        };
+        let masked = present.unmasked.as_deref().map_or(0, |whole| masks_in(&whole.masks, span));
         let moved = (span.start_line, span.end_line) != (before.start_line, before.end_line);
         let imports = imports.unwrap_or_else(|| self.imports(info.doc));
-        Ok(Ok(FreshChunk { imports, text: text.to_owned(), start_character, end_character, moved, info }))
+        Ok(Ok(FreshChunk { imports, text: text.to_owned(), start_character, end_character, moved, masked, info }))
     }
 }
 
@@ -171,12 +182,26 @@ fn find<'a>(old: &Chunk, now: &'a [Chunk]) -> Option<&'a Chunk> {
     now.iter().filter(|c| c.kind == old.kind && shared(c) > 0).max_by_key(|c| shared(c))
 }
 
-/// UTF-16 columns of a span's ends. Looks back from each to its line's start: a table of all lines would cost more than the rest.
-fn characters(text: &str, span: Span) -> (u32, u32) {
+/// The place in the original text of a byte of the masked one.
+fn original(masks: &[Mask], byte: u32) -> u32 {
+    let byte = byte as usize;
+    let Some(mask) = masks[..masks.partition_point(|mask| mask.start < byte)].last() else { return byte as u32 };
+    let place = if byte < mask.end { mask.original_start } else { mask.original_end + (byte - mask.end) };
+    place as u32
+}
+
+/// How many masks are in a span.
+fn masks_in(masks: &[Mask], span: Span) -> u32 {
+    let inside = |mask: &&Mask| mask.start < span.end_byte as usize && mask.end > span.start_byte as usize;
+    masks.iter().filter(inside).count() as u32
+}
+
+/// UTF-16 columns of two bytes. Looks back from each to its line's start: a table of all lines would cost more than the rest.
+fn characters(text: &str, start: u32, end: u32) -> (u32, u32) {
     let column = |byte: u32| {
         let before = text.get(..byte as usize).unwrap_or_default();
         let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
         before[start..].encode_utf16().count() as u32
     };
-    (column(span.start_byte), column(span.end_byte))
+    (column(start), column(end))
 }

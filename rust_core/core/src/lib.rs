@@ -22,6 +22,7 @@ pub mod parse;
 pub mod question;
 pub mod ranking;
 pub mod read;
+pub mod secrets;
 pub mod segment;
 pub mod simd;
 pub mod snapshot;

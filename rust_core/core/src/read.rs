@@ -3,11 +3,13 @@
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::string::FromUtf8Error;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::hash::xxh3_128;
+use crate::secrets::Mask;
 use crate::types::SkipReason;
 
 /// How much of a text is looked at to tell whether a person wrote it.
@@ -32,6 +34,17 @@ pub struct Source {
     pub mtime_ns: i64,
     /// What else tells this state of the file from others.
     pub change: LastChange,
+    /// The text as it was before secrets in it were masked; `None` while nothing was.
+    pub unmasked: Option<Arc<Unmasked>>,
+}
+
+/// What a text was before its secrets were masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmasked {
+    /// All of it.
+    pub text: String,
+    /// Where what was masked, in order.
+    pub masks: Vec<Mask>,
 }
 
 /// What tells a file and its last change from others of the same size and time. Tools set a file's time back; this they can't.
@@ -73,7 +86,8 @@ pub fn read_source(file: File, max_bytes: u64) -> Result<Source, SkipReason> {
     if looks_minified(&text) {
         return Err(SkipReason::Minified);
     }
-    Ok(Source { text, encoding, hash, size, mtime_ns: modified_ns(&metadata), change: LastChange::of(&metadata) })
+    let change = LastChange::of(&metadata);
+    Ok(Source { text, encoding, hash, size, mtime_ns: modified_ns(&metadata), change, unmasked: None })
 }
 
 /// Why a file that can't be opened or read is left out.

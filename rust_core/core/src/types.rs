@@ -119,11 +119,25 @@ pub enum SkipReason {
     Link = 12,
     /// Inside a folder whose name begins with a dot, other than those that hold code and configuration (`.github`, …).
     HiddenFolder = 13,
+    /// The key of a service account of a cloud, told by what is in the file.
+    ServiceAccountKey = 14,
+    /// A file that begins with a private key.
+    PrivateKey = 15,
+    /// Clusters of Kubernetes with what opens them.
+    Kubeconfig = 16,
+    /// Maven's settings with passwords of servers.
+    MavenSettings = 17,
+    /// Variables of Postman, which hold what requests are signed with.
+    PostmanEnvironment = 18,
+    /// Cookies of a browser or of curl.
+    Cookies = 19,
+    /// A file whose name says that it may hold secrets, and that holds some.
+    SecretsInside = 20,
 }
 
 impl SkipReason {
     /// Every reason, in the order of the discriminants.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 21] = [
         Self::Ignored,
         Self::ExcludedFolder,
         Self::TooLarge,
@@ -138,6 +152,13 @@ impl SkipReason {
         Self::Gone,
         Self::Link,
         Self::HiddenFolder,
+        Self::ServiceAccountKey,
+        Self::PrivateKey,
+        Self::Kubeconfig,
+        Self::MavenSettings,
+        Self::PostmanEnvironment,
+        Self::Cookies,
+        Self::SecretsInside,
     ];
 
     /// The reason of a stored [`SkipReason::code`].
@@ -162,6 +183,13 @@ impl SkipReason {
             Self::Gone => "gone",
             Self::Link => "link",
             Self::HiddenFolder => "hidden folder",
+            Self::ServiceAccountKey => "secret: service account key",
+            Self::PrivateKey => "secret: private key",
+            Self::Kubeconfig => "secret: kubeconfig",
+            Self::MavenSettings => "secret: Maven settings with passwords",
+            Self::PostmanEnvironment => "secret: Postman environment",
+            Self::Cookies => "secret: cookies",
+            Self::SecretsInside => "secret: passwords or keys inside",
         }
     }
 }

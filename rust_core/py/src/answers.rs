@@ -113,13 +113,14 @@ pub struct PyFreshChunk {
     start_character: u32,
     end_character: u32,
     moved: bool,
+    masked: u32,
 }
 
 impl PyFreshChunk {
     /// Hand a checked chunk to Python.
     pub fn new(py: Python<'_>, fresh: FreshChunk) -> PyResult<Self> {
-        let FreshChunk { info, imports, text, start_character, end_character, moved } = fresh;
-        Ok(Self { info: Py::new(py, PyChunkInfo(info))?, imports, text, start_character, end_character, moved })
+        let FreshChunk { info, imports, text, start_character, end_character, moved, masked } = fresh;
+        Ok(Self { info: Py::new(py, PyChunkInfo(info))?, imports, text, start_character, end_character, moved, masked })
     }
 }
 
@@ -153,6 +154,11 @@ impl PyFreshChunk {
     #[getter]
     fn moved(&self) -> bool {
         self.moved
+    }
+
+    #[getter]
+    fn masked(&self) -> u32 {
+        self.masked
     }
 }
 

@@ -1,5 +1,7 @@
 //! What needs no store: cutting one text, counting tokens, naming languages.
 
+use std::path::PathBuf;
+
 use carrel_core::cancel::CancelToken;
 use carrel_core::cut::cut;
 use carrel_core::error::Error;
@@ -13,7 +15,7 @@ use pyo3::types::PyCapsule;
 use crate::answers::PyChunkInfo;
 use crate::errors::to_python;
 use crate::gil::detached;
-use crate::options::PyCutOptions;
+use crate::options::{PyCancelToken, PyCutOptions, PySecretOptions, PyWalkOptions};
 
 /// See `_core.pyi`.
 #[pyfunction]
@@ -30,6 +32,19 @@ pub fn cut_text(py: Python<'_>, path: &str, text: &str, options: &PyCutOptions) 
         chunk,
     };
     Ok(file.chunks.iter().cloned().enumerate().map(|pair| PyChunkInfo(info(pair))).collect())
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn list_secrets(
+    py: Python<'_>,
+    root: PathBuf,
+    walk: &PyWalkOptions,
+    secrets: &PySecretOptions,
+    cancel: &PyCancelToken,
+) -> PyResult<Vec<(String, Option<u32>, String)>> {
+    let seen = detached(py, || carrel_core::secrets::list_secrets(&root, &walk.0, &secrets.0, &cancel.0))?;
+    Ok(seen.into_iter().map(|one| (one.path, one.line, one.kind)).collect())
 }
 
 fn encoding(name: &str) -> PyResult<Encoding> {

@@ -22,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMAT_VERSION", carrel_core::db::FORMAT_VERSION)?;
     module.add_class::<options::PyCancelToken>()?;
     module.add_class::<options::PyWalkOptions>()?;
+    module.add_class::<options::PySecretOptions>()?;
     module.add_class::<options::PyCutOptions>()?;
     module.add_class::<options::PyEmbedder>()?;
     module.add_class::<options::PyFilter>()?;
@@ -44,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::register_grammar, module)?)?;
     module.add_function(wrap_pyfunction!(functions::registrable_grammars, module)?)?;
     module.add_function(wrap_pyfunction!(functions::give_back_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::list_secrets, module)?)?;
     module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(question::split_names, module)?)?;
     module.add_function(wrap_pyfunction!(question::stem, module)?)?;

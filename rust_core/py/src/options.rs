@@ -7,6 +7,7 @@ use std::sync::Arc;
 use carrel_core::cancel::CancelToken;
 use carrel_core::cut::{CutOptions, LineChunk};
 use carrel_core::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
+use carrel_core::secrets::{Detector, SecretOptions};
 use carrel_core::snapshot::{Filter, FilterOptions};
 use carrel_core::walk::WalkOptions;
 use pyo3::prelude::*;
@@ -47,6 +48,21 @@ impl PyWalkOptions {
     fn new(max_file_bytes: u64, exclude: Vec<String>, excluded_folders: Option<Vec<String>>, kept_folders: Vec<String>) -> Self {
         let excluded_folders = excluded_folders.unwrap_or_else(|| WalkOptions::default().excluded_folders);
         Self(WalkOptions { max_file_bytes, exclude, excluded_folders, kept_folders })
+    }
+}
+
+/// See `_core.pyi`.
+#[pyclass(name = "SecretOptions", frozen, module = "carrel._core")]
+pub struct PySecretOptions(pub SecretOptions);
+
+#[pymethods]
+impl PySecretOptions {
+    #[new]
+    #[pyo3(signature = (*, patterns = Vec::new(), allow_paths = Vec::new(), allow_rules = Vec::new()))]
+    fn new(patterns: Vec<String>, allow_paths: Vec<String>, allow_rules: Vec<String>) -> PyResult<Self> {
+        let options = SecretOptions { patterns, allow_paths, allow_rules };
+        Detector::new(&options).map_err(|error| to_python(&error))?;
+        Ok(Self(options))
     }
 }
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::answers::PyCommit;
 use crate::errors::to_python;
 use crate::gil::detached;
-use crate::options::{PyCancelToken, PyCutOptions, PyEmbedder, PyWalkOptions, to_floats};
+use crate::options::{PyCancelToken, PyCutOptions, PyEmbedder, PySecretOptions, PyWalkOptions, to_floats};
 use crate::snapshot::PySnapshot;
 
 /// See `_core.pyi`.
@@ -90,7 +90,7 @@ pub struct PyStore(Store);
 #[pymethods]
 impl PyStore {
     #[staticmethod]
-    #[pyo3(signature = (directory, root, *, embedder_id, dim, walk, cut, in_memory = false))]
+    #[pyo3(signature = (directory, root, *, embedder_id, dim, walk, cut, secrets = None, in_memory = false))]
     #[allow(clippy::too_many_arguments)] // keywords, all but two
     fn open(
         py: Python<'_>,
@@ -100,9 +100,11 @@ impl PyStore {
         dim: usize,
         walk: &PyWalkOptions,
         cut: &PyCutOptions,
+        secrets: Option<&PySecretOptions>,
         in_memory: bool,
     ) -> PyResult<Self> {
-        let config = StoreConfig { directory, root, embedder_id, dim, walk: walk.0.clone(), cut: cut.0, in_memory };
+        let secrets = secrets.map_or_else(Default::default, |options| options.0.clone());
+        let config = StoreConfig { directory, root, embedder_id, dim, walk: walk.0.clone(), cut: cut.0, secrets, in_memory };
         detached(py, || Store::open(config)).map(Self)
     }
 

@@ -93,6 +93,7 @@ function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {
     hit.score.toFixed(2),
     hit.symbol,
     matched.length ? `matched ${matched.join(', ')}` : undefined,
+    hit.masked ? `${count(hit.masked, 'secret')} masked` : undefined,
     pinned ? 'pinned' : undefined,
     removed ? 'removed' : undefined,
   ];

@@ -22,6 +22,7 @@ const HIT: HitResult = {
   contentHash: '',
   updatedAt: '',
   source: 'code',
+  masked: 0,
 };
 const PACK: ContextResult = {
   id: 'p',

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
@@ -77,32 +78,18 @@ def _check_text(arguments: Namespace) -> None:
                 raise InvalidInput(name, f"{value} is not UTF-8; give text, and rename a file or folder that is none")
 
 
-def _dispatch(arguments: Namespace, output: Output) -> int:  # noqa: PLR0912 - a branch a module
-    match arguments.command:
-        case "serve":
-            from carrel.frontends.cli.serve import run
-        case "index":
-            from carrel.frontends.cli.index import run
-        case "search" | "context" | "files" | "compare" | "explain":
-            from carrel.frontends.cli.ask import run
-        case "localize":
-            from carrel.frontends.cli.localize import run
-        case "status" | "clear":
-            from carrel.frontends.cli.state import run
-        case "batch":
-            from carrel.frontends.cli.batch import run
-        case "eval":
-            from carrel.frontends.cli.evaluate import run
-        case "doctor":
-            from carrel.frontends.cli.doctor import run
-        case "demo":
-            from carrel.frontends.cli.demo import run
-        case "mcp":
-            from carrel.frontends.cli.mcp import run
-        case "copilot-proxy":
-            from carrel.frontends.cli.copilot_proxy import run
-        case "proxy":
-            from carrel.frontends.cli.chat_proxy import run
-        case _:
-            from carrel.frontends.cli.hooks_command import run
+_MODULES = {
+    **dict.fromkeys(("search", "context", "files", "compare", "explain"), "ask"),
+    **dict.fromkeys(("status", "clear"), "state"),
+    "copilot-proxy": "copilot_proxy",
+    "eval": "evaluate",
+    "hook": "hooks_command",
+    "proxy": "chat_proxy",
+}
+"""Where a command is, if not in the module of its name."""
+
+
+def _dispatch(arguments: Namespace, output: Output) -> int:
+    name = _MODULES.get(arguments.command, arguments.command)
+    run: Callable[[Namespace, Output], int] = import_module(f"carrel.frontends.cli.{name}").run
     return run(arguments, output)

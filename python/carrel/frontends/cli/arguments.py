@@ -164,6 +164,7 @@ def _maintaining(commands: _Commands) -> None:
         ("status", "show what the index holds"),
         ("clear", "delete the index"),
         ("doctor", "find what is wrong, and say the remedy"),
+        ("secrets", "show where secrets are: what is masked and what is left out"),
     ):
         command = commands.add_parser(name, help=text)
         _folder(command)

@@ -90,6 +90,7 @@ class Place(Wire, kw_only=True, frozen=True):
     symbol: str | UnsetType = UNSET
     kind: str
     language: str
+    masked: Annotated[int, Meta(description="How many secrets in it were masked: each stands as `[secret: KIND]`.")] = 0
     text: Annotated[str | UnsetType, Meta(description="Unset where the result's own text holds it.")] = UNSET
 
 

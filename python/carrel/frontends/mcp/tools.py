@@ -114,7 +114,7 @@ class Tools:
             tokens=pack.tokens,
             max_tokens=asked.max_tokens,
             tokenizer=pack.tokenizer,
-            places=tuple(_place(name, item.hit, with_text=False) for item in pack.items),
+            places=tuple(_place(name, item.hit, item.masked, with_text=False) for item in pack.items),
             dropped=tuple(
                 wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
                 for drop in pack.dropped
@@ -208,14 +208,14 @@ TOOLS = {
 def _hits(name: str, workspace: Workspace, hits: Sequence[Hit], text_of: Callable[[Sequence[Hit]], str]) -> Answer:
     value = messages.HitsResult(
         folder=name,
-        hits=tuple(_place(name, hit, with_text=True) for hit in hits),
+        hits=tuple(_place(name, hit, hit.chunk.masked, with_text=True) for hit in hits),
         state=workspace.state(),
         pending=workspace.pending,
     )
     return Answer(text_of(hits), value, texts.notes(workspace))
 
 
-def _place(folder: str, hit: Hit, *, with_text: bool) -> messages.Place:
+def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.Place:
     chunk = hit.chunk
     lines = (chunk.span.start_line, chunk.span.end_line)
     return messages.Place(
@@ -227,6 +227,7 @@ def _place(folder: str, hit: Hit, *, with_text: bool) -> messages.Place:
         symbol=chunk.symbol or UNSET,
         kind=chunk.kind,
         language=chunk.language,
+        masked=masked,
         text=chunk.text if with_text else UNSET,
     )
 

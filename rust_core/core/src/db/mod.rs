@@ -191,6 +191,11 @@ impl Database {
         self.transaction(|t| t.execute("UPDATE files SET checked_ns = 0", []).map(drop))
     }
 
+    /// Have files that were no use looked at again: by other rules they may be.
+    pub fn look_again(&mut self) -> Result<()> {
+        self.transaction(|t| t.execute("UPDATE unusable SET checked_ns = 0", []).map(drop))
+    }
+
     /// Forget everything but the settings of the index and the numbering, which other processes rely on.
     pub fn clear(&mut self, generation: u64) -> Result<()> {
         self.check_present()?;
@@ -198,7 +203,10 @@ impl Database {
             t.execute_batch(
                 "DELETE FROM files; DELETE FROM segments; DELETE FROM unusable; DELETE FROM failed; DELETE FROM skipped",
             )?;
-            t.execute("DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut', 'own_vectors_from')", [])?;
+            t.execute(
+                "DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut', 'secrets', 'own_vectors_from')",
+                [],
+            )?;
             t.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?1)", [generation.to_string()]).map(drop)
         })?;
         self.connection.execute_batch("VACUUM").map_err(|e| self.fail(e))?;

@@ -79,7 +79,8 @@ impl Phrase {
         }
         let mut best = Run::default();
         // The runs that end at the word before, by the place of their last word.
-        let (mut before, mut here): (Vec<(usize, Run)>, Vec<(usize, Run)>) = (Vec::new(), Vec::new());
+        let mut before: Vec<(usize, Run)> = Vec::new();
+        let mut here: Vec<(usize, Run)> = Vec::new();
         let mut lower = String::new();
         for word in words_of(text) {
             lower.clear();

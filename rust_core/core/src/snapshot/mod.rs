@@ -16,7 +16,7 @@ use crate::language::Language;
 use crate::lexical::{FieldWeights, FilePlace, LexicalEvidence, Statistics, bm25f, definitions, evidence, holders, rarities};
 use crate::ranking::Ranked;
 use crate::segment::{FileMask, Scored, Segment, View};
-use crate::store::{Part, SegmentSet, Site, locked};
+use crate::store::{BufferText, Part, SegmentSet, Site, locked};
 use crate::types::{Chunk, ChunkKind};
 use crate::vectors::{PARALLEL_FROM, dense_top_k};
 
@@ -59,7 +59,7 @@ pub(crate) struct Layer {
     /// Its vectors are of the model in use.
     pub own_vectors: bool,
     /// Texts of the files, if they are buffers.
-    pub texts: Option<Arc<Vec<Arc<str>>>>,
+    pub texts: Option<Arc<Vec<BufferText>>>,
 }
 
 /// An immutable view of the index.

@@ -11,6 +11,7 @@ use crate::db::{Stamp, UnusableRow};
 use crate::embed::LocalEmbedder;
 use crate::error::{Error, Result};
 use crate::language::Language;
+use crate::read::Unmasked;
 use crate::segment::Segment;
 use crate::types::{Chunk, EmbedInput};
 use crate::vectors::Vectors;
@@ -32,6 +33,8 @@ pub(super) struct CutEntry {
     pub hash: u128,
     pub stamp: Stamp,
     pub text: Arc<str>,
+    /// What the text was before its secrets were masked, if there were any.
+    pub unmasked: Option<Arc<Unmasked>>,
     pub chunks: Vec<Chunk>,
     pub imports: Vec<String>,
     pub origins: Vec<Origin>,

@@ -6,7 +6,7 @@ use super::batch::{Batch, Body, CutEntry};
 use super::commit::build;
 use super::compact::merge_parts;
 use super::cutting::{buffer_source, entry, language_of};
-use super::set::Part;
+use super::set::{BufferText, Part};
 use super::{SegmentSet, Store, locked, now_ns};
 use crate::cancel::CancelToken;
 use crate::cut::cut;
@@ -30,9 +30,9 @@ impl Store {
         let Some(language) = language_of(path, text).or(self.site.config.in_memory.then_some(Language::TEXT)) else {
             return empty();
         };
-        let Ok(source) = buffer_source(text) else { return empty() };
+        let Ok(source) = buffer_source(text).and_then(|source| self.site.mask(path, source)) else { return empty() };
         let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, change: source.change, checked_ns: now_ns() };
-        let cut = cut(path, language, text, &self.site.config.cut, cancel)?;
+        let cut = cut(path, language, &source.text, &self.site.config.cut, cancel)?;
         let (disk, overlay) = {
             let current = locked(&self.current);
             (Arc::clone(&current.disk), Arc::clone(&current.overlay))
@@ -59,7 +59,7 @@ impl Store {
         if let Some(bytes) = build(&files, body.vectors.as_ref(), self.site.config.dim, &CancelToken::new())? {
             let segment = Arc::new(Segment::from_bytes(&bytes)?);
             let stamps = files.iter().map(|f| f.stamp).collect();
-            let texts = files.iter().map(|f| Arc::clone(&f.text)).collect();
+            let texts = files.iter().map(|f| BufferText { text: Arc::clone(&f.text), unmasked: f.unmasked.clone() }).collect();
             overlay.push(Part::new(0, segment, stamps, Some(texts)));
         }
         self.publish_overlay(overlay)
@@ -105,12 +105,12 @@ fn merge_smallest(overlay: &mut SegmentSet) -> Result<()> {
     let (bytes, ordinals) = merge_parts(&small.iter().collect::<Vec<_>>(), &CancelToken::new())?;
     let segment = Arc::new(Segment::from_bytes(&bytes)?);
     let files = segment.file_count() as usize;
-    let (mut stamps, mut texts) = (vec![Stamp::default(); files], vec![Arc::<str>::from(""); files]);
+    let (mut stamps, mut texts) = (vec![Stamp::default(); files], vec![BufferText::default(); files]);
     for (part, ordinals) in small.iter().zip(&ordinals) {
         for (file, new) in ordinals.iter().enumerate().filter_map(|(file, new)| Some((file, (*new)? as usize))) {
             stamps[new] = part.stamps[file];
             if let Some(text) = part.texts.as_ref().and_then(|t| t.get(file)) {
-                texts[new] = Arc::clone(text);
+                texts[new] = text.clone();
             }
         }
     }

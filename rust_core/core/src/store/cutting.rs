@@ -145,6 +145,7 @@ pub(super) fn entry(
         hash: source.hash,
         stamp,
         text: source.text.into(),
+        unmasked: source.unmasked,
         chunks: cut.chunks,
         imports: cut.imports,
         origins,
@@ -171,5 +172,6 @@ pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReaso
         size: text.len() as u64,
         mtime_ns: now_ns(),
         change: LastChange::default(),
+        unmasked: None,
     })
 }

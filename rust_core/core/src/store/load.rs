@@ -135,7 +135,14 @@ impl Store {
         if database.meta("cut")?.is_some_and(|found| found != cut) {
             database.mark_stale()?;
         }
-        database.set_meta("cut", &cut)
+        database.set_meta("cut", &cut)?;
+        let secrets = self.site.masks_by();
+        if database.meta("secrets")?.is_none_or(|found| found != secrets) {
+            // What it holds of a secret by now must not stay: words and signatures.
+            database.mark_stale()?;
+            database.look_again()?;
+        }
+        database.set_meta("secrets", &secrets)
     }
 
     /// Load a newer generation that another process committed; true when there was one. Costs a look at one row when there is none.

@@ -13,6 +13,7 @@ mod compact;
 mod cutting;
 mod descriptor;
 mod load;
+mod masking;
 mod plan;
 mod scan;
 mod set;
@@ -26,7 +27,7 @@ pub use batch::Batch;
 pub use commit::Commit;
 pub(crate) use cutting::language_of;
 pub use plan::Plan;
-pub use set::{Part, Place, SegmentSet};
+pub use set::{BufferText, Part, Place, SegmentSet};
 
 use crate::cut::CutOptions;
 use crate::db::{Database, DatabaseFile};
@@ -34,10 +35,12 @@ use crate::error::{Error, Result};
 use crate::folder::Folder;
 use crate::lock::WriterLock;
 use crate::read::{Source, read_bytes, read_source};
+use crate::secrets::SecretOptions;
 use crate::snapshot::Snapshot;
 use crate::types::{SkipReason, Skipped};
 use crate::walk::{Gate, WalkOptions};
 use load::Ledger;
+use masking::Masker;
 
 /// What a store is made of.
 #[derive(Clone, Debug)]
@@ -54,6 +57,8 @@ pub struct StoreConfig {
     pub walk: WalkOptions,
     /// How they are cut.
     pub cut: CutOptions,
+    /// What counts as a secret, beside the rules.
+    pub secrets: SecretOptions,
     /// Keep nothing on disk and read nothing from it: documents come as buffers only.
     pub in_memory: bool,
 }
@@ -63,6 +68,7 @@ pub(crate) struct Site {
     pub config: StoreConfig,
     /// `None` in memory.
     pub gate: Option<Gate>,
+    masker: Masker,
 }
 
 impl Site {
@@ -71,7 +77,8 @@ impl Site {
         self.gate.as_ref().ok_or(SkipReason::Gone)?.root()
     }
 
-    /// Read a file that was let pass. `root` is what [`Site::root`] gave.
+    /// Read a file that was let pass and mask its secrets; one that holds nothing else is refused. `root` is what [`Site::root`]
+    /// gave.
     pub(crate) fn read(
         &self,
         root: std::result::Result<&Folder, &SkipReason>,
@@ -79,7 +86,7 @@ impl Site {
     ) -> std::result::Result<Source, SkipReason> {
         let gate = self.gate.as_ref().ok_or(SkipReason::Gone)?;
         let file = gate.open(root.map_err(|reason| *reason)?, path)?;
-        read_source(file, self.config.walk.max_file_bytes)
+        self.mask(path, read_source(file, self.config.walk.max_file_bytes)?)
     }
 }
 
@@ -121,7 +128,8 @@ impl Store {
     /// Open or create an index. What had to be mended is told by [`Store::problems`].
     pub fn open(config: StoreConfig) -> Result<Self> {
         let gate = (!config.in_memory).then(|| Gate::new(&config.root, &config.walk));
-        let site = Arc::new(Site { config, gate });
+        let masker = Masker::new(&config.secrets)?;
+        let site = Arc::new(Site { config, gate, masker });
         let store = Self {
             disk: Mutex::new(None),
             current: Mutex::new(Current::empty(&site)),

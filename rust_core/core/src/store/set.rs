@@ -4,7 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::db::Stamp;
+use crate::read::Unmasked;
 use crate::segment::{FileMask, FileRef, Segment, View};
+
+/// The text of an unsaved buffer, its secrets masked.
+#[derive(Clone, Debug, Default)]
+pub struct BufferText {
+    /// What may be given.
+    pub text: Arc<str>,
+    /// What it was before, if something was masked.
+    pub unmasked: Option<Arc<Unmasked>>,
+}
 
 /// A segment with the files of it that count.
 #[derive(Clone, Debug)]
@@ -22,7 +32,7 @@ pub struct Part {
     /// Its vectors are of the model that is in use: they may be searched and kept.
     pub own_vectors: bool,
     /// The text of each file; only buffers keep it, as theirs is nowhere else.
-    pub texts: Option<Arc<Vec<Arc<str>>>>,
+    pub texts: Option<Arc<Vec<BufferText>>>,
     /// File ordinals by path, made when first needed.
     by_path: Arc<OnceLock<Box<[u32]>>>,
 }
@@ -38,7 +48,7 @@ pub struct Place {
 
 impl Part {
     /// A part whose files are all live.
-    pub fn new(id: u64, segment: Arc<Segment>, stamps: Vec<Stamp>, texts: Option<Vec<Arc<str>>>) -> Self {
+    pub fn new(id: u64, segment: Arc<Segment>, stamps: Vec<Stamp>, texts: Option<Vec<BufferText>>) -> Self {
         let live = FileMask::new_all(segment.file_count());
         let live_chunks = segment.chunk_count();
         let texts = texts.map(Arc::new);

@@ -2,6 +2,10 @@
 //!
 //! Told by the name alone, and by the folder where a tool's own folder makes a common name (`config.json`) a secret. The names
 //! are those of data: code that deals with secrets (`secrets.py`, `token.rs`) is code.
+//!
+//! Not by name: settings that people need and that may hold a password among others (`application.yml`, `appsettings.json`,
+//! `database.yml`, `.yarnrc.yml`, `docker-compose.yml`) are read with the values masked; names that are as often harmless
+//! (`settings.xml`, `vault-deployment.yaml`) are decided by what is in the file. Both in `crate::secrets`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -78,6 +82,63 @@ const SECRET: &[&str] = &[
     "token.json",
     "auth.json",
     "htpasswd",
+    // Clusters with the certificates and tokens that open them.
+    "*kubeconfig*.{y*ml,json,conf,txt}",
+    // What clouds let one download once.
+    "{,*[-_.]}{access,root,secret}{,-,_}key{,s}{,[-_.]*}.{csv,txt,json}",
+    "*_accesskeys.csv",
+    // Short for credentials.
+    "{,*[-_.]}creds{,[-_.]*}.{json,y*ml,toml,ini,csv,txt,xml,properties,conf}",
+    "credentials-config.json",
+    "*[-_.]credentials.{y*ml,toml,ini,csv,txt,xml,properties,conf}",
+    "*.tfvars.json",
+    "*.auto.tfvars*",
+    // Variables of Ansible that are kept apart because they are secret, and the passwords that open them.
+    "vault.y*ml",
+    "vault{,-,_}{vars,secrets,passwords,creds}.y*ml",
+    "{group,host}_vars_vault.y*ml",
+    "*[-_.]vault.y*ml",
+    "{,.}vault{,-,_}pass{,word}*",
+    "{,*[-_.]}private{,-,_}key{,s}{,[-_.]*}.{txt,json,y*ml,xml,asc,pub.bak}",
+    "{,*[-_.]}{api,auth,signing,encryption,license,ssh,deploy}{,-,_}key{,s}.txt",
+    // Where editors upload to, with the password.
+    "sftp{,-config}{,-alt*}.json",
+    ".ftpconfig",
+    "ftpconfig",
+    ".remote-sync.json",
+    "{sitemanager,recentservers,filezilla}.xml",
+    // Nothing but a database's password and salts.
+    "wp-config.php",
+    "connectionstrings.{config,json,xml}",
+    // Sessions of a browser.
+    "{,*[-_.]}cookies.{txt,json,sqlite,db}",
+    // People's data, and the hashes of their passwords.
+    "{,*[-_.]}{dump,backup}{,[-_.0-9]*}.{sql,json,csv,xml,y*ml}",
+    "{mysql,pg,db,database}{,-,_}{dump,backup}*.{sql,txt,json}",
+    "*.dump",
+    "*.postman_environment.json",
+    "*.postman_globals.json",
+    "postman{,-,_}{environment,globals}*.json",
+    "pgpass{,.conf}",
+    ".mylogin.cnf",
+    ".authinfo",
+    ".mongorc.js",
+    ".passwd*",
+    "passwd-s3fs",
+    "shadow",
+    ".htdigest",
+    "{,*[-_.]}{secret,secrets}.{tfvars,hcl,csv,conf,cfg}",
+    "secret{,s}.{csv,conf,cfg,hcl}",
+    "{,*[-_.]}{password,passwords,passwd}.{txt,csv,json,y*ml,xml,ini,conf,properties,kdb}",
+    "{,*[-_.]}{refresh,bearer,access,id,oauth,session}{,-,_}token{,s}.{txt,json}",
+    "client{,-,_}secret{,s}{,[-_.]*}.json",
+    "oauth{,2}{,-,_}{client,credentials,creds,secrets}{,[-_.]*}.json",
+    ".terraform.tfstate.lock.info",
+    "{,*[-_.]}{keystore,truststore}.{properties,p12,jks,bcfks}",
+    "recovery{,-,_}codes.txt",
+    "{,*[-_.]}backup{,-,_}codes.txt",
+    "{,*[-_.]}seed{,-,_}phrase.txt",
+    "mnemonic.txt",
 ];
 
 /// Folder and name, in lower case: what a tool keeps in its own folder.
@@ -92,6 +153,16 @@ const SECRET_IN: &[&str] = &[
     ".m2/settings*.xml",
     "gh/hosts.y*ml",
     "glab-cli/config.y*ml",
+    ".aws/*",
+    ".cargo/credentials*",
+    ".gem/credentials",
+    ".vscode/sftp.json",
+    ".config/hub",
+    "doctl/config.y*ml",
+    "ngrok/ngrok.yml",
+    ".ngrok2/ngrok.yml",
+    "rclone/rclone.conf",
+    "ssh/*_key",
 ];
 
 /// Endings that copies of a secret get. Without them the name is looked at again.
@@ -186,6 +257,31 @@ mod tests {
                 ".kube/config",
                 ".ssh/config",
                 ".m2/settings.xml",
+                "kubeconfig.yaml",
+                "kubeconfig-prod.yml",
+                "prod.kubeconfig.yaml",
+                "accessKeys.csv",
+                "deploy_accessKeys.csv",
+                "rootkey.csv",
+                "creds.json",
+                "db-creds.yml",
+                "prod.tfvars.json",
+                "group_vars/all/vault.yml",
+                "prod-vault.yaml",
+                ".vault_pass.txt",
+                "private_key.txt",
+                "jwt-private-key.json",
+                "sftp-config.json",
+                "wp-config.php",
+                "cookies.txt",
+                "youtube_cookies.txt",
+                "dump.sql",
+                "prod-backup-2024.sql",
+                "db_dump.sql",
+                "Prod.postman_environment.json",
+                "postman_environment.json",
+                "connectionStrings.config",
+                "filezilla.xml",
             ],
         );
     }
@@ -218,6 +314,23 @@ mod tests {
                 "password_reset.html",
                 "docs/secrets.md",
                 "kube/config.yaml",
+                "application.yml",
+                "appsettings.json",
+                "settings.xml",
+                "schema.sql",
+                "dumper.py",
+                "backup.py",
+                "cookies.py",
+                "vault-deployment.yaml",
+                "vault-values.yaml",
+                "docker-compose.yml",
+                "wp-config-sample.php",
+                "public_key.txt",
+                "kubeconfig.go",
+                "database.yml",
+                "access_key.md",
+                "sftp.ts",
+                "passwords.md",
             ],
         );
     }

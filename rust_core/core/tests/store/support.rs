@@ -44,6 +44,7 @@ impl Workspace {
             dim: HashedEmbedder.dim(),
             walk: WalkOptions::default(),
             cut: CutOptions { min_chars: 1, ..CutOptions::default() },
+            secrets: carrel_core::secrets::SecretOptions::default(),
             in_memory: false,
         }
     }

@@ -174,7 +174,8 @@ public final class Messages {
             String container,
             String contentHash,
             String updatedAt,
-            String source) {}
+            String source,
+            int masked) {}
 
     public record SignalsResult(
             Double dense,

@@ -1,0 +1,34 @@
+"""`carrel secrets`: what the files of a folder hold of secrets, by place and kind. Never a value."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from carrel.core.native import CancelToken, list_secrets
+from carrel.frontends.cli.cancellable import cancellable
+from carrel.frontends.cli.local import folder, settings
+from carrel.server.wiring import secret_options, walk_options
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Look at every file that counts, and at nothing else."""
+    root = folder(arguments.path)
+    chosen = settings(root, output)
+
+    def work(token: CancelToken) -> list[tuple[str, int | None, str]]:
+        return list_secrets(str(root), walk_options(chosen), secret_options(chosen), token)
+
+    seen = cancellable(work)
+    inside = sum(line is not None for _, line, _ in seen)
+    if output.json:
+        entries = [{"path": path, "line": line, "kind": kind} for path, line, kind in seen]
+        output.value({"secrets": entries, "masked": inside, "filesLeftOut": len(seen) - inside})
+        return 0
+    for path, line, kind in seen:
+        output.text(f"{path}: {kind}, left out" if line is None else f"{path}:{line}: {kind}, masked")
+    output.note(f"{inside:,} values are masked, {len(seen) - inside:,} files are left out.")
+    return 0

@@ -1,0 +1,325 @@
+//! Values that are given to a name such as `password` or `API_TOKEN`, in any of the ways in which files give values to names.
+
+use super::literals::value_at;
+use super::operators::{LONGEST_NAME, is_name, operator};
+use super::values::{Class, Style, is_secret};
+
+/// What begins a look at a name. Everything that [`class_of`] knows holds one of these.
+pub(super) const TRIGGERS: &[&str] = &["pass", "pwd", "key", "token", "secret", "cred", "auth", "kennwort"];
+
+const PASSWORDS: &[&str] =
+    &["password", "passwd", "pwd", "passphrase", "pass", "passcode", "passwort", "kennwort", "requirepass", "masterauth"];
+const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "passwort", "kennwort", "_pwd", "userpwd", "dbpass"];
+const TOKENS: &[&str] = &["secret", "secrets", "token", "credential", "credentials", "creds", "authkey", "cred"];
+const TOKEN_ENDINGS: &[&str] =
+    &["token", "secret", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "accountkey"];
+/// What makes a key one that opens something. Any other key is that of a map or a keyboard.
+const KEYS_OF: &[&str] = &[
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "encryption",
+    "encrypt",
+    "signing",
+    "sign",
+    "signature",
+    "master",
+    "account",
+    "service",
+    "app",
+    "application",
+    "client",
+    "license",
+    "ssh",
+    "session",
+    "cookie",
+    "storage",
+    "shared",
+    "webhook",
+    "deploy",
+    "consumer",
+    "integration",
+    "jwt",
+    "hmac",
+    "crypto",
+    "cipher",
+    "aes",
+    "rsa",
+    "subscription",
+    "functions",
+    "function",
+    "admin",
+    "write",
+    "ingest",
+    "server",
+    "aws",
+    "gcp",
+    "azure",
+    "openai",
+    "anthropic",
+    "stripe",
+    "sendgrid",
+    "twilio",
+    "mailgun",
+    "datadog",
+    "maps",
+    "security",
+    "instrumentation",
+    "primary",
+    "secondary",
+    "host",
+    "bot",
+    "user",
+    "merchant",
+    "partner",
+    "publishable",
+    "live",
+    "test",
+    "prod",
+    "algolia",
+    "pusher",
+    "sentry",
+    "firebase",
+    "supabase",
+    "search",
+    "query",
+    "data",
+    "base",
+    "flask",
+    "django",
+    "rails",
+    "vapid",
+    "hash",
+];
+/// Ends of names that say which of several, not what. They are read over.
+const WHICH: &[&str] = &[
+    "prod",
+    "production",
+    "dev",
+    "development",
+    "stage",
+    "staging",
+    "test",
+    "testing",
+    "live",
+    "local",
+    "value",
+    "val",
+    "str",
+    "string",
+    "raw",
+    "base64",
+    "b64",
+    "hex",
+    "old",
+    "new",
+    "primary",
+    "secondary",
+    "current",
+    "default",
+    "plain",
+    "plaintext",
+    "clear",
+    "override",
+    "base",
+];
+
+/// Find the value that the name around `start..end` is given, as a range of the text, and what it is.
+pub(super) fn value_of(text: &[u8], start: usize, end: usize, style: Style) -> Option<(usize, usize, Class)> {
+    let (from, to) = name_around(text, start, end)?;
+    // Most names are not given a value here, which the next characters tell.
+    if !matches!(
+        text.get(to),
+        Some(
+            b'"' | b'\''
+                | b'`'
+                | b'\\'
+                | b']'
+                | b' '
+                | b'\t'
+                | b'='
+                | b':'
+                | b'>'
+                | b','
+                | b'('
+                | b'|'
+                | b'?'
+                | b'<'
+                | b'\n'
+                | b'\r'
+        )
+    ) {
+        return None;
+    }
+    let name = std::str::from_utf8(&text[from..to]).ok()?;
+    let class = class_of(name)?;
+    let (at, quoted_only) = operator(text, from, to, style)?;
+    let (first, last, quoted) = value_at(text, at, style, quoted_only || class == Class::Login)?;
+    let value = std::str::from_utf8(&text[first..last]).ok()?;
+    let is_one = is_secret(value, class, style, quoted) || is_sentence(name, value, class, style);
+    is_one.then_some((first, last, class))
+}
+
+/// A passphrase may have blanks.
+fn is_sentence(name: &str, value: &str, class: Class, style: Style) -> bool {
+    let phrase = name.to_ascii_lowercase().ends_with("passphrase") && style != Style::Prose;
+    phrase && class == Class::Password && value.len() >= 12 && is_secret(&value.replace(' ', ""), class, Style::Config, true)
+}
+
+/// The whole name that a trigger is part of.
+fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    let before = text[..start].iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b) || b == b'.').count();
+    let after = text[end..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
+    (before + after < LONGEST_NAME).then_some((start - before, end + after))
+}
+
+/// What a name promises.
+fn class_of(name: &str) -> Option<Class> {
+    let words = words_of(name);
+    let mut words: &[String] = &words;
+    while let [rest @ .., last] = words
+        && !rest.is_empty()
+        && (WHICH.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
+    {
+        words = rest;
+    }
+    let (last, before) = words.split_last()?;
+    let last = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    if PASSWORDS.contains(&last) || PASSWORD_ENDINGS.iter().any(|ending| last.ends_with(ending)) {
+        return Some(Class::Password);
+    }
+    if last == "auth" {
+        let bearer = before.last().is_some_and(|word| word == "bearer");
+        return Some(if bearer { Class::Token } else { Class::Login });
+    }
+    if TOKENS.contains(&last) || TOKEN_ENDINGS.iter().any(|ending| last.ends_with(ending)) {
+        return Some(Class::Token);
+    }
+    let opens = |word: &String| KEYS_OF.contains(&word.as_str());
+    (matches!(last, "key" | "keys") && before.last().is_some_and(opens)).then_some(Class::Token)
+}
+
+/// The words of a name in small letters: `DB_PASSWORD`, `dbPassword` and `db.password` have the same.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in name.split(['_', '-', '.']).filter(|part| !part.is_empty()) {
+        let bytes = part.as_bytes();
+        let mut start = 0;
+        for at in 1..bytes.len() {
+            let rises = bytes[at - 1].is_ascii_lowercase() && bytes[at].is_ascii_uppercase();
+            // `APIKey` is `API` and `Key`.
+            let acronym = bytes[at - 1].is_ascii_uppercase()
+                && bytes[at].is_ascii_uppercase()
+                && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+            if rises || acronym {
+                words.push(part[start..at].to_ascii_lowercase());
+                start = at;
+            }
+        }
+        words.push(part[start..].to_ascii_lowercase());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(style: Style, line: &str, expected: Option<&str>) {
+        let lower = line.to_ascii_lowercase();
+        let mut hits = TRIGGERS.iter().flat_map(|word| lower.match_indices(word).map(|(at, word)| (at, at + word.len())));
+        let found = hits.find_map(|(start, end)| value_of(line.as_bytes(), start, end, style));
+        assert_eq!(found.map(|(first, last, _)| &line[first..last]), expected, "{line}");
+    }
+
+    #[test]
+    fn every_way_of_giving_a_value_is_read() {
+        for line in [
+            "password = \"hunter2x\"",
+            "self.db_password = 'hunter2x'",
+            "password: str = \"hunter2x\"",
+            "const dbPassword = `hunter2x`;",
+            "{\"password\": \"hunter2x\"}",
+            "{\\\"password\\\": \\\"hunter2x\\\"}",
+            ":password => 'hunter2x'",
+            "define('DB_PASSWORD', 'hunter2x');",
+            "env[\"DB_PASSWORD\"] = \"hunter2x\"",
+            "props.setProperty(\"db.password\", \"hunter2x\");",
+            ".password(\"hunter2x\")",
+            "password = b'hunter2x'",
+            "password: SecretStr = SecretStr(\"hunter2x\")",
+            "Password: \"hunter2x\",",
+            "password ||= 'hunter2x'",
+            "if password == \"hunter2x\":",
+            "process.env.DB_PASSWORD || 'hunter2x'",
+            "const password = env.PW ?? \"hunter2x\"",
+            "#define PASSWORD \"hunter2x\"",
+            "String Password { get; set; } = \"hunter2x\";",
+            "[\"--password\", \"hunter2x\"]",
+            "{password, \"hunter2x\"}",
+            "url = 'x?password=hunter2x&a=1'",
+            "\"Server=db;User Id=sa;Password=hunter2x;\"",
+            "dsn = \"host=db user=a password=hunter2x dbname=b\"",
+        ] {
+            check(Style::Code, line, Some("hunter2x"));
+        }
+        for line in [
+            "password: hunter2x",
+            "password=hunter2x",
+            "spring.datasource.password = hunter2x",
+            "<password>hunter2x</password>",
+            "<add key=\"Password\" value=\"hunter2x\"/>",
+            "- name: DB_PASSWORD\n  value: hunter2x",
+            "{\"key\": \"PASSWORD\", \"value\": \"hunter2x\"}",
+            "<property name=\"connection.password\">hunter2x</property>",
+            "password: 'hunter2x'  # of the database",
+            "requirepass hunter2x",
+            "password: !!str hunter2x",
+            "password: |\n  hunter2x\n",
+            "variable \"db_password\" {\n  default = \"hunter2x\"\n}",
+            "<Password value=\"hunter2x\"/>",
+            "<key>Password</key>\n<string>hunter2x</string>",
+        ] {
+            check(Style::Config, line, Some("hunter2x"));
+        }
+        for line in [
+            "export DB_PASSWORD=hunter2x",
+            "app --password hunter2x --quiet",
+            "ENV DB_PASSWORD hunter2x",
+            "app --password=hunter2x",
+        ] {
+            check(Style::Shell, line, Some("hunter2x"));
+        }
+    }
+
+    #[test]
+    fn what_only_names_a_secret_is_left() {
+        for line in [
+            "password = get_password(user)",
+            "token_url = \"https://a1b2c3d4e5f6.io/token\"",
+            "key = \"a1b2c3d4e5f6a7b8c9\"",
+            "password = os.environ[\"DB_PASSWORD\"]",
+            "secret_name = \"db-credentials-9f8e7d\"",
+            "keyboard = 'a1b2c3d4e5'",
+            "password == other1234",
+            "passed = \"hunter2x\"",
+            "['user', 'password', 'hunter2x']",
+            "token: Token1234",
+            "authKeyLength: 2048,",
+        ] {
+            check(Style::Code, line, None);
+        }
+        for line in [
+            "password: ${DB_PASSWORD}",
+            "\"password\": \"Password\"",
+            "password: the one that you chose",
+            "token: oauth2",
+            "secretName: app-tls",
+        ] {
+            check(Style::Config, line, None);
+        }
+    }
+}

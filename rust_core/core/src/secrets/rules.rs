@@ -1,0 +1,106 @@
+//! Rules for tokens that are told by their form, from gitleaks (`gitleaks.json`), and for forms that it lacks.
+
+use std::sync::OnceLock;
+
+use regex::bytes::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use super::values::{Class, Style, entropy, is_secret};
+
+/// How far before a keyword a token may begin that holds it in the middle.
+const LEAD: usize = 160;
+/// How far after a keyword a match may reach, unless the word there is longer.
+const REACH: usize = 640;
+/// A longer word is no token.
+const LONGEST_WORD: usize = 20_000;
+
+/// One kind of token.
+#[derive(Deserialize)]
+pub(super) struct Rule {
+    pub id: String,
+    regex: String,
+    /// Bits a character that a token has at least; 0 for any.
+    #[serde(default)]
+    entropy: f64,
+    #[serde(default)]
+    group: usize,
+    /// One of these is in whatever matches. In small letters they stand for any case.
+    pub keywords: Vec<String>,
+    /// A match begins at the keyword, which is part of a name.
+    #[serde(default)]
+    named: bool,
+    /// What a match must be beside its form.
+    #[serde(default)]
+    password: bool,
+    #[serde(skip)]
+    compiled: OnceLock<Option<Regex>>,
+}
+
+#[derive(Deserialize)]
+struct RuleFile {
+    rules: Vec<Rule>,
+}
+
+/// All rules, those of gitleaks first.
+pub(super) fn load() -> Vec<Rule> {
+    let read = |json| serde_json::from_str::<RuleFile>(json).map(|file| file.rules).unwrap_or_default();
+    let mut rules = read(include_str!("gitleaks.json"));
+    rules.extend(read(include_str!("more_rules.json")));
+    rules
+}
+
+/// Compile a pattern with the meaning that it has in gitleaks: classes are those of ASCII.
+pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).unicode(false).size_limit(20_000_000).build()
+}
+
+/// Whether `text` is this word: in any case where the word is in small letters.
+pub(super) fn is_word(word: &str, text: &[u8]) -> bool {
+    let any_case = word.bytes().all(|b| !b.is_ascii_uppercase());
+    if any_case { text.eq_ignore_ascii_case(word.as_bytes()) } else { text == word.as_bytes() }
+}
+
+impl Rule {
+    /// Compiled when the first text holds one of the keywords: most never do.
+    fn compiled(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| compile(&self.regex).ok()).as_ref()
+    }
+
+    /// The token around the keyword at `start..end`, as a range of the text.
+    pub fn find(&self, text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+        let from = if self.named { start } else { start.saturating_sub(LEAD) };
+        let word = text[end..].iter().take(LONGEST_WORD).take_while(|b| !b.is_ascii_whitespace()).count();
+        let to = text.len().min(end + REACH.max(word + 2));
+        let mut at = from;
+        // The first match may stand before the keyword.
+        while let Some(found) = self.compiled()?.captures_at(&text[..to], at) {
+            let whole = found.get(0)?;
+            let secret = if self.group > 0 { found.get(self.group) } else { found.iter().skip(1).flatten().next() };
+            let secret = secret.unwrap_or(whole);
+            if whole.end() >= end {
+                let clear = self.entropy > 0.0 && entropy(secret.as_bytes()) <= self.entropy;
+                let word =
+                    |bytes| std::str::from_utf8(bytes).is_ok_and(|word| is_secret(word, Class::Password, Style::Code, true));
+                let clear = clear || self.password && !word(secret.as_bytes());
+                return (!clear).then(|| (secret.start(), secret.end()));
+            }
+            at = whole.end().max(at + 1);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_compiles_and_has_keywords() {
+        let rules = load();
+        assert!(rules.len() > 200, "{} rules", rules.len());
+        for rule in &rules {
+            assert!(compile(&rule.regex).is_ok(), "{}", rule.id);
+            assert!(!rule.keywords.is_empty() && rule.keywords.iter().all(|word| word.len() > 1), "{}", rule.id);
+        }
+    }
+}

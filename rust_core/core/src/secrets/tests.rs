@@ -1,0 +1,135 @@
+use super::*;
+
+/// A token that stands nowhere: real-looking ones must not be in the repository.
+fn made_up(alphabet: &str, length: usize, seed: u64) -> String {
+    let digits: Vec<char> = alphabet.chars().collect();
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        digits[(state % digits.len() as u64) as usize]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+const MIXED: &str = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789";
+
+#[track_caller]
+fn check(path: &str, text: &str, expected: &str) {
+    let (masked, masks) = Detector::default().mask(path, text.to_owned());
+    assert_eq!(masked, expected);
+    assert_eq!(masked.lines().count(), text.lines().count());
+    for mask in masks {
+        assert!(masked[mask.start..mask.end].starts_with("[secret: "));
+        assert!(!masked.contains(&text[mask.original_start..mask.original_end]));
+    }
+}
+
+#[test]
+fn known_forms_are_masked_wherever_they_stand() {
+    let capitals = made_up("ABCDEFGHJKLMNPQRSTUVWXYZ234567", 16, 3);
+    check("a.py", &format!("client(\"AKIA{capitals}\")"), "client(\"[secret: aws access token]\")");
+    let token = made_up(MIXED, 36, 5);
+    check("notes.md", &format!("Use gh{}{token} for it.", "p_"), "Use [secret: github pat] for it.");
+    let jwt = format!("eyJ{}.eyJ{}.{}", made_up(MIXED, 20, 7), made_up(MIXED, 40, 9), made_up(MIXED, 43, 11));
+    check("a.ts", &format!("fetch(url, '{jwt}')"), "fetch(url, '[secret: jwt]')");
+    check(
+        "a.go",
+        "db := open(\"postgres://app:s3cr3tpw@db:5432/x\")",
+        "db := open(\"postgres://app:[secret: url password]@db:5432/x\")",
+    );
+    check("a.js", "h = 'Basic YWRtaW46czNjcjN0cHc='", "h = 'Basic [secret: login]'");
+}
+
+#[test]
+fn lines_of_a_key_keep_their_numbers() {
+    let body = |seed| made_up(MIXED, 64, seed);
+    let key = format!(
+        "a = 1\n-----BEGIN RSA {} KEY-----\r\n{}\r\n{}\r\n-----END RSA {} KEY-----\nb = 2\n",
+        "PRIVATE",
+        body(1),
+        body(2),
+        "PRIVATE"
+    );
+    let expected =
+        "a = 1\n-----BEGIN RSA PRIVATE KEY-----\r\n[secret: private key]\r\n\r\n-----END RSA PRIVATE KEY-----\nb = 2\n";
+    check("a.txt", &key, expected);
+    let escaped = format!("{{\"k\": \"-----BEGIN {} KEY-----\\n{}\\n-----END {} KEY-----\\n\"}}", "PRIVATE", body(3), "PRIVATE");
+    check("a.json", &escaped, "{\"k\": \"-----BEGIN PRIVATE KEY-----\\n[secret: private key]\\n-----END PRIVATE KEY-----\\n\"}");
+    check(
+        "a.md",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+    );
+}
+
+#[test]
+fn all_values_of_a_kubernetes_secret_are_masked() {
+    let manifest = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\ndata:\n  any.thing: aHVudGVyMg==\nstringData:\n  note: |\n    several words\n---\nkind: ConfigMap\ndata:\n  color: blue\n";
+    let expected = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\ndata:\n  any.thing: [secret: kubernetes secret]\nstringData:\n  note: |\n    [secret: kubernetes secret]\n---\nkind: ConfigMap\ndata:\n  color: blue\n";
+    check("a.yaml", manifest, expected);
+}
+
+#[test]
+fn ordinary_text_stays_as_it_is() {
+    for (path, text) in [
+        ("a.py", "password = get()\ntoken = tokens[0]\nurl = 'https://example.org/a@b'\n"),
+        ("a.yaml", "password:\n  type: string\nimage: x@sha256:0123456789abcdef\nkind: SecretStore\ndata:\n  a: bcdef\n"),
+        ("a.md", "AKIAIOSFODNN7EXAMPLE is an example. Basic authentication, bearer tokens.\nPassword: required\n"),
+        ("a.js", "import key from './key'; const sk = 'task-runner-with-a-rather-long-name-of-parts';\n"),
+    ] {
+        check(path, text, text);
+    }
+}
+
+#[test]
+fn a_person_adds_and_takes_rules() {
+    let detector = |patterns: &[&str], paths: &[&str], rules: &[&str]| {
+        let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        Detector::new(&SecretOptions { patterns: owned(patterns), allow_paths: owned(paths), allow_rules: owned(rules) })
+    };
+    let text = "id = ACME-12345\npassword = 'hunter22'\n";
+    let mask = |detector: Result<Detector>, path: &str| detector.unwrap().mask(path, text.to_owned()).0;
+    assert_eq!(
+        mask(detector(&["ACME-(\\d+)"], &[], &[]), "a.py"),
+        "id = ACME-[secret: custom]\npassword = '[secret: password]'\n"
+    );
+    assert_eq!(mask(detector(&[], &["tests/**"], &[]), "tests/a.py"), text);
+    assert_eq!(mask(detector(&[], &[], &["password"]), "a.py"), text);
+    assert!(detector(&["("], &[], &[]).is_err());
+    assert!(detector(&[], &["[a"], &[]).is_err());
+}
+
+#[test]
+fn some_files_are_secrets_as_a_whole() {
+    let reason = |path: &str, text: &str| Detector::default().whole(path, text, 0);
+    assert_eq!(
+        reason("x.json", "{\"type\": \"service_account\", \"private_key\": \"...\"}"),
+        Some(SkipReason::ServiceAccountKey)
+    );
+    assert_eq!(
+        reason("settings.xml", "<settings><servers><password>x</password></servers></settings>"),
+        Some(SkipReason::MavenSettings)
+    );
+    assert_eq!(reason("settings.xml", "<settings><theme>dark</theme></settings>"), None);
+    assert_eq!(reason("c.yaml", "clusters: []\ncontexts: []\nusers:\n- user:\n    token: x\n"), Some(SkipReason::Kubeconfig));
+    assert_eq!(reason("a.json", "{\"_postman_variable_scope\": \"environment\"}"), Some(SkipReason::PostmanEnvironment));
+    assert_eq!(reason("id", "-----BEGIN OPENSSH PRIVATE KEY-----\nx"), Some(SkipReason::PrivateKey));
+    assert_eq!(reason("a.py", "KEY = '''-----BEGIN PRIVATE KEY-----'''"), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_can_be_masked_and_nothing_else_changes(text in "([a-z]{0,8}|password|token|key|://|@|:|=|'|\"|\n|\r|é|中|-----BEGIN PRIVATE KEY-----|basic |kind: secret|data:| ){0,40}") {
+        let found = Detector::default().find("a.yaml", &text);
+        let (masked, masks) = masked(&text, &found);
+        let ends = |text: &str| text.chars().filter(|c| matches!(c, '\n' | '\r')).collect::<String>();
+        proptest::prop_assert_eq!(ends(&masked), ends(&text));
+        let mut at = 0;
+        for mask in &masks {
+            proptest::prop_assert!(mask.original_start >= at);
+            at = mask.original_end;
+        }
+    }
+}
