@@ -94,10 +94,13 @@ class WorkTree:
         return int(self._git("show", "--no-patch", "--format=%ct", commit, check=False).strip() or 0)
 
     def move_to(self, commit: str) -> None:
-        """Put the files as they were at a commit, which then is all the history that can be seen. Raises `CalledProcessError`."""
+        """Put the files as they were at a commit, which then is all the history that can be seen. Raises `CalledProcessError`.
+
+        A snapshot may lack the largest files, which then are left out.
+        """
         self._git("update-ref", "--no-deref", "HEAD", commit)
         self._git("read-tree", "--reset", "HEAD")
-        self._git("checkout-index", "--all", "--force", "--quiet")
+        self._git("checkout-index", "--all", "--force", "--quiet", check=False)
         self._git("clean", "-qfdx")
 
     def _forget_refs(self) -> None:
@@ -158,6 +161,9 @@ def measured(cases: Sequence[Case], clones: Path, cache: Path) -> Iterator[tuple
                 tree.move_to(case.base_commit)
             except subprocess.CalledProcessError as error:
                 print(f"{case.id} is left out: {error.stderr.strip()[:200]}", file=sys.stderr)
+                continue
+            if missing := [path for path in case.gold_files if not (tree.folder / path).exists()]:
+                print(f"{case.id} is left out: the clone has no {missing[0]} at {case.base_commit}", file=sys.stderr)
                 continue
             yield case, measure(tree, case, embedder, tokenizer, cache / "indexes")
 
