@@ -1,9 +1,9 @@
 // Drives `carrel mcp` with the TypeScript SDK's client: reads {server, calls, hostile, uris} from stdin, prints what came back.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 
-const { server, calls, hostile, uris } = JSON.parse(readFileSync(0, "utf8"));
+const { server, calls, hostile, uris } = JSON.parse(await text(process.stdin));
 const client = new Client({ name: "carrel-tests", version: "1" });
 await client.connect(new StdioClientTransport(server));
 
