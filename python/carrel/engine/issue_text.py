@@ -26,6 +26,14 @@ _TRACE_HEAD = re.compile(
     r"(?:Traceback \(most recent call last\)|Stack trace|stack backtrace|goroutine \d+ [^\n]{0,100}):\s*", re.IGNORECASE
 )
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|\*\*)")
+_TEMPLATE = re.compile(
+    r"(?:(?:bug|issue|problem|feature)s?\s+)?(?:report|description|summary|title|overview|background|context|details)"
+    r"|(?:please\s+)?describe\s+.{1,60}|what\s+happened\??|expected\s+(?:behaviou?r|results?|output)"
+    r"|(?:actual|current|observed)\s+(?:behaviou?r|results?|output)|(?:steps|how)\s+to\s+reproduce|reproduction(?:\s+steps)?"
+    r"|(?:code\s+)?(?:sample|example)|environment|versions?|system\s+info(?:rmation)?|checklist|[=~*^\-_#+]{3,}",
+    re.IGNORECASE,
+)
+"""Headings of issue templates, and lines under headings: they say where something stands, not what is wrong."""
 _DOTTED = re.compile(r"\b[A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})+\b")
 _NAMED = re.compile(r"\b(?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w{1,200}\b")
 _CALLED = re.compile(r"\b([A-Za-z_]\w{2,99})\s?\(")
@@ -112,7 +120,7 @@ def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
         said = _HEADING.sub("", line).strip().strip("*").strip()
         if said.startswith(("```", "~~~")):
             break  # it begins with code: what stands before it was looked at
-        if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, in_trace):
+        if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, in_trace) and not _TEMPLATE.fullmatch(said.rstrip(": ")):
             return said[:LONGEST_TITLE], "\n".join((said[LONGEST_TITLE:], *lines[:at], *lines[at + 1 :]))
     # Code or a trace alone: its last line says what went wrong.
     last = next((line.strip() for line in reversed(lines) if line.strip("`~ \t")), "")

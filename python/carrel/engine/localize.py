@@ -53,6 +53,8 @@ _MOST_DEFINERS = 8
 """A name that more chunks define tells nothing."""
 _MOST_OWNERS = 2
 """A path or module that more files could be is nobody's."""
+_MOST_PARTS = 20
+"""A dotted word of more parts is data."""
 _MOST_NAMES_LOOKED_UP = 100
 _ASIDE_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
 _ASKED_FOR = (
@@ -243,7 +245,7 @@ def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
 
 def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
     """The files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
-    parts = dotted.split(".")
+    parts = dotted.split(".")[:_MOST_PARTS]
     for take in range(len(parts), 1, -1):
         folder = "/".join(parts[: take - 1])
         stem = parts[take - 1]

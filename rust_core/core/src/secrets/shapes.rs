@@ -13,6 +13,8 @@ pub(super) const KUBERNETES: &[&str] =
 const LONGEST_KEY: usize = 30_000;
 /// Fewer characters of Base64 are no key, but `...` or a word in its place.
 const SHORTEST_KEY: usize = 40;
+/// A line of a key has so many digits at least, the last one aside.
+const KEY_LINE: usize = 24;
 const LONGEST_LOGIN: usize = 400;
 
 type Range = (usize, usize);
@@ -62,7 +64,10 @@ pub(super) fn private_key(text: &[u8], at: usize) -> Option<Range> {
     });
     let body = &window[..end];
     let is_digit = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
-    if body.iter().filter(|b| is_digit(b)).count() < SHORTEST_KEY {
+    let digits = body.iter().filter(|b| is_digit(b)).count();
+    // A key is written in long lines; what is in none is code between two marks, or a text about keys.
+    let in_lines: usize = body.split(|b| !is_digit(b)).map(<[u8]>::len).filter(|&run| run >= KEY_LINE).sum();
+    if digits < SHORTEST_KEY || in_lines * 2 < digits {
         return None;
     }
     let mut first = body.iter().position(is_digit)?;

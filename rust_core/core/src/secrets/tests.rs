@@ -65,6 +65,15 @@ fn lines_of_a_key_keep_their_numbers() {
 }
 
 #[test]
+fn code_between_the_marks_of_a_key_is_no_key() {
+    let code = r#"if text.startswith("-----BEGIN RSA PRIVATE KEY-----"):
+    for line_number, line in enumerate(lines_of(text)):
+        keep(line_number, "-----END" in line)
+"#;
+    check("a.py", code, code);
+}
+
+#[test]
 fn all_values_of_a_kubernetes_secret_are_masked() {
     let manifest = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\ndata:\n  any.thing: aHVudGVyMg==\nstringData:\n  note: |\n    several words\n---\nkind: ConfigMap\ndata:\n  color: blue\n";
     let expected = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\ndata:\n  any.thing: [secret: kubernetes secret]\nstringData:\n  note: |\n    [secret: kubernetes secret]\n---\nkind: ConfigMap\ndata:\n  color: blue\n";
