@@ -120,7 +120,12 @@ def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
         said = _HEADING.sub("", line).strip().strip("*").strip()
         if said.startswith(("```", "~~~")):
             break  # it begins with code: what stands before it was looked at
-        if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, in_trace) and not _TEMPLATE.fullmatch(said.rstrip(": ")):
+        if (
+            said
+            and not _LOOSE_CODE.match(line)
+            and not _says_nothing(line, in_trace)
+            and not _TEMPLATE.fullmatch(said.rstrip(": "))
+        ):
             return said[:LONGEST_TITLE], "\n".join((said[LONGEST_TITLE:], *lines[:at], *lines[at + 1 :]))
     # Code or a trace alone: its last line says what went wrong.
     last = next((line.strip() for line in reversed(lines) if line.strip("`~ \t")), "")
