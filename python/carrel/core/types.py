@@ -99,6 +99,12 @@ LONGEST_QUERY = 16_000
 """Characters of a query that are searched for: more make no better question, and each costs time (0.3 s at this length)."""
 
 
+def both_ends(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters: of a longer one its beginning and its end."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[: half - 1]}\n{text[-half:]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Lines of a file, 1-based and inclusive."""
@@ -129,8 +135,7 @@ class Query:
     @property
     def searched_text(self) -> str:
         """The text, of a longer one than `LONGEST_QUERY` both ends: a question stands before or after what was pasted."""
-        half = LONGEST_QUERY // 2
-        return self.text if len(self.text) <= LONGEST_QUERY else f"{self.text[: half - 1]}\n{self.text[-half:]}"
+        return both_ends(self.text, LONGEST_QUERY)
 
     def about(self, text: str, limit: int) -> Query:
         """Return the same query for another text: filters and what is in front stay."""

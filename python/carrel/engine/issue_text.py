@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from carrel.core.types import both_ends
 from carrel.engine.stack_frames import Frame, stack_frames
 
 LEAST_LENGTH = 200
@@ -74,7 +75,7 @@ class IssueText:
 
 def read(text: str) -> IssueText | None:
     """Take a text apart; None for one that is a question of a line or two."""
-    text = _both_ends(_trimmed(text.replace("\r\n", "\n")))
+    text = both_ends(_trimmed(text.replace("\r\n", "\n")), LONGEST_READ)
     if "\n" not in text:
         return None
     clean = _trimmed(_COMMENT.sub("\n", text))
@@ -103,11 +104,6 @@ def read(text: str) -> IssueText | None:
     )
 
 
-def _both_ends(text: str) -> str:
-    half = LONGEST_READ // 2
-    return text if len(text) <= LONGEST_READ else f"{text[:half]}\n{text[-half:]}"
-
-
 def _trimmed(text: str) -> str:
     """The text without blank lines around it; its first line keeps its indentation."""
     return _BLANK_START.sub("", text).rstrip()
@@ -120,21 +116,20 @@ def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
         said = _HEADING.sub("", line).strip().strip("*").strip()
         if said.startswith(("```", "~~~")):
             break  # it begins with code: what stands before it was looked at
-        if (
-            said
-            and not _LOOSE_CODE.match(line)
-            and not _says_nothing(line, in_trace)
-            and not _TEMPLATE.fullmatch(said.rstrip(": "))
-        ):
+        if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, said, in_trace):
             return said[:LONGEST_TITLE], "\n".join((said[LONGEST_TITLE:], *lines[:at], *lines[at + 1 :]))
     # Code or a trace alone: its last line says what went wrong.
     last = next((line.strip() for line in reversed(lines) if line.strip("`~ \t")), "")
     return last[:LONGEST_TITLE], text
 
 
-def _says_nothing(line: str, in_trace: set[str]) -> bool:
-    """Whether it is a line of a trace that tells a place only. The head of an error is unindented and tells what is wrong."""
-    return bool(_TRACE_HEAD.fullmatch(line.strip())) or (line in in_trace and line[:1] in (" ", "\t", "#"))
+def _says_nothing(line: str, said: str, in_trace: set[str]) -> bool:
+    """Tell the heading of a template, or a line of a trace that names a place only, from what says what is wrong.
+
+    The head of an error is unindented and says it.
+    """
+    names_a_place = _TRACE_HEAD.fullmatch(line.strip()) or (line in in_trace and line[:1] in (" ", "\t", "#"))
+    return bool(names_a_place or _TEMPLATE.fullmatch(said.rstrip(": ")))
 
 
 def _names(text: str) -> Iterator[str]:
