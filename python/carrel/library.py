@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import Self
 
 from carrel.core.errors import InvalidInput
+from carrel.core.local_index import CoreEmbedder, Progress
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.ports import Embedder, Progress
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
 from carrel.engine.context import pack, render
 from carrel.engine.formats import Form, ToolForm
 from carrel.engine.indexer import IndexReport, follow_index, run_index
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import tokenizer_for
@@ -35,7 +36,7 @@ class SearchHit:
     symbol: str = ""
 
 
-def bag_of_words() -> Embedder:
+def bag_of_words() -> CoreEmbedder:
     """Spec A2's cosine over words, which needs no model: the fallback when none is usable."""
     return LocalEmbedder.hashed()
 
@@ -54,7 +55,7 @@ class Index:
         path: str | Path | None = None,
         *,
         line_chunks: tuple[int, int] | bool = False,
-        embedder: Embedder | None = None,
+        embedder: CoreEmbedder | None = None,
     ) -> None:
         self._embedder = embedder or bundled()
         self._on_disk = path is not None
@@ -135,11 +136,12 @@ class Index:
         if self._on_disk and not self._store.snapshot().files:
             self.index()
         view = self._store.snapshot()
-        return view, retrieve(view, self._embedder, Query(query, limit=k, filters=filters or Filters()), CancelToken())
+        asked = Query(query, limit=k, filters=filters or Filters())
+        return view, retrieve(view, prepare_blocking(asked, self._embedder), CancelToken())
 
     def _memory(self, cut: CutOptions) -> Store:
         return Store.open(
-            "", "", embedder_id=self._embedder.id, dim=self._embedder.dim, walk=WalkOptions(), cut=cut, in_memory=True
+            "", "", embedder_id=self._embedder.spec.id, dim=self._embedder.spec.dim, walk=WalkOptions(), cut=cut, in_memory=True
         )
 
     def _disk(self, root: Path, cut: CutOptions, windows: tuple[int, int] | None) -> Store:
@@ -158,8 +160,8 @@ class Index:
         return Store.open(
             str(location.directory),
             str(root),
-            embedder_id=self._embedder.id,
-            dim=self._embedder.dim,
+            embedder_id=self._embedder.spec.id,
+            dim=self._embedder.spec.dim,
             walk=walk_options(settings),
             cut=cut,
             secrets=secret_options(settings),

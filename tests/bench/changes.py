@@ -18,11 +18,13 @@ from unittest import mock
 import platformdirs
 from tests.bench.quality import Figures, difference, indexed, mean
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder, SnapshotView, Tokenizer
+from carrel.core.ports import Embedder, Tokenizer
 from carrel.core.types import Budget, Query
 from carrel.engine import evaluate, git, query_words
 from carrel.engine.context import pack
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
@@ -46,7 +48,7 @@ def as_a_question(text: str) -> query_words.Question:
 
 def figures(view: SnapshotView, embedder: Embedder, tokenizer: Tokenizer, case: evaluate.Case) -> dict[str, float]:
     """How well the files of a commit are found, and what packs show of them."""
-    hits = retrieve(view, embedder, Query(case.question, limit=evaluate.CUTOFF), CancelToken()).hits
+    hits = retrieve(view, prepare_blocking(Query(case.question, limit=evaluate.CUTOFF), embedder), CancelToken()).hits
     paths = [hit.chunk.path for hit in hits]
     told = {
         "ndcg10": evaluate.ndcg(paths, case.paths),

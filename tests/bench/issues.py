@@ -25,10 +25,12 @@ import msgspec
 import platformdirs
 from tests.bench.quality import indexed
 
+from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder, Tokenizer
+from carrel.core.ports import Tokenizer
 from carrel.core.types import Budget, Query
 from carrel.engine.context import pack
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
@@ -113,19 +115,19 @@ class WorkTree:
         return subprocess.run(command, check=check, capture_output=True, text=True, env=self._env).stdout
 
 
-def measure(tree: WorkTree, case: Case, embedder: Embedder, tokenizer: Tokenizer, cache: Path) -> Figures:
+def measure(tree: WorkTree, case: Case, embedder: CoreEmbedder, tokenizer: Tokenizer, cache: Path) -> Figures:
     """Index the tree as it stands, ask, and compare with what the fix changed."""
     began = time.perf_counter()
     store, view = indexed(str(tree.folder), embedder, cache)
     index_ms = 1000 * (time.perf_counter() - began)
     began = time.perf_counter()
-    hits = retrieve(view, embedder, Query(case.text, limit=HITS), CancelToken()).hits
+    hits = retrieve(view, prepare_blocking(Query(case.text, limit=HITS), embedder), CancelToken()).hits
     query_ms = 1000 * (time.perf_counter() - began)
     places = [(hit.chunk.path, hit.chunk.span.start_line, hit.chunk.span.end_line) for hit in hits]
     files = list(dict.fromkeys(path for path, _, _ in places))
     shown: dict[int, float] = {}
     for tokens in PACKS if case.gold_functions else ():
-        best = retrieve(view, embedder, Query(case.text, limit=PACKED_HITS), CancelToken()).hits
+        best = retrieve(view, prepare_blocking(Query(case.text, limit=PACKED_HITS), embedder), CancelToken()).hits
         items = pack(best, Budget(tokens, "tokens"), tokenizer, query=case.text, read_lines=view.lines).items
         spans = [
             (item.hit.chunk.path, *(item.shown or (item.hit.chunk.span.start_line, item.hit.chunk.span.end_line)))

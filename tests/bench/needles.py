@@ -24,6 +24,7 @@ from tests.bench.quality import indexed
 from carrel.core.native import CancelToken, Snapshot, path_kinds
 from carrel.core.ports import Embedder
 from carrel.core.types import Query
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
 
@@ -157,7 +158,7 @@ def ask(
     for needle in drawn(texts, count, rng):
         for form, question in questions(needle, texts, rng):
             began = time.perf_counter()
-            hits = retrieve(view, embedder, Query(question, limit=HITS), CancelToken()).hits
+            hits = retrieve(view, prepare_blocking(Query(question, limit=HITS), embedder), CancelToken()).hits
             times.append(1000 * (time.perf_counter() - began))
             paths = list(dict.fromkeys(hit.chunk.path for hit in hits))
             found = needle.path in paths[:FIRST]

@@ -22,11 +22,12 @@ from typing import Any
 
 import platformdirs
 
+from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions, ranking_rules
-from carrel.core.ports import Embedder
 from carrel.core.types import Budget, Query
 from carrel.engine.context import pack
 from carrel.engine.indexer import run_index
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ExactTokenizer
@@ -43,7 +44,7 @@ Figures = dict[str, dict[str, float]]
 class Bench:
     """Labelled questions and one index a repository."""
 
-    def __init__(self, folder: Path, embedder: Embedder, name: str) -> None:
+    def __init__(self, folder: Path, embedder: CoreEmbedder, name: str) -> None:
         self.scorer = _script(folder / "evaluate.py")
         self.embedder = embedder
         self._place = Path(platformdirs.user_cache_dir("carrel-bench-index")) / name
@@ -65,7 +66,7 @@ class Bench:
         """One question, its time kept."""
         view, query, token = self.view(task["repo_dir"]), Query(task["query"], limit=k), CancelToken()
         began = time.perf_counter()
-        found = retrieve(view, self.embedder, query, token, without=without)
+        found = retrieve(view, prepare_blocking(query, self.embedder), token, without=without)
         self.latencies.append(time.perf_counter() - began)
         return found
 
@@ -88,13 +89,13 @@ class Bench:
         return float(statistics.mean(any(self.scorer.hit(span, target) for span in spans) for target in task["targets"]))
 
 
-def indexed(root: str, embedder: Embedder, place: Path) -> tuple[Store, Snapshot]:
+def indexed(root: str, embedder: CoreEmbedder, place: Path) -> tuple[Store, Snapshot]:
     """The index of a repository, kept under `place` and brought up to date; the store must outlive the snapshot's use."""
     store = Store.open(
         str(place / root.strip("/").replace("/", "+")),
         root,
-        embedder_id=embedder.id,
-        dim=embedder.dim,
+        embedder_id=embedder.spec.id,
+        dim=embedder.spec.dim,
         walk=WalkOptions(),
         cut=CutOptions(),
     )

@@ -19,6 +19,7 @@ from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.types import Budget, Query
 from carrel.engine.context import pack
 from carrel.engine.indexer import run_index
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
@@ -43,7 +44,9 @@ def main() -> None:
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     model = bundled()
     directory = Path(platformdirs.user_cache_dir("carrel-bench-index")) / "latency" / root.name
-    store = Store.open(str(directory), str(root), embedder_id=model.id, dim=model.dim, walk=WalkOptions(), cut=CutOptions())
+    store = Store.open(
+        str(directory), str(root), embedder_id=model.spec.id, dim=model.spec.dim, walk=WalkOptions(), cut=CutOptions()
+    )
     began = time.perf_counter()
     run_index(store, model, CancelToken())
     print(f"index run {time.perf_counter() - began:.2f} s")
@@ -53,7 +56,7 @@ def main() -> None:
     for _ in range(rounds):
         for text in QUESTIONS:
             began = time.perf_counter()
-            found = retrieve(view, model, Query(text, limit=10), CancelToken())
+            found = retrieve(view, prepare_blocking(Query(text, limit=10), model), CancelToken())
             searched = time.perf_counter()
             pack(found.hits, Budget(1000, "tokens"), tokenizer, query=text, read_lines=view.lines)
             found.stages["search in all"] = 1000 * (searched - began)

@@ -16,11 +16,13 @@ from pathlib import Path
 import platformdirs
 from tests.bench.quality import Figures, difference, indexed, mean
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.ports import Embedder
 from carrel.core.types import Query
 from carrel.engine import evaluate, git, ranking
 from carrel.engine.candidates import search
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.ranking import rank
 from carrel.providers.local import bundled
 
@@ -63,7 +65,8 @@ def figures(
 ) -> dict[str, dict[str, float]]:
     """How well the wanted files are found without some rules; the active one doesn't count where it isn't wanted."""
     query = Query(scene.question, limit=50, active_path=scene.active)
-    ranked, asked = search(view, embedder, query, CancelToken())
+    [text] = prepare_blocking(query, embedder).texts.values()
+    ranked, asked = search(view, text, query, embedder.spec.floor, CancelToken())
     told: Figures = {}
     for arm, without in arms.items():
         order = rank(ranked, asked, ranking.scene_of(query), without=without)

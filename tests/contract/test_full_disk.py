@@ -19,12 +19,13 @@ from carrel.core.errors import StoreError
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.types import Query
 from carrel.engine.indexer import run_index
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
 root, index = map(Path, sys.argv[1:])
 model = bundled()
 def opened():
-    return Store.open(str(index), str(root), embedder_id=model.id, dim=model.dim, walk=WalkOptions(), cut=CutOptions())
+    return Store.open(str(index), str(root), embedder_id=model.spec.id, dim=model.spec.dim, walk=WalkOptions(), cut=CutOptions())
 store = opened()
 run_index(store, model, CancelToken())
 before = store.snapshot().files
@@ -37,7 +38,7 @@ try:
 except StoreError as error:
     print("error", error)
 print("files", store.snapshot().files >= before)
-hits = retrieve(store.snapshot(), model, Query("verify the password"), CancelToken()).hits
+hits = retrieve(store.snapshot(), prepare_blocking(Query("verify the password"), model), CancelToken()).hits
 print("hit", hits[0].chunk.path)
 store.close()
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)

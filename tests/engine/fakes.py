@@ -10,6 +10,8 @@ from typing import Any
 
 from carrel.core.errors import Cancelled
 from carrel.core.native import Ranked
+from carrel.core.ports import EmbeddingSpec
+from carrel.core.vectors import Vectors
 
 
 @dataclass
@@ -136,16 +138,14 @@ class FakeView:
 
 
 class FakeEmbedder:
-    id = "fake"
-    dim = 1
-    floor = 0.3
+    spec = EmbeddingSpec("fake", 1, 0.3)
 
     def __init__(self) -> None:
         self.queries: list[str] = []
 
-    def embed_query(self, text: str) -> bytes:
-        self.queries.append(text)
-        return b"\0\0\0\0"
+    async def embed(self, texts: Sequence[str], kind: str) -> Vectors:
+        self.queries += texts
+        return Vectors(b"\0\0\0\0" * len(texts), 1)
 
     def embed_batch(self, batch: Any, cancel: Any) -> None:
         pass

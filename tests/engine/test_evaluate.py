@@ -11,8 +11,9 @@ from carrel.core.errors import Cancelled
 from carrel.core.native import CancelToken
 from carrel.core.types import Budget, Query
 from carrel.engine.compare import compare
-from carrel.engine.evaluate import BUDGETS, Case, cases, measure, ndcg, summarize
+from carrel.engine.evaluate import BUDGETS, Case, Figures, cases, measure, ndcg, summarize
 from carrel.engine.git import CommitRecord
+from carrel.engine.prepare import prepare_blocking
 from carrel.providers.tokenizers import ApproximateTokenizer
 
 from .fakes import FakeChunk, FakeEmbedder, FakeView
@@ -50,8 +51,12 @@ def test_a_question_is_judged_by_ranks_and_by_what_packs_show() -> None:
     view: Any = FakeView(
         [FakeChunk("a.py", 1, "alpha\n", dense=0.9, lexical=0.9), FakeChunk("b.py", 1, "beta\n", dense=0.5, lexical=0.5)]
     )
-    right = measure(view, FakeEmbedder(), TOKENS, Case("1", "alpha", frozenset({"a.py"})), CancelToken())
-    wrong = measure(view, FakeEmbedder(), TOKENS, Case("2", "beta", frozenset({"b.py", "c.py"})), CancelToken())
+
+    def ask(case: Case) -> Figures:
+        return measure(view, prepare_blocking(Query(case.question, limit=50), FakeEmbedder()), TOKENS, case, CancelToken())
+
+    right = ask(Case("1", "alpha", frozenset({"a.py"})))
+    wrong = ask(Case("2", "beta", frozenset({"b.py", "c.py"})))
     assert (right.ndcg, right.recall, right.first) == (1, 1, True)
     assert (wrong.recall, wrong.first) == (0.5, False)
     assert right.recall_at == dict.fromkeys(BUDGETS, 1)
@@ -64,11 +69,11 @@ def test_a_question_is_judged_by_ranks_and_by_what_packs_show() -> None:
 def test_chunks_are_compared_with_the_whole_files_that_they_are_from() -> None:
     view: Any = FakeView([FakeChunk("a.py", 1, "alpha\n", dense=0.9, lexical=0.9), FakeChunk("gone.py", 1, "b\n", dense=0.5)])
     view.texts = {"a.py": "alpha\n" * 1000}
-    both = compare(view, FakeEmbedder(), TOKENS, Query("alpha"), Budget(500, "tokens"), CancelToken())
+    both = compare(view, prepare_blocking(Query("alpha"), FakeEmbedder()), TOKENS, Budget(500, "tokens"), CancelToken())
     assert both.whole_files.files == ("a.py",)
     assert both.unread == ("gone.py",)
     assert both.chunks.tokens < both.whole_files.tokens == TOKENS.count("alpha\n" * 1000)
     stopped = CancelToken()
     stopped.cancel()
     with pytest.raises(Cancelled):
-        compare(view, FakeEmbedder(), TOKENS, Query("alpha"), Budget(500, "tokens"), stopped)
+        compare(view, prepare_blocking(Query("alpha"), FakeEmbedder()), TOKENS, Budget(500, "tokens"), stopped)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carrel.core.native import CancelToken, Snapshot
-from carrel.core.types import Filters
+from carrel.core.types import Filters, Query
+from carrel.engine.prepare import prepare_blocking
 
 from .texts import EMBEDDER, ask, indexed, paths
 
@@ -108,11 +109,11 @@ def test_a_long_chunk_that_holds_all_words_is_a_candidate(view: Snapshot) -> Non
 def test_the_longest_run_of_words_is_found_in_a_text(view: Snapshot) -> None:
     quoted = "The basket of the customer is empty"
     docs = [info.doc for path in ("app/orders.py", "app/state.py") for info in view.file_chunks(path)]
-    found = view.evidence(quoted, EMBEDDER.embed_query(quoted), docs, quoted)
+    found = view.evidence(quoted, prepare_blocking(Query(quoted), EMBEDDER).texts[""].vector, docs, quoted)
     best = max(found, key=lambda ranked: ranked.verbatim)
     assert (best.path, best.verbatim_words) == ("app/orders.py", 7)
     assert best.verbatim == pytest.approx(1.0)
-    unread = view.evidence(quoted, EMBEDDER.embed_query(quoted), docs)
+    unread = view.evidence(quoted, prepare_blocking(Query(quoted), EMBEDDER).texts[""].vector, docs)
     assert {ranked.verbatim for ranked in unread} == {0.0}
 
 

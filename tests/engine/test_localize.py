@@ -8,6 +8,7 @@ from carrel.core.errors import Cancelled
 from carrel.core.native import CancelToken, Snapshot
 from carrel.core.types import Filters, Query
 from carrel.engine.files import located_files
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 
 from .texts import EMBEDDER, ask, indexed, paths
@@ -156,7 +157,7 @@ def test_a_cancelled_question_raises(view: Snapshot) -> None:
     token = CancelToken()
     token.cancel()
     with pytest.raises(Cancelled):
-        retrieve(view, EMBEDDER, Query(f"Amounts are rounded to wrong cents\n{NOISE}"), token)
+        retrieve(view, prepare_blocking(Query(f"Amounts are rounded to wrong cents\n{NOISE}"), EMBEDDER), token)
 
 
 def test_relevance_falls_with_the_order_and_the_least_score_cuts_by_it(view: Snapshot) -> None:

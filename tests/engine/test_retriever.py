@@ -10,16 +10,17 @@ from carrel.core.types import Filters, Lines, Query
 from carrel.engine.candidates import search
 from carrel.engine.explain import explain_line, explain_ranked
 from carrel.engine.files import pick_files_by_grouped_chunk_hits
+from carrel.engine.prepare import SearchText, prepare_blocking
 from carrel.engine.query_words import read
 from carrel.engine.ranking import rank
 from carrel.engine.retriever import retrieve
-from carrel.engine.similar import similar
+from carrel.engine.similar import similar, stored_vector
 
 from .fakes import FakeChunk, FakeEmbedder, FakeView
 
 
 def places(view: Any, text: str = "how is it stored", **query: Any) -> list[tuple[str, int]]:
-    found = retrieve(view, FakeEmbedder(), Query(text, **query), CancelToken())
+    found = retrieve(view, prepare_blocking(Query(text, **query), FakeEmbedder()), CancelToken())
     return [(hit.chunk.path, hit.chunk.span.start_line) for hit in found.hits]
 
 
@@ -46,7 +47,7 @@ def test_the_definition_of_a_named_symbol_comes_first() -> None:
 
 def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:
     view, embedder = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5)]), FakeEmbedder()
-    retrieve(view, embedder, Query("how", limit=20), CancelToken())  # type: ignore[arg-type]
+    retrieve(view, prepare_blocking(Query("how", limit=20), embedder), CancelToken())  # type: ignore[arg-type]
     assert view.asked == {"search": 100}
     assert embedder.queries == ["how"]
 
@@ -60,7 +61,7 @@ def test_what_cannot_be_given_makes_room_for_the_next() -> None:
             FakeChunk("b.py", 1, "b\n", dense=0.4),
         ]
     )
-    found = retrieve(view, FakeEmbedder(), Query("q", limit=2), CancelToken())  # type: ignore[arg-type]
+    found = retrieve(view, prepare_blocking(Query("q", limit=2), FakeEmbedder()), CancelToken())  # type: ignore[arg-type]
     assert [hit.chunk.path for hit in found.hits] == ["a.py", "b.py"]
     assert [(d.path, d.start_line, d.reason) for d in found.dropped] == [
         ("gone.py", 1, "deleted"),
@@ -71,7 +72,7 @@ def test_what_cannot_be_given_makes_room_for_the_next() -> None:
 def test_relevance_says_how_good_a_hit_is_whatever_else_was_found() -> None:
     def best(*chunks: FakeChunk) -> float:
         view: Any = FakeView(list(chunks))
-        return retrieve(view, FakeEmbedder(), Query("q"), CancelToken()).hits[0].score
+        return retrieve(view, prepare_blocking(Query("q"), FakeEmbedder()), CancelToken()).hits[0].score
 
     weak, strong = FakeChunk("a.py", 1, "a\n", dense=0.35, lexical=0.1), FakeChunk("b.py", 1, "b\n", dense=0.8, lexical=0.8)
     assert best(weak) < 0.3
@@ -90,7 +91,7 @@ def test_an_empty_question_finds_nothing_and_a_cancelled_one_raises() -> None:
     token = CancelToken()
     token.cancel()
     with pytest.raises(Cancelled):
-        retrieve(view, FakeEmbedder(), Query("q"), token)  # type: ignore[arg-type]
+        retrieve(view, prepare_blocking(Query("q"), FakeEmbedder()), token)  # type: ignore[arg-type]
 
 
 def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
@@ -112,11 +113,10 @@ def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
 
 def test_similar_code_leaves_out_the_code_itself() -> None:
     view: Any = FakeView([FakeChunk("a.py", 1, "x\ny\n", dense=0.99), FakeChunk("b.py", 1, "x\nz\n", dense=0.8)])
-    embedder = FakeEmbedder()
-    assert [h.chunk.path for h in similar(view, embedder, "a.py", (1, 2), "x\ny\n", CancelToken())] == ["b.py"]
-    assert embedder.queries == []  # the stored vector was used
-    similar(view, embedder, "new.py", (1, 9), "x\n", CancelToken())
-    assert embedder.queries == ["x\n"]
+    vector = stored_vector(view, "a.py", (1, 2))
+    assert vector
+    assert [h.chunk.path for h in similar(view, "a.py", (1, 2), vector, 0.3, CancelToken())] == ["b.py"]
+    assert stored_vector(view, "new.py", (1, 9)) == b""
 
 
 def test_an_explanation_tells_what_became_of_a_chunk() -> None:
@@ -130,7 +130,9 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
     )
 
     def verdict(path: str, line: int, limit: int = 2, gate: str | None = None) -> str:
-        return explain_line(view, FakeEmbedder(), Query("q", limit=limit), path, line, CancelToken(), gate=gate)[0].verdict
+        return explain_line(
+            view, prepare_blocking(Query("q", limit=limit), FakeEmbedder()), path, line, CancelToken(), gate=gate
+        )[0].verdict
 
     assert verdict("a.py", 1) == "given, as number 1"
     assert verdict("a.py", 3) == "left out: overlaps lines 1-2"
@@ -139,7 +141,7 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
     assert "not in the index yet" in verdict("none.py", 1)
     assert verdict("a.py", 99).startswith("no chunk holds this line")
     assert "secret" in verdict(".env", 1, gate="secret")
-    found = retrieve(view, FakeEmbedder(), Query("q", limit=2), CancelToken())
+    found = retrieve(view, prepare_blocking(Query("q", limit=2), FakeEmbedder()), CancelToken())
     assert [e.verdict[:5] for e in explain_ranked(found)].count("given") == len(found.hits)
 
 
@@ -158,7 +160,7 @@ def test_the_part_that_a_change_is_headed_with_comes_first() -> None:
 
     def first(text: str) -> str:
         view: Any = FakeView(chunks)
-        ranked, asked = search(view, FakeEmbedder(), Query(text), CancelToken())
+        ranked, asked = search(view, SearchText(read(text)), Query(text), 0.3, CancelToken())
         return rank(ranked, asked, Scene())[0].path
 
     assert first("links retry") == "packages/server/link.py"
@@ -184,7 +186,7 @@ def test_rules_can_be_left_out_one_by_one() -> None:
             [FakeChunk("tests/test_a.py", 1, "a\n", dense=0.5, lexical=0.5), FakeChunk("b.py", 1, "b\n", dense=0.4, lexical=0.4)]
         )
         question = read("how is it stored")
-        ranked, asked = search(view, FakeEmbedder(), Query(question.text), CancelToken())
+        ranked, asked = search(view, SearchText(question), Query(question.text), 0.3, CancelToken())
         return [r.path for r in rank(ranked, asked, Scene(), without=without)]
 
     assert order(frozenset()) == ["b.py", "tests/test_a.py"]

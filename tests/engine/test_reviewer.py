@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import pytest
 
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import InvalidInput, ProviderError, StoreError
+from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.engine import reviewer
 from carrel.engine.reviewer import AskedAgain, Issue, Reviewed, Said, SearchFinished, SearchStarted, Step
 from carrel.engine.search_tool import Page, SearchArguments, page
@@ -33,6 +34,8 @@ def told_to_answer(messages: Sequence[Message]) -> bool:
 
 
 class ScriptedModel:
+    spec = ChatSpec("scripted")
+
     """Says its lines one after the other, the last one for ever; checks each request as a strict provider would."""
 
     def __init__(self, *turns: Turn, limit: int = reviewer.MOST_TOKENS) -> None:
@@ -40,7 +43,12 @@ class ScriptedModel:
         self.limit = limit
         self.requests: list[tuple[list[Message], list[ToolSpec]]] = []
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        options: Sampling = MODEL_DEFAULTS,  # noqa: ARG002
+    ) -> AsyncIterator[Delta]:
         self.requests.append((list(messages), list(tools)))
         assert [m.role for m in messages[:2]] == ["system", "user"]
         assert [tool.name for tool in tools] == ["search_code"]
@@ -56,7 +64,8 @@ class ScriptedModel:
         sizes = [TOKENS.count(json.dumps([m.text, [dict(c.arguments) for c in m.calls]])) for m in messages]
         assert sum(sizes) + sum(TOKENS.count(json.dumps(dict(tool.schema))) for tool in tools) < self.limit
         turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
-        return turn if isinstance(turn, Completion) else turn(messages, tools)
+        said = turn if isinstance(turn, Completion) else turn(messages, tools)
+        yield Delta(said.text, said.calls)
 
 
 class Index:

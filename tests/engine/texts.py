@@ -7,6 +7,7 @@ from typing import Any
 
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.core.types import Query
+from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import bundled
 
@@ -15,7 +16,9 @@ EMBEDDER = bundled()
 
 def indexed(files: Mapping[str, str]) -> Snapshot:
     """The index of these texts by path."""
-    store = Store.open("", "", embedder_id=EMBEDDER.id, dim=EMBEDDER.dim, walk=WalkOptions(), cut=CutOptions(), in_memory=True)
+    store = Store.open(
+        "", "", embedder_id=EMBEDDER.spec.id, dim=EMBEDDER.spec.dim, walk=WalkOptions(), cut=CutOptions(), in_memory=True
+    )
     for path, text in files.items():
         batch = store.cut_buffer(path, text, CancelToken())
         EMBEDDER.embed_batch(batch, CancelToken())
@@ -25,7 +28,7 @@ def indexed(files: Mapping[str, str]) -> Snapshot:
 
 def ask(view: Snapshot, text: str, **query: Any) -> Retrieval:
     """What is found for a text."""
-    return retrieve(view, EMBEDDER, Query(text, **query), CancelToken())
+    return retrieve(view, prepare_blocking(Query(text, **query), EMBEDDER), CancelToken())
 
 
 def paths(found: Retrieval) -> list[str]:

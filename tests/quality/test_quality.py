@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.core.types import Query
 from carrel.engine.evaluate import Case, Figures, measure, summarize
 from carrel.engine.indexer import run_index
+from carrel.engine.prepare import prepare_blocking
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
 
@@ -34,14 +36,17 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> list[Figures]:
     for name, questions in QUESTIONS.items():
         root = package_folder(name)
         index = tmp_path_factory.mktemp(name)
-        store = Store.open(str(index), str(root), embedder_id=model.id, dim=model.dim, walk=WalkOptions(), cut=CutOptions())
+        store = Store.open(
+            str(index), str(root), embedder_id=model.spec.id, dim=model.spec.dim, walk=WalkOptions(), cut=CutOptions()
+        )
         run_index(store, model, CancelToken())
         view = store.snapshot()
         known = set(view.paths())
         for question, answers in questions:
             here = known & set(answers)
             assert here, f"{name} has none of {answers}: mend questions.json for this version"
-            out.append(measure(view, model, tokenizer, Case(name, question, frozenset(here)), CancelToken()))
+            asked = prepare_blocking(Query(question, limit=50), model)
+            out.append(measure(view, asked, tokenizer, Case(name, question, frozenset(here)), CancelToken()))
         store.close()
     return out
 

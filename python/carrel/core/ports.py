@@ -1,96 +1,222 @@
-"""What the engine needs from outside, as Protocols. Implementations live in `providers` and `store`; `server.wiring` picks them.
+"""What the engine asks of models, stores, sources and tools, as Protocols of plain values.
 
-One vocabulary for every implementation: vectors are sequences of float32 packed as bytes (`dim` values a text,
-L2-normalised), scores are higher-is-better, paths are relative with `/`.
+Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
+each stands in `core.fakes`, and tests/contract holds what every implementation must do. The server's composition root picks
+the implementations; the engine never names one.
+
+Coroutines run on the event loop and end when they are cancelled. A failure of a model or service is a `ProviderError`; its
+`retryable` says whether waiting helps. Scores are higher-is-better; paths are relative, with `/`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NewType, Protocol
 
-from carrel.core.conversation import Completion, Message, ToolSpec
-from carrel.core.native import Batch, CancelToken, Candidate, ChunkInfo, Commit, Filter, FreshChunk, Plan, Ranked
+from carrel.core.conversation import Message, ToolCall, ToolSpec
+from carrel.core.types import Chunk, Query
+from carrel.core.vectors import Vectors
+
+ChunkId = NewType("ChunkId", str)
+"""Names a chunk outside the core: 32 hexadecimal digits of its 128-bit id, the same as long as the chunk's content is."""
+
+# --- models
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpec:
+    """What has to be known of an embedding model before it is asked."""
+
+    id: str  # model and version: vectors of different ids are never compared
+    dim: int
+    floor: float = 0.0  # cosine below which a hit is noise
+    max_texts: int = 256  # of one request
+    max_tokens: int | None = None  # of all texts of one request, None for no limit
+    leaves_machine: bool = False  # whether texts are sent elsewhere
+    price: float = 0.0  # US dollars for a million tokens
 
 
 class Embedder(Protocol):
-    """Texts to vectors (spec E1). `id` names model and version: vectors of different ids never mix."""
+    """Turn texts into vectors of length one (or zero, for a text that says nothing to the model)."""
+
+    @property
+    def spec(self) -> EmbeddingSpec: ...
+    async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
+        """Return one row a text, in order. Callers keep to the limits of `spec`."""
+
+
+class Reranker(Protocol):
+    """Judge texts by how well they answer a query."""
 
     @property
     def id(self) -> str: ...
-    @property
-    def dim(self) -> int: ...
-    @property
-    def floor(self) -> float:
-        """Cosine below which a dense hit is noise for this model."""
-
-    def embed_query(self, text: str) -> bytes: ...
-    def embed_batch(self, batch: Batch, cancel: CancelToken) -> None:
-        """Give every added chunk of the batch its vector; failed files are marked with `batch.fail`."""
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one score from 0 to 1 a text, in order."""
 
 
 class Tokenizer(Protocol):
+    """Count and cut by a model's tokens."""
+
     @property
     def name(self) -> str: ...
     def count(self, text: str) -> int: ...
-    def trim(self, text: str, max_tokens: int) -> str: ...
+    def trim(self, text: str, max_tokens: int) -> str:
+        """Return the longest beginning of at most so many tokens, of whole characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSpec:
+    """What has to be known of a chat model before it is asked."""
+
+    id: str
+    window: int = 8_192  # tokens of prompt and answer together
+    max_output: int | None = None  # tokens of an answer, None where the model doesn't say
+    tools: bool = True  # whether it can call tools
+    leaves_machine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How an answer is drawn; None leaves the choice to the model."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+MODEL_DEFAULTS = Sampling()
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of an answer: text, whole tool calls, or the end with its reason."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    finish: Literal["stop", "length", "tools", "filter"] | None = None
 
 
 class ChatModel(Protocol):
-    """A chat model that can call tools. Raises `ProviderError` when it fails; ends at once when its caller is cancelled."""
-
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion: ...
-
-
-class SnapshotView(Protocol):
-    """Read side of an index: immutable, never waits for a writer. `carrel._core.Snapshot` has this shape."""
+    """Answer a conversation. `conversation.complete` gathers a stream into one answer."""
 
     @property
-    def generation(self) -> int: ...
+    def spec(self) -> ChatSpec: ...
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
+    ) -> AsyncIterator[Delta]: ...
+
+
+# --- stores and sources
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """A chunk's vector as a store keeps it. `payload` is what may be filtered by, such as path, language and kind."""
+
+    id: ChunkId
+    vector: bytes  # little-endian float32, `dim` values
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which records may answer: each key must equal one of its values."""
+
+    equals: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+class VectorStore(Protocol):
+    """Keep and search vectors of one model for one index. Words, names, lines and rules stay with the local index."""
+
     @property
-    def files(self) -> int: ...
+    def dim(self) -> int: ...
+    async def publish(self, upsert: Sequence[VectorRecord], delete: Sequence[ChunkId]) -> None:
+        """Replace or add records, then delete ids; done when a search sees it. An unknown id to delete is no error."""
+
+    async def search(
+        self, vector: bytes, k: int, where: Where | None = None, floor: float | None = None
+    ) -> Sequence[tuple[ChunkId, float]]:
+        """Return at most `k` ids with their cosines, best first, none below `floor`."""
+
+    async def vectors(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
+        """Return the vectors of those ids that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRef:
+    """Names a chunk among all sources."""
+
+    source: str
+    id: ChunkId
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCandidate:
+    """A chunk that a source offers; `relevance` is from 0 to 1 and comparable across sources."""
+
+    ref: ChunkRef
+    relevance: float
+    path: str
+    start_line: int = 1
+    end_line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Why a chunk can't be given as it stands: deleted, changed beyond recognition, or not allowed any more."""
+
+    ref: ChunkRef
+    reason: str
+
+
+class Source(Protocol):
+    """Something that answers questions with chunks: a workspace, a folder of documents, a repository elsewhere."""
+
     @property
-    def chunks(self) -> int: ...
-    def languages(self) -> dict[str, int]: ...
-    def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
-    def search(
-        self, vector: bytes, query: str, k: int, floor: float, filter: Filter | None, cancel: CancelToken
-    ) -> tuple[list[Candidate], list[Candidate]]: ...
-    def holders(self, query: str, k: int, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
-    def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
-    def evidence(self, query: str, vector: bytes, docs: Sequence[int], quoted: str = "") -> list[Ranked]: ...
-    def rarities(self, words: Sequence[str]) -> list[float]: ...
-    def ties(self, path: str, docs: Sequence[int]) -> list[float]: ...
-    def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
-    def fresh(self, docs: Sequence[int], cancel: CancelToken) -> list[FreshChunk | str]: ...
-    def file_chunks(self, path: str) -> list[ChunkInfo]: ...
-    def lines(self, path: str, start_line: int, end_line: int) -> str | None: ...
-    def text(self, path: str) -> str | None: ...
-    def vector(self, doc: int) -> bytes: ...
-    def paths(self) -> list[str]: ...
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str:
+        """One line for whoever chooses between sources."""
+
+    async def candidates(self, query: Query, k: int) -> Sequence[SourceCandidate]:
+        """Return at most `k` chunks, best first."""
+
+    async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
+        """Return each chunk with its text as it stands now, in order."""
 
 
-class IndexStore(Protocol):
-    """Write side of an index. `carrel._core.Store` has this shape."""
+# --- tools and audit
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool says to a model; `is_error` that it failed, with the cause in the text."""
+
+    text: str
+    is_error: bool = False
+
+
+class Tool(Protocol):
+    """Something that a model may have run. Arguments are checked against `spec.schema` before."""
 
     @property
-    def read_only(self) -> bool: ...
-    @property
-    def directory(self) -> str: ...
-    def scan(self, cancel: CancelToken) -> Plan: ...
-    def check(self, paths: Sequence[str], cancel: CancelToken) -> Plan: ...
-    def force(self, cancel: CancelToken) -> Plan: ...
-    def cut(self, plan: Plan, cancel: CancelToken, max_bytes: int = ...) -> Batch | None: ...
-    def commit(self, batch: Batch, cancel: CancelToken) -> Commit: ...
-    def compact(self, cancel: CancelToken) -> bool: ...
-    def follow(self) -> bool: ...
-    def behind(self, plan: Plan, cancel: CancelToken) -> int: ...
-    def cut_buffer(self, path: str, text: str, cancel: CancelToken) -> Batch: ...
-    def commit_buffer(self, batch: Batch) -> None: ...
-    def close_buffer(self, path: str) -> None: ...
-    def snapshot(self) -> SnapshotView: ...
-    def gate(self, path: str) -> str | None: ...
+    def spec(self) -> ToolSpec: ...
+    async def run(self, arguments: Mapping[str, Any]) -> ToolResult: ...
 
 
-Progress = Callable[[int, int, str], None]
-"""(files done, files in all, path or phase)."""
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """Something that was done. `details` hold hashes, counts, scores and line ranges, never text or keys."""
+
+    kind: str  # such as "context", "search", "tool", "model"
+    at: float  # Unix seconds
+    user: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class AuditLog(Protocol):
+    """Keep events for later reading."""
+
+    def record(self, event: AuditEvent) -> None:
+        """Keep an event. Never raises and never waits for a disk: a question isn't broken by its record."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Filter, Ranked
-from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Filters, Query
-from carrel.engine import query_words
+from carrel.engine.prepare import SearchText
 from carrel.engine.ranking import Asked
 
 CANDIDATES_A_HIT = 5
@@ -34,24 +34,24 @@ class Stopwatch:
 
 def search(
     view: SnapshotView,
-    embedder: Embedder,
+    text: SearchText,
     query: Query,
+    floor: float,
     cancel: CancelToken,
     watch: Stopwatch | None = None,
     *,
     quotes: bool = True,
 ) -> tuple[list[Ranked], Asked]:
-    """Ask every search, join what they found, and give each candidate all signals.
+    """Ask every search for a text, join what they found, and give each candidate all signals.
 
-    With `quotes` the texts of those that hold most of the question are read for what they hold of it word for word.
+    Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
+    of those that hold most of the question are read for what they hold of it word for word.
     """
     watch = watch or Stopwatch()
-    question = query_words.read(query.searched_text)
+    question, vector = text.question, text.vector
     chosen = native_filter(query.filters)
     pool = min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit))
-    vector = embedder.embed_query(question.text)
-    watch.lap("embed")
-    dense, lexical = view.search(vector, question.search_text, pool, embedder.floor, chosen, cancel)
+    dense, lexical = view.search(vector, question.search_text, pool, floor, chosen, cancel)
     watch.lap("search")
     if query.pinned:  # what a person pinned is always a candidate
         only = Filter(path_globs=[literal_glob(path) for path in query.pinned], exclude_globs=query.filters.exclude)

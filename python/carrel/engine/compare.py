@@ -6,10 +6,12 @@ import time
 from dataclasses import dataclass
 
 from carrel.core.errors import Cancelled
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder, SnapshotView, Tokenizer
-from carrel.core.types import Budget, Query
+from carrel.core.ports import Tokenizer
+from carrel.core.types import Budget
 from carrel.engine.context import pack
+from carrel.engine.prepare import PreparedQuery
 from carrel.engine.retriever import retrieve
 
 
@@ -31,14 +33,16 @@ class Comparison:
     unread: tuple[str, ...]
 
 
-def compare(
-    view: SnapshotView, embedder: Embedder, tokenizer: Tokenizer, query: Query, budget: Budget, cancel: CancelToken
-) -> Comparison:
+def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, budget: Budget, cancel: CancelToken) -> Comparison:
     """Answer with a pack, then with the whole of each file that the hits come from, as attaching them would."""
     began = time.perf_counter()
-    hits = retrieve(view, embedder, query, cancel).hits
-    packed = pack(hits, budget, tokenizer, query=query.text, read_lines=view.lines)
-    chunks = Way(packed.tokens, _since(began), tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)))
+    hits = retrieve(view, prepared, cancel).hits
+    packed = pack(hits, budget, tokenizer, query=prepared.query.text, read_lines=view.lines)
+    chunks = Way(
+        packed.tokens,
+        round(prepared.milliseconds + _since(began), 3),
+        tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)),
+    )
     began = time.perf_counter()
     files = tuple(dict.fromkeys(hit.chunk.path for hit in hits))
     tokens, read, unread = 0, [], []

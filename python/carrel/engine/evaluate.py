@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, path_kinds
-from carrel.core.ports import Embedder, SnapshotView, Tokenizer
-from carrel.core.types import Budget, Hit, Query
+from carrel.core.ports import Tokenizer
+from carrel.core.types import Budget, Hit
 from carrel.engine.context import pack
 from carrel.engine.git import CommitRecord
+from carrel.engine.prepare import PreparedQuery
 from carrel.engine.retriever import retrieve
 
 BUDGETS = (500, 1000, 2000, 4000)
@@ -77,11 +79,11 @@ def ndcg(hits: Sequence[str], wanted: Collection[str], cutoff: int = CUTOFF) -> 
     return gain / ideal if ideal else 0.0
 
 
-def measure(view: SnapshotView, embedder: Embedder, tokenizer: Tokenizer, case: Case, cancel: CancelToken) -> Figures:
-    """Ask one question and judge the answer."""
+def measure(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, case: Case, cancel: CancelToken) -> Figures:
+    """Ask a case's question, at least fifty hits of it, and judge the answer."""
     began = time.perf_counter()
-    found = retrieve(view, embedder, Query(case.question, limit=50), cancel)
-    took = 1000 * (time.perf_counter() - began)
+    found = retrieve(view, prepared, cancel)
+    took = prepared.milliseconds + 1000 * (time.perf_counter() - began)
     paths = [hit.chunk.path for hit in found.hits]
     files = tuple(dict.fromkeys(paths))[:CUTOFF]
     return Figures(

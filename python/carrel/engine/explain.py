@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo, Ranked
-from carrel.core.ports import Embedder, SnapshotView
-from carrel.core.types import Query
+from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
 
@@ -34,9 +34,9 @@ class Explanation:
 
 
 def explain_line(
-    view: SnapshotView, embedder: Embedder, query: Query, path: str, line: int, cancel: CancelToken, *, gate: str | None = None
+    view: SnapshotView, prepared: PreparedQuery, path: str, line: int, cancel: CancelToken, *, gate: str | None = None
 ) -> list[Explanation]:
-    """Why the chunk(s) at `path:line` were or weren't found for `query`; one entry says so where there is none.
+    """Say why the chunk(s) at `path:line` were or weren't found for a query; one entry says so where there is none.
 
     `gate` is the reason why the file may not be read, if there is one.
     """
@@ -47,8 +47,8 @@ def explain_line(
     if not here:
         reason = "no chunk holds this line: it is blank or too small to be one" if chunks else "the file is not in the index yet"
         return [_nothing(path, line, reason)]
-    result = retrieve(view, embedder, query, cancel)
-    return [_explain(view, embedder, info, result) for info in here]
+    result = retrieve(view, prepared, cancel)
+    return [_explain(view, prepared, info, result) for info in here]
 
 
 def explain_ranked(result: Retrieval) -> list[Explanation]:
@@ -56,20 +56,21 @@ def explain_ranked(result: Retrieval) -> list[Explanation]:
     return [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
 
 
-def _explain(view: SnapshotView, embedder: Embedder, info: ChunkInfo, result: Retrieval) -> Explanation:
+def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, result: Retrieval) -> Explanation:
     for place, ranked in enumerate(result.ranked, 1):
         if ranked.doc == info.doc:
             return _placed(ranked, place, result)
     # Not a candidate: what would each search have said?
     question = result.asked.question
-    [alone] = view.evidence(question.search_text, embedder.embed_query(question.text), [info.doc])
+    vector = next((text.vector for text in prepared.texts.values() if text.question == question), b"")
+    [alone] = view.evidence(question.search_text, vector, [info.doc])
     score([alone], result.asked, result.scene)
     pool = len(result.ranked)
-    if not alone.lexical and alone.dense < embedder.floor:
+    if not alone.lexical and alone.dense < prepared.model.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"
-    return _of(alone, None, relevance(alone, embedder.floor), alone.score, verdict)
+    return _of(alone, None, relevance(alone, prepared.model.floor), alone.score, verdict)
 
 
 def _placed(ranked: Ranked, place: int, result: Retrieval) -> Explanation:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from carrel.core.errors import InvalidInput
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
-from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.ports import Embedder
 from carrel.core.types import Hit, Query
-from carrel.engine.candidates import search
+from carrel.engine.candidates import CANDIDATES_A_HIT, search
+from carrel.engine.issue_text import WHOLE
 from carrel.engine.localize import LocatedFile
+from carrel.engine.prepare import PreparedQuery, prepare_blocking
 from carrel.engine.ranking import rank, relevances, scene_of
 from carrel.engine.retriever import Retrieval
 
@@ -39,15 +42,33 @@ def pick_files_by_grouped_chunk_hits(
     `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
     function of the chunk.
     """
+    query = section_query if isinstance(section_query, Query) else Query(section_query)
+    prepared = prepare_blocking(pool_query(query, candidate_pool_size), embedder)
+    return best_files(vector_db, prepared, candidate_pool_size, n_files, file_key, cancel or CancelToken())
+
+
+def pool_query(query: Query, candidate_pool_size: int) -> Query:
+    """Return the query that finds so many candidates: each search gives five for each hit."""
+    return replace(query, limit=max(1, candidate_pool_size // CANDIDATES_A_HIT))
+
+
+def best_files(
+    view: SnapshotView,
+    prepared: PreparedQuery,
+    candidate_pool_size: int,
+    n_files: int,
+    file_key: str | Callable[[ChunkInfo], str],
+    cancel: CancelToken,
+) -> list[tuple[str, float]]:
+    """Return the best files for a query that `pool_query` widened, as `pick_files_by_grouped_chunk_hits` does."""
     key = file_key if callable(file_key) else _KEYS.get(file_key)
     if key is None:
         raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
-    query = section_query if isinstance(section_query, Query) else Query(section_query)
-    wide = replace(query, limit=max(1, candidate_pool_size // 5))
-    order = rank(*search(vector_db, embedder, wide, cancel or CancelToken()), scene_of(query))
-    pool = order[:candidate_pool_size]
-    infos = vector_db.describe([ranked.doc for ranked in pool])
-    found = relevances(pool, [ranked.score for ranked in pool], embedder.floor)
+    text = prepared.texts.get(WHOLE) or prepared.texts[""]
+    candidates, asked = search(view, text, prepared.query, prepared.model.floor, cancel)
+    pool = rank(candidates, asked, scene_of(prepared.query))[:candidate_pool_size]
+    infos = view.describe([ranked.doc for ranked in pool])
+    found = relevances(pool, [ranked.score for ranked in pool], prepared.model.floor)
     return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from carrel.core.errors import NotWriter, ProviderError, StoreError
+from carrel.core.local_index import CoreEmbedder, IndexStore, Progress
 from carrel.core.native import Batch, CancelToken, Plan
-from carrel.core.ports import Embedder, IndexStore, Progress
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class IndexReport:
 
 def run_index(
     store: IndexStore,
-    embedder: Embedder,
+    embedder: CoreEmbedder,
     cancel: CancelToken,
     *,
     scope: Literal["all", "force"] | Sequence[str] = "all",
@@ -102,7 +102,7 @@ def _plan(store: IndexStore, scope: Literal["all", "force"] | Sequence[str], can
     return store.check(list(scope), cancel)
 
 
-def _embed(embedder: Embedder, batch: Batch, cancel: CancelToken) -> None:
+def _embed(embedder: CoreEmbedder, batch: Batch, cancel: CancelToken) -> None:
     try:
         embedder.embed_batch(batch, cancel)
     except ProviderError as error:

@@ -14,7 +14,9 @@ LEAST_LENGTH = 200
 LONGEST_READ = 200_000
 """Characters that are looked into: of a longer text, as pasted logs are, both ends."""
 LONGEST_TITLE = 200
-OPENING, LEAD, NAMES = 300, 1_000, 2_000
+TITLE, OPENING, LEAD, NAMES, WHOLE = "title", "opening", "title and opening", "names", "whole text"
+"""The parts by which an issue is searched for."""
+_OPENING_CHARS, _LEAD_CHARS, _NAMES_CHARS = 300, 1_000, 2_000
 """Characters of the prose that open it, of title and prose together, and of all names together."""
 MOST_NAMES = 200
 
@@ -59,18 +61,22 @@ class IssueText:
     @property
     def opening(self) -> str:
         """The first words of the prose, or the title where there is none."""
-        return self.prose[:OPENING] or self.title
+        return self.prose[:_OPENING_CHARS] or self.title
 
     @property
     def lead(self) -> str:
         """The title with the beginning of the prose."""
-        return f"{self.title}\n{self.prose[:LEAD]}"
+        return f"{self.title}\n{self.prose[:_LEAD_CHARS]}"
 
     @property
     def names(self) -> str:
         """All names, the telling ones first, as a text to search for; the title where there is none."""
         unique = dict.fromkeys((*self.title_names, *self.prose_names, *self.code_names))
-        return " ".join(unique)[:NAMES] or self.title
+        return " ".join(unique)[:_NAMES_CHARS] or self.title
+
+    def parts(self) -> dict[str, str]:
+        """Return the texts that an issue is searched for by, each under its name."""
+        return {TITLE: self.title, OPENING: self.opening, LEAD: self.lead, NAMES: self.names, WHOLE: self.whole}
 
 
 def read(text: str) -> IssueText | None:

@@ -11,22 +11,20 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from carrel.core.errors import Cancelled
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Ranked, path_kinds
-from carrel.core.ports import Embedder, SnapshotView
-from carrel.core.types import Query
 from carrel.engine.candidates import Stopwatch, search
-from carrel.engine.issue_text import IssueText
+from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
+from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import Asked, rank, scene_of
 
 POOL = 50
 """Each part is searched for as if so many hits were wanted."""
 _WITHOUT = frozenset({"spread", "coherence", "path_penalty"})
 """Rules that are about one list of hits: here several are joined, and paths count at the end."""
-
-TITLE, OPENING, LEAD, NAMES, WHOLE = "title", "opening", "title and opening", "names", "whole text"
 
 # Fitted weights, of files and of chunks. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
 _FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
@@ -117,16 +115,17 @@ class Localization:
 
 
 def localize(
-    view: SnapshotView, embedder: Embedder, issue: IssueText, query: Query, cancel: CancelToken, watch: Stopwatch
+    view: SnapshotView, issue: IssueText, prepared: PreparedQuery, cancel: CancelToken, watch: Stopwatch
 ) -> Localization:
-    """Find what an issue is about. Filters, the file in front and pinned files of `query` hold; raises `Cancelled`."""
+    """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
+    query = replace(prepared.query, limit=POOL)
     scene = scene_of(query)
     lists: dict[str, list[Ranked]] = {}
     asked = None
-    for part, text in _parts(issue).items():
+    for part, text in prepared.texts.items():
         if cancel.cancelled:
             raise Cancelled
-        candidates, about = search(view, embedder, query.about(text, POOL), cancel, watch, quotes=False)
+        candidates, about = search(view, text, query, prepared.model.floor, cancel, watch, quotes=False)
         lists[part] = rank(candidates, about, scene, without=_WITHOUT)
         if part == LEAD or asked is None:
             asked = about
@@ -138,10 +137,6 @@ def localize(
     watch.lap("join")
     assert asked is not None  # noqa: S101 - there is always a title
     return Localization(located, chunks, scores, asked)
-
-
-def _parts(issue: IssueText) -> dict[str, str]:
-    return {TITLE: issue.title, OPENING: issue.opening, LEAD: issue.lead, NAMES: issue.names, WHOLE: issue.whole}
 
 
 def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]]) -> dict[str, _FileEvidence]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo, FreshChunk, Ranked, Scene
-from carrel.core.ports import Embedder, SnapshotView
+from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import issue_text, query_words
 from carrel.engine.candidates import Stopwatch, search
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
+from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import Asked, rank, relevances, scene_of, signals
 
 LEFT_OUT = "left out of this question"
@@ -46,36 +48,38 @@ class Retrieval:
 
 
 def retrieve(
-    view: SnapshotView, embedder: Embedder, query: Query, cancel: CancelToken, *, without: frozenset[str] = frozenset()
+    view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, without: frozenset[str] = frozenset()
 ) -> Retrieval:
-    """Find the `query.limit` best chunks. `without` names rules of the ranking to leave out.
+    """Find the best chunks for a query, at most its `limit`. `without` names rules of the ranking to leave out.
 
     A text with the structure of an issue is asked for in parts; every other one as a whole. Raises `Cancelled`; an empty query
     finds nothing.
     """
+    query, issue, model = prepared.query, prepared.issue, prepared.model
     watch = Stopwatch()
+    watch.stages["embed"] = prepared.milliseconds
     scene = scene_of(query)
     if not query.text.strip():
         return Retrieval((), frozenset(), (), Order(), Asked(query_words.read("")), scene, watch.stages, {})
     files: tuple[LocatedFile, ...] = ()
-    if issue := issue_text.read(query.text):
-        located = localize(view, embedder, issue, query, cancel, watch)
+    if issue:
+        located = localize(view, issue, prepared, cancel, watch)
         ordered, scores, asked, files = located.chunks, located.scores, located.asked, located.files
-        order = Order(ordered, scores, relevances(ordered, scores, embedder.floor, logarithmic=True))
+        order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
-        candidates, asked = search(view, embedder, query, cancel, watch)
+        candidates, asked = search(view, prepared.texts[""], query, model.floor, cancel, watch)
         ordered = tuple(rank(candidates, asked, scene, without=without))
         scores = tuple(r.score for r in ordered)
-        order = Order(ordered, scores, relevances(ordered, scores, embedder.floor))
+        order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
     hits, given, dropped = _take(view, order, asked, query, cancel)
     watch.lap("read")
     return Retrieval(
-        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _plan(order, asked, embedder, issue), files
+        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _plan(order, asked, model, issue), files
     )
 
 
-def _plan(order: Order, asked: Asked, embedder: Embedder, issue: issue_text.IssueText | None) -> dict[str, object]:
+def _plan(order: Order, asked: Asked, model: EmbeddingSpec, issue: issue_text.IssueText | None) -> dict[str, object]:
     question = asked.question
     return {
         "words": list(question.words),
@@ -87,7 +91,7 @@ def _plan(order: Order, asked: Asked, embedder: Embedder, issue: issue_text.Issu
             "lexical": sum(r.lexical_rank is not None for r in order.ranked),
             "definitions": sum(r.defines > 0 for r in order.ranked),
         },
-        "embedder": embedder.id,
+        "embedder": model.id,
     }
 
 

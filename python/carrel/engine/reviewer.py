@@ -15,6 +15,7 @@ from carrel.core.ports import ChatModel, Tokenizer
 from carrel.core.structs import decode_call, schema
 from carrel.core.types import Hit
 from carrel.engine import search_tool
+from carrel.engine.chat_model import complete
 from carrel.engine.formats import quoted
 from carrel.engine.review_answer import FORM, ReviewAnswer, read_answer
 from carrel.engine.search_tool import Page, SearchArguments
@@ -180,7 +181,7 @@ class _Review:
 
     async def _turn(self) -> Completion:
         # The tool is always offered: some providers refuse a conversation with calls of a tool that they aren't told of.
-        said = self._window.heard(await self._model.complete(self._window.messages(), [TOOL]))
+        said = self._window.heard(await complete(self._model, self._window.messages(), [TOOL]))
         if said.text.strip():
             self._tell(Said(said.text, answer=not said.calls))
         return said

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from pygls.exceptions import JsonRpcException
 
-from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
+from carrel.core.conversation import Message, ToolCall, ToolSpec
 from carrel.core.errors import Cancelled, InvalidInput, ProviderError
+from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.core.structs import decode
 from carrel.frontends import review_messages as wire
 from carrel.frontends.messages import ProgressToken, Wire
@@ -65,8 +66,18 @@ class ClientModel:
     ask: Ask
     token: ProgressToken | None = None
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Completion:
-        """Have the client's model say what comes next."""
+    @property
+    def spec(self) -> ChatSpec:
+        """What is known of the model: the client keeps its window and its provider to itself."""
+        return ChatSpec("client", leaves_machine=True)
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        options: Sampling = MODEL_DEFAULTS,  # noqa: ARG002 - `carrel/complete` has no options
+    ) -> AsyncIterator[Delta]:
+        """Have the client's model say what comes next, as one piece."""
         params = wire.CompleteParams(
             model_token=UNSET if self.token is None else self.token,
             messages=tuple(_from_message(message) for message in messages),
@@ -84,7 +95,8 @@ class ClientModel:
             raise _failed(error) from None
         except InvalidInput as error:
             raise ProviderError(f"The client's answer to {METHOD} can't be read: {error}") from None
-        return Completion(result.text, tuple(ToolCall(call.id, call.name, call.arguments) for call in result.tool_calls))
+        calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in result.tool_calls)
+        yield Delta(result.text, calls, "tools" if calls else "stop")
 
 
 def _from_message(message: Message) -> wire.ModelMessage:

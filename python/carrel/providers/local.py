@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from carrel.core.errors import CarrelError
 from carrel.core.native import Batch, CancelToken
 from carrel.core.native import Embedder as NativeEmbedder
+from carrel.core.ports import EmbeddingSpec
+from carrel.core.vectors import Vectors
 
 BUNDLED = Path(__file__).with_name("carrel-embed-v1.bin")
 """The trained model that every installation has; `training/` makes it."""
@@ -27,34 +31,20 @@ def bundled() -> LocalEmbedder:
 
 
 class LocalEmbedder:
-    """The `Embedder` port over a model of the core."""
+    """A model of the core behind the `Embedder` port."""
 
     def __init__(self, native: NativeEmbedder) -> None:
         self._native = native
+        self.spec = EmbeddingSpec(native.id, native.dim, native.floor)
 
     @classmethod
     def hashed(cls) -> LocalEmbedder:
         """Spec A2's bag of words in a hashed space: the fallback when no model is usable."""
         return cls(NativeEmbedder.hashed())
 
-    @property
-    def id(self) -> str:
-        """Model and version."""
-        return self._native.id
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of a vector."""
-        return self._native.dim
-
-    @property
-    def floor(self) -> float:
-        """Cosine below which a dense hit is noise for this model."""
-        return self._native.floor
-
-    def embed_query(self, text: str) -> bytes:
-        """One unit vector, little-endian float32."""
-        return self._native.embed_query(text)
+    async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:  # noqa: ARG002 - the model knows no kinds
+        """Return one row a text; never waits."""
+        return Vectors(b"".join(map(self._native.embed_query, texts)), self.spec.dim)
 
     def embed_batch(self, batch: Batch, cancel: CancelToken) -> None:
         """Embed the batch's added chunks, in parallel and without the GIL."""

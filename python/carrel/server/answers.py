@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from carrel.engine.compare import Comparison
     from carrel.engine.explain import Explanation
     from carrel.engine.indexer import IndexReport
+    from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Retrieval
     from carrel.server.wiring import OpenIndex
     from carrel.server.workspace import Workspace
@@ -88,54 +89,67 @@ class KeptAnswer:
 
 async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
     """The best chunks for an explicit question; raises `CarrelError`."""
+    from carrel.engine.prepare import prepare
+    from carrel.engine.retriever import retrieve
+
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(query, index.embedder)
+    view = index.store.snapshot()
 
     def work(token: CancelToken) -> Retrieval:
-        from carrel.engine.retriever import retrieve
-
-        return retrieve(index.store.snapshot(), index.embedder, query, token)
+        return retrieve(view, prepared, token)
 
     return await workspace.ask(work)
 
 
 async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
     """The best files and their summed scores."""
+    from carrel.engine.files import best_files, pool_query
+    from carrel.engine.prepare import prepare
+
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(pool_query(query, pool_size), index.embedder)
+    view = index.store.snapshot()
 
     def work(token: CancelToken) -> list[tuple[str, float]]:
-        from carrel.engine.files import pick_files_by_grouped_chunk_hits
-
-        view = index.store.snapshot()
-        return pick_files_by_grouped_chunk_hits(index.embedder, view, query, pool_size, query.limit, cancel=token)
+        return best_files(view, prepared, pool_size, query.limit, "filename", token)
 
     return await workspace.ask(work)
 
 
 async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
     """Code like the code in these lines; raises `CarrelError`."""
+    from carrel.engine.prepare import embed_queries
+    from carrel.engine.similar import similar as find
+    from carrel.engine.similar import stored_vector
+
     index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
+    view = index.store.snapshot()
 
-    def work(token: CancelToken) -> list[Hit]:
-        from carrel.engine.similar import similar as find
-
+    def read(_: CancelToken) -> tuple[bytes, str]:
         if reason := index.store.gate(path):
             raise CarrelError(f"{path} may not be read: {reason}")
-        view = index.store.snapshot()
-        text = view.lines(path, *lines) or ""
-        return find(view, index.embedder, path, lines, text, token, limit=limit)
+        vector = stored_vector(view, path, lines)
+        return vector, "" if vector else view.lines(path, *lines) or ""
 
-    return await workspace.ask(work)
+    vector, text = await workspace.ask(read)
+    if not vector:
+        vector = (await embed_queries(index.embedder, [text]))[text]
+    floor = index.embedder.spec.floor
+    return await workspace.ask(lambda token: find(view, path, lines, vector, floor, token, limit=limit))
 
 
 async def compare(workspace: Workspace, query: Query, budget: Budget, model: str | None, wait_ms: int) -> tuple[Comparison, str]:
     """Chunks against whole files for one question, and the name of the tokenizer that counted."""
+    from carrel.engine.compare import compare as both
+    from carrel.engine.prepare import prepare
+
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(query, index.embedder)
 
     def work(token: CancelToken) -> tuple[Comparison, str]:
-        from carrel.engine.compare import compare as both
-
         tokenizer = workspace.tokenizer(model)
-        return both(index.store.snapshot(), index.embedder, tokenizer, query, budget, token), tokenizer.name
+        return both(index.store.snapshot(), prepared, tokenizer, budget, token), tokenizer.name
 
     return await workspace.ask(work)
 
@@ -156,14 +170,16 @@ async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
 
 async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:
     """Why the chunk at `path:line` was or wasn't found."""
+    from carrel.engine.explain import explain_line as explain
+    from carrel.engine.prepare import prepare
+
     index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
+    prepared = await prepare(query, index.embedder)
 
     def work(token: CancelToken) -> list[Explanation]:
-        from carrel.engine.explain import explain_line as explain
-
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
         gate = index.store.gate(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
-        return explain(index.store.snapshot(), index.embedder, query, path, line, token, gate=gate)
+        return explain(index.store.snapshot(), prepared, path, line, token, gate=gate)
 
     return await workspace.ask(work)
 
@@ -178,7 +194,8 @@ async def context(workspace: Workspace, request: ContextRequest) -> tuple[Contex
             if request.trigger == "chat" and not workspace.settings.rag_enabled:
                 return empty(request), None
             index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
-            answer, found = await workspace.ask(lambda token: _pack(workspace, index, request, token))
+            prepared = await _prepare(index, request)
+            answer, found = await workspace.ask(lambda token: _pack(workspace, index, request, prepared, token))
             if index.being_renewed and not answer.pack.items:
                 answer = replace(answer, error=RENEWED)
     except TimeoutError:
@@ -203,7 +220,16 @@ def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
     return ContextAnswer(pack, {}, error)
 
 
-def _pack(workspace: Workspace, index: OpenIndex, request: ContextRequest, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
+async def _prepare(index: OpenIndex, request: ContextRequest) -> PreparedQuery:
+    from carrel.engine.prepare import prepare
+
+    query = Query(request.query, request.limit, request.filters, left_out=request.left_out)
+    return await prepare(query, index.embedder)
+
+
+def _pack(
+    workspace: Workspace, index: OpenIndex, request: ContextRequest, prepared: PreparedQuery, token: CancelToken
+) -> tuple[ContextAnswer, Retrieval]:
     """Runs on a thread."""
     from carrel.engine.candidates import Stopwatch
     from carrel.engine.context import pack
@@ -211,17 +237,14 @@ def _pack(workspace: Workspace, index: OpenIndex, request: ContextRequest, token
 
     refused: list[Dropped] = []
     active = _allowed(index, (request.active,) if request.active else (), refused)
-    query = Query(
-        request.query,
-        request.limit,
-        request.filters,
-        active[0] if active else None,
-        _allowed(index, request.open, refused),
-        _allowed(index, request.pinned, refused),
-        request.left_out,
+    query = replace(
+        prepared.query,
+        active_path=active[0] if active else None,
+        open_paths=_allowed(index, request.open, refused),
+        pinned=_allowed(index, request.pinned, refused),
     )
     view = index.store.snapshot()
-    found = retrieve(view, index.embedder, query, token)
+    found = retrieve(view, replace(prepared, query=query), token)
     watch = Stopwatch()
 
     def between(path: str, first: int, last: int) -> str | None:

@@ -10,7 +10,7 @@ from carrel.server.jobs import IndexQueue, Job, TokenT
 from carrel.server.later import Later
 
 if TYPE_CHECKING:
-    from carrel.core.ports import Progress
+    from carrel.core.local_index import Progress
 
 R = TypeVar("R")
 

@@ -21,8 +21,9 @@ from carrel.server.index_state import STATE_FILE, export, forget
 from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
+    from carrel.core.local_index import CoreEmbedder
     from carrel.core.native import CancelToken, SecretOptions, Store, WalkOptions
-    from carrel.core.ports import Embedder, Tokenizer
+    from carrel.core.ports import Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
 
@@ -43,7 +44,7 @@ class OpenIndex:
 
     root: Path
     store: Store
-    embedder: Embedder
+    embedder: CoreEmbedder
     directory: Path
     place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
@@ -231,14 +232,14 @@ def secret_options(settings: Settings) -> SecretOptions:
     )
 
 
-def _open_store(directory: Path, root: Path, settings: Settings, embedder: Embedder) -> Store:
+def _open_store(directory: Path, root: Path, settings: Settings, embedder: CoreEmbedder) -> Store:
     from carrel.core.native import CutOptions, Store
 
     return Store.open(
         str(directory),
         str(root),
-        embedder_id=embedder.id,
-        dim=embedder.dim,
+        embedder_id=embedder.spec.id,
+        dim=embedder.spec.dim,
         walk=walk_options(settings),
         cut=CutOptions(),
         secrets=secret_options(settings),
@@ -246,7 +247,7 @@ def _open_store(directory: Path, root: Path, settings: Settings, embedder: Embed
 
 
 def _kept_index(
-    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None
+    location: IndexLocation, root: Path, settings: Settings, embedder: CoreEmbedder, refused: OSError | None
 ) -> OpenIndex | None:
     """The index where it belongs; None where nothing can be written and none can answer as it is."""
     if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
@@ -277,7 +278,7 @@ def _reason(refused: OSError | None) -> str:
 
 
 def _temporary_index(
-    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None
+    location: IndexLocation, root: Path, settings: Settings, embedder: CoreEmbedder, refused: OSError | None
 ) -> OpenIndex:
     """An index that can't be kept; raises `StoreError` where there is no place for one either."""
     reason = _reason(refused)

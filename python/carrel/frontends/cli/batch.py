@@ -87,10 +87,11 @@ def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
 
 def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
     from carrel.engine.context import pack
+    from carrel.engine.prepare import prepare_blocking
     from carrel.engine.retriever import retrieve
 
     view = asked.index.store.snapshot()
-    hits = retrieve(view, asked.index.embedder, Query(line.query, limit=line.k), token).hits
+    hits = retrieve(view, prepare_blocking(Query(line.query, limit=line.k), asked.index.embedder), token).hits
     if arguments.context:
         budget = Budget(arguments.tokens, "tokens")
         packed = pack(hits, budget, asked.tokenizer, query=line.query, read_lines=view.lines)

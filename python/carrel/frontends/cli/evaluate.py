@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
+from carrel.core.types import Query
+from carrel.engine.prepare import prepare_blocking
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import current_index, folder, settings
 from carrel.frontends.cli.wide import check_wide
@@ -47,7 +49,9 @@ def run(arguments: Namespace, output: Output) -> int:
             with output.progress("Asking") as progress:
                 for number, case in enumerate(chosen):
                     progress(number, len(chosen), case.question)
-                    figures.append(measure(view, index.embedder, tokenizer, case, token))
+                    figures.append(
+                        measure(view, prepare_blocking(Query(case.question, limit=50), index.embedder), tokenizer, case, token)
+                    )
 
     cancellable(work)
     if not figures:

@@ -15,7 +15,7 @@ from carrel.frontends.cli.plain import LINE_END, one_line
 if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
     from rich.console import Console
 
-    from carrel.core.ports import Progress
+    from carrel.core.local_index import Progress
 
 
 class Enough(Exception):
