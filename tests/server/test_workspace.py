@@ -71,6 +71,12 @@ class HeldWiring(Wiring):
         return super().run_index(index, work, *rest)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions that wait as long as it takes, so that a slow machine changes nothing."""
+    monkeypatch.setattr(workspaces, "_MOMENT_SECONDS", 60)
+
+
 class Clock:
     """Time that passes when it is told to."""
 
@@ -159,6 +165,7 @@ async def test_answers_say_that_a_deleted_index_is_built_anew(shop: Callable[[Wi
     assert (await workspace.status()).problems == ()
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_question_right_after_a_save_finds_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:
     workspace = shop(Wiring())
     await answers.search(workspace, Query("password", 1), 10_000)
@@ -190,6 +197,7 @@ class HeldReopening(Wiring):
         return super().open_index(*named)
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_question_that_waits_while_settings_change_is_answered(
     shop: Callable[[Wiring], Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,7 +210,6 @@ async def test_a_question_that_waits_while_settings_change_is_answered(
             return super().saves
 
     monkeypatch.setattr(workspaces, "IndexQueue", Watched)
-    monkeypatch.setattr(workspaces, "_MOMENT_SECONDS", 60)  # what ends the wait is the change of settings
     wiring = HeldReopening()
     workspace = shop(wiring)
     await answers.search(workspace, Query("password", 1), 10_000)
@@ -220,10 +227,11 @@ async def test_a_question_that_waits_while_settings_change_is_answered(
     assert (await asked).hits[0].chunk.path == "login.py"
 
 
+@pytest.mark.usefixtures("patient")
 async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself(shop: Callable[[Wiring], Workspace]) -> None:
     for i in range(4):
         workspace = shop(Wiring())
-        found = await answers.search(workspace, Query(f"refund_of_order_{i}", 1), 10_000)
+        found = await answers.search(workspace, Query(f"refund_of_order_{i}", 1), 60_000)
         assert i == 0 or f"refund_of_order_{i}" in found.hits[0].chunk.text
         await workspace.close()
         (workspace.root / "new.py").write_text(f"def refund_of_order_{i + 1}():\n    return 'written while nobody looked'\n")
@@ -281,6 +289,7 @@ async def test_where_changes_are_told_no_question_waits_for_a_look(
     assert await soon(lambda: wiring.indexed == 2)
 
 
+@pytest.mark.usefixtures("patient")
 async def test_the_state_in_the_project_follows_what_was_saved(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
     settings = Settings(storage="workspace")
@@ -288,7 +297,7 @@ async def test_the_state_in_the_project_follows_what_was_saved(tmp_path: Path) -
     await answers.search(workspace, Query("alpha", 1), 10_000)
     (tmp_path / "b.py").write_text("def beta(value):\n    return value + 2  # long enough to be a chunk\n")
     workspace.files_changed(["b.py"])
-    await answers.search(workspace, Query("beta", 1), 10_000)
+    await answers.search(workspace, Query("beta", 1), 60_000)
     await workspace.close()
     state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())
     assert list(state["files"]) == ["a.py", "b.py"]
