@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from carrel.core.types import LONGEST_QUERY
+from carrel.engine.reviewer import MOST_SEARCHES
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -24,3 +27,12 @@ def test_the_readmes_two_commands_are_targets() -> None:
     for target in ("demo", "test"):
         assert f"make {target}" in readme
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_the_protocol_names_the_limits_that_hold() -> None:
+    protocol = " ".join((ROOT / "docs/protocol.md").read_text(encoding="utf-8").split())
+    for told in (
+        f"runs the model's searches itself, at most {MOST_SEARCHES},",
+        f"a `query` longer than {LONGEST_QUERY:,} characters the first and the last {LONGEST_QUERY // 2:,}",
+    ):
+        assert told in protocol

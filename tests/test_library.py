@@ -31,8 +31,9 @@ def three() -> carrel.Index:
 
 
 def test_the_public_names_are_these() -> None:
-    assert carrel.__all__ == ["Index", "SearchHit", "bag_of_words"]
-    assert all(getattr(carrel, name) for name in carrel.__all__)
+    names: dict[str, object] = {}
+    exec("from carrel import *", names)  # noqa: S102 - as a person types it
+    assert {"Index", "SearchHit", "bag_of_words"} == names.keys() - {"__builtins__"}
     with pytest.raises(AttributeError):
         _ = carrel.nothing_of_the_kind
 
@@ -51,7 +52,7 @@ def test_texts_are_added_and_searched() -> None:
         assert (hits[0].content, hits[0].start_line, hits[0].end_line) == (AUTH.rstrip(), 1, 3)
         assert 0 < hits[0].score <= 1
         assert index.search("database pool configuration")[0].file_path == "db/pool.py"
-        assert len(index.search("class", k=1)) <= 1
+        assert len(index.search("class", k=1)) == 1
         assert index.search("zzqx") == []
         index.add_file("auth.py", ORDER.replace("Order", "Invoice"))
         assert not any("authenticate_user" in hit.content for hit in index.search("authenticate_user"))
@@ -74,7 +75,7 @@ def test_files_can_be_cut_by_lines() -> None:
         index.add_file("a.py", text)
         hits = index.search("compute_something", k=20)
         # Of windows that overlap, the better one is given.
-        assert {(hit.start_line, hit.end_line) for hit in hits} <= {(1, 50), (46, 95), (91, 120)}
+        assert sorted((hit.start_line, hit.end_line) for hit in hits) == [(1, 50), (91, 120)]
         with carrel.Index(line_chunks=True) as default:
             default.add_file("a.py", text)
             assert default.search("compute_something", k=20) == hits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from pathlib import Path
@@ -60,7 +59,7 @@ async def test_filters_hold(start: Start, project: Path) -> None:
         by_path = await client.request(
             "carrel/search", {"query": "orders price pool login", "filters": {"pathGlob": "src/o*.py"}}
         )
-        assert set(paths(by_path)) <= {"src/orders.py"}
+        assert set(paths(by_path)) == {"src/orders.py"}
 
 
 @pytest.mark.parametrize(
@@ -303,7 +302,6 @@ async def test_a_cancelled_index_stops_at_once_and_keeps_what_it_finished(start:
             await index
         assert time.perf_counter() - began < 5
         assert caught.value.code == -32800
-        await client.wait_for("carrel/statusChanged", lambda status: status["state"] != "indexing")
         assert (await client.request("carrel/index", {}))["failed"] == 0
         assert (await client.request("carrel/status", {}))["files"] == 1500
 
@@ -313,10 +311,9 @@ async def test_the_progress_bar_has_a_working_cancel_button(start: Start, tmp_pa
     write_many(root, 1500, 200)
     async with start(root, ragAutoIndex=True) as client:
         params = await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "begin")
-        began = time.perf_counter()
         client.notify("window/workDoneProgress/cancel", {"token": params["token"]})
-        await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "end")
-        assert time.perf_counter() - began < 5
+        end = await client.wait_for("$/progress", lambda params: params["value"]["kind"] == "end")
+        assert end["value"]["message"] == "stopped"
 
 
 async def test_questions_are_answered_while_indexing(start: Start, tmp_path: Path) -> None:
@@ -333,13 +330,21 @@ async def test_questions_are_answered_while_indexing(start: Start, tmp_path: Pat
 
 async def test_a_cancelled_search_is_answered_once(start: Start, project: Path) -> None:
     async with start(project) as client:
+        answered: list[Any] = []
+        take = client._take
+
+        async def counted(message: dict[str, Any]) -> None:
+            answered.append(message.get("id"))
+            await take(message)
+
+        client._take = counted  # type: ignore[method-assign]
         identity, search = client.send("carrel/search", {"query": "authenticate"})
         client.cancel(identity)
         with pytest.raises(LspError) as caught:
             await search
         assert caught.value.code == -32800
-        await asyncio.sleep(0.05)
         assert paths(await client.request("carrel/search", {"query": "authenticate", "limit": 1})) == ["src/auth.py"]
+        assert answered.count(identity) == 1
 
 
 @pytest.mark.parametrize(

@@ -95,11 +95,12 @@ async def test_three_kinds_of_process_share_one_index(project: Path, env: dict[s
         assert segments(env) == before
 
         (project / "src/lynx.py").write_text("def lynx_watch(forest):\n    return forest.look_for_lynx()\n")
-        await asyncio.sleep(2.2)  # each of them looks at the disk every two seconds at most
-        await assistant.call_tool("search_code", {"query": "lynx_watch"})
-        await proxied("lynx_watch")
+        async with asyncio.timeout(20):  # until whoever writes has looked at the disk again
+            while "src/lynx.py" not in (await proxied("lynx_watch"))[1]:
+                await editor.request("carrel/search", {"query": "lynx_watch"})
+                await assistant.call_tool("search_code", {"query": "lynx_watch"})
+                await asyncio.sleep(0.2)
         await editor.request("carrel/index", {})
-        await follows(proxied, "lynx_watch", "src/lynx.py")
         written = segments(env)
         assert len(written.keys() - before.keys()) == 1
         assert before.items() <= written.items()

@@ -47,6 +47,11 @@ def test_ndcg_is_one_for_the_best_order_only(hits: list[str], wanted: set[str]) 
     assert math.isclose(value, 1) == (len(set(best)) == len(wanted) and set(best) == wanted)
 
 
+def test_ndcg_discounts_by_the_logarithm_of_the_rank() -> None:
+    assert ndcg(["x", "a", "a", "b"], {"a", "b"}) == pytest.approx((1 / 1.58496 + 1 / 2.32193) / (1 + 1 / 1.58496), abs=1e-5)
+    assert ndcg([*"0123456789", "a"], {"a"}) == 0, "ten places count"
+
+
 def test_a_question_is_judged_by_ranks_and_by_what_packs_show() -> None:
     view: Any = FakeView(
         [FakeChunk("a.py", 1, "alpha\n", dense=0.9, lexical=0.9), FakeChunk("b.py", 1, "beta\n", dense=0.5, lexical=0.5)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,8 +17,10 @@ RARITY = {"token": 3.0, "expir": 2.0}
 LONG = "def session():\n" + "    step()\n" * 40 + "    if token.expired():\n        refresh(token)\n" + "    step()\n" * 40
 
 
-def test_a_short_chunk_is_its_own_focus() -> None:
-    assert focus(hit(start=5, text="def f():\n    return token\n").chunk, RARITY) == (5, 6)
+@pytest.mark.parametrize(("lines", "shown"), [(2, 2), (30, 30), (31, 20)])
+def test_a_short_chunk_is_its_own_focus(lines: int, shown: int) -> None:
+    first, last = focus(hit(start=5, text="    return token\n" * lines).chunk, RARITY)
+    assert last - first + 1 == shown
 
 
 def test_the_focus_of_a_long_chunk_holds_the_words_of_the_question() -> None:

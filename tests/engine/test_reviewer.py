@@ -227,7 +227,7 @@ async def test_no_request_reaches_the_window(max_tokens: int) -> None:
     assert reviewed.largest <= 0.85 * max_tokens
     assert reviewed.chunks_used >= 6  # what gave way was given all the same
     last = model.requests[-1][0]
-    assert "Left out to make room" in "".join(m.text for m in last) or len(last) < len(model.requests[3][0])
+    assert "Left out to make room" in "".join(m.text for m in last)
 
 
 async def test_older_results_give_way_first_and_keep_their_places() -> None:

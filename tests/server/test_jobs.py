@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
+from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +18,9 @@ class Token:
 
     def cancel(self) -> None:
         self._event.set()
+
+    def wait(self) -> bool:
+        return self._event.wait(10)
 
     @property
     def cancelled(self) -> bool:
@@ -46,6 +49,13 @@ def queue(runner: Runner) -> IndexQueue[Token, int]:
     return IndexQueue(Token, runner, 0.01)
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the other tasks go on until it is true."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - the condition is anything
+            await asyncio.sleep(0)
+
+
 async def test_a_burst_of_saves_is_one_job() -> None:
     runner = Runner(open_gate=True)
     q = queue(runner)
@@ -58,7 +68,7 @@ async def test_requests_during_a_run_merge_into_the_next() -> None:
     runner = Runner()
     q = queue(runner)
     first = q.request(full=True)
-    await asyncio.sleep(0.01)
+    await until(lambda: len(runner.ran) == 1)
     second, third = q.request(paths=["a"]), q.request(force=True)
     assert second is third
     assert q.concerns("a")
@@ -73,8 +83,7 @@ async def test_saves_are_told_from_runs_over_everything() -> None:
     assert q.saves is None
     saved = q.request(paths=["a"])
     assert q.saves is saved
-    await asyncio.sleep(0.05)
-    assert q.running is saved
+    await until(lambda: q.running is saved)
     assert q.saves is saved
     later = q.request(paths=["b"])
     assert q.saves is later
@@ -90,10 +99,11 @@ async def test_cancelling_the_only_waiter_stops_the_job() -> None:
     q = queue(runner)
     job = q.request(full=True)
     waiter = asyncio.create_task(q.wait(job))
-    await asyncio.sleep(0.01)
+    await until(lambda: len(runner.ran) == job.waiters == 1)
     waiter.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiter
+    assert job.token.cancelled
     with pytest.raises(Cancelled):
         await job.done
 
@@ -103,9 +113,10 @@ async def test_another_waiter_keeps_the_job_alive() -> None:
     q = queue(runner)
     job = q.request(full=True)
     gone, stays = asyncio.create_task(q.wait(job)), asyncio.create_task(q.wait(job))
-    await asyncio.sleep(0.01)
+    await until(lambda: job.waiters == 2)
     gone.cancel()
-    await asyncio.sleep(0.01)
+    await asyncio.wait({gone})
+    assert not job.token.cancelled
     runner.gate.set()
     assert await stays == 1
 
@@ -114,13 +125,12 @@ async def test_saved_files_survive_the_cancel_of_the_run_they_joined() -> None:
     runner = Runner()
     q = queue(runner)
     q.request(full=True)
-    await asyncio.sleep(0.01)
+    await until(lambda: len(runner.ran) == 1)
     pending = q.request(paths=["saved.py"])
     q.request(full=True)
     q.cancel(pending)
     runner.gate.set()
-    while q.busy:  # noqa: ASYNC110
-        await asyncio.sleep(0.005)
+    await until(lambda: not q.busy)
     assert runner.ran[1:] == [(False, False, {"saved.py"})]
 
 
@@ -128,12 +138,14 @@ async def test_dropped_paths_are_not_taken_up_again() -> None:
     runner = Runner()
     q = queue(runner)
     running = q.request(paths=["a"])
-    await asyncio.sleep(0.03)
+    await until(lambda: len(runner.ran) == 1)
     pending = q.request(paths=["b"])
     await q.drop()
     assert [isinstance(job.done.exception(), Cancelled) for job in (running, pending)] == [True, True]
-    await asyncio.sleep(0.02)
-    assert (len(runner.ran), q.busy) == (1, False)
+    runner.gate.set()
+    await q.wait(q.request(full=True))
+    await until(lambda: not q.busy)
+    assert runner.ran[1:] == [(True, False, set())]
 
 
 async def test_what_is_requested_while_one_is_alone_runs_afterwards() -> None:
@@ -141,8 +153,8 @@ async def test_what_is_requested_while_one_is_alone_runs_afterwards() -> None:
     q = queue(runner)
     async with q.alone():
         job = q.request(full=True)
-        await asyncio.sleep(0.03)
-        assert (runner.ran, q.busy) == ([], True)
+        await until(lambda: q.running is job)
+        assert runner.ran == []
     assert await q.wait(job) == 1
 
 
@@ -161,9 +173,10 @@ async def test_a_failing_job_reaches_its_waiter_and_the_queue_goes_on() -> None:
 
 
 async def test_close_stops_the_running_job_and_takes_no_more() -> None:
-    q = queue(Runner())
+    runner = Runner()
+    q = queue(runner)
     job = q.request(full=True)
-    await asyncio.sleep(0.01)
+    await until(lambda: len(runner.ran) == 1)
     await q.close()
     assert isinstance(job.done.exception(), Cancelled)
     with pytest.raises(Cancelled):
@@ -172,19 +185,22 @@ async def test_close_stops_the_running_job_and_takes_no_more() -> None:
 
 async def test_a_cancelled_question_leaves_at_once_and_its_thread_follows() -> None:
     jobs = Jobs()
-    token, left = Token(), threading.Event()
+    begun, told, left, gate = (threading.Event() for _ in range(4))
 
     def work(token: Token) -> None:
-        while not token.cancelled:
-            time.sleep(0.001)
+        begun.set()
+        if token.wait():
+            told.set()
+        gate.wait(10)
         left.set()
 
-    question = asyncio.create_task(jobs.ask(work, token))
-    await asyncio.sleep(0.02)
-    began = time.perf_counter()
+    question = asyncio.create_task(jobs.ask(work, Token()))
+    assert await asyncio.to_thread(begun.wait, 10)
     question.cancel()
     with pytest.raises(asyncio.CancelledError):
         await question
-    assert time.perf_counter() - began < 5
-    assert left.wait(1)
+    assert not left.is_set(), "it waited for its thread"
+    assert await asyncio.to_thread(told.wait, 5)
+    gate.set()
+    assert await asyncio.to_thread(left.wait, 5)
     jobs.close()
