@@ -11,9 +11,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::language::Language;
-use carrel_core::walk::{Gate, WalkOptions, walk};
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::base::language::Language;
+use carrel_core::workspace::walk::{Gate, WalkOptions, walk};
 
 const HOME: &str = "CARREL_TEST_GIT_HOME";
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use carrel_core::question::{Chunk, best_lines as core_best_lines, name_words, stem as core_stem};
+use carrel_core::query::matching::{Chunk, best_lines as core_best_lines, name_words, stem as core_stem};
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
