@@ -160,7 +160,7 @@ impl PyCandidate {
 
     #[getter]
     fn literal(&self) -> f64 {
-        self.0.literal.strength
+        self.0.verbatim_evidence.strength
     }
 
     #[getter]

@@ -82,7 +82,7 @@ impl PySnapshot {
         filter: Option<&PyFilter>,
         cancel: &PyCancelToken,
     ) -> PyResult<Vec<PyScoredDoc>> {
-        detached(py, || self.0.holders(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+        detached(py, || self.0.covering_chunks(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
     }
 
     #[pyo3(signature = (names, k, filter))]

@@ -198,7 +198,7 @@ impl PyStore {
     }
 
     fn gate(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
-        py.detach(|| self.0.gate(path)).map(carrel_core::base::types::SkipReason::code)
+        py.detach(|| self.0.access_error(path)).map(carrel_core::base::types::SkipReason::code)
     }
 
     fn holds(&self, py: Python<'_>, path: &str, data: &[u8]) -> bool {

@@ -3,10 +3,10 @@
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
-/// What tells a file and its last change from others of the same size and time. Tools set a file's time back; this they can't.
+/// Identifies a file and its last change. Tools can set a file's modification time back, but not this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LastChange {
-    /// Another file under the same name is another one, whatever its time.
+    /// The number of the file: another file under the same name has another one.
     pub id: u64,
     /// When anything about it was changed last, nanoseconds since 1970.
     pub changed_ns: i64,
@@ -43,14 +43,14 @@ pub fn modified_ns(metadata: &Metadata) -> i64 {
     }
 }
 
-/// What the file system said of a file when it was read, and when that was.
+/// The state of a file on disk when it was read, and when that was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Size in bytes.
     pub size: u64,
     /// Modification time, nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// What tells an edit that keeps both.
+    /// Tells an edit that keeps size and time.
     pub change: LastChange,
     /// When it was read, nanoseconds since 1970; 0 means that it must be cut again whatever its hash.
     pub checked_ns: i64,

@@ -1,6 +1,6 @@
 //! A text whose secrets were masked, and where they were.
 
-/// A value that was masked: where its mask stands, and how long it was itself.
+/// A masked value: the range of its mask in the masked text, and its own range in the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mask {
     /// First byte of the mask in the masked text.
@@ -13,11 +13,11 @@ pub struct Mask {
     pub original_end: usize,
 }
 
-/// What a text was before its secrets were masked.
+/// The original of a text whose secrets were masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmasked {
-    /// All of it.
+    /// The original text.
     pub text: String,
-    /// Where what was masked, in order.
+    /// The masked values, in order.
     pub masks: Vec<Mask>,
 }

@@ -1,4 +1,4 @@
-//! The few primitives that read and write numbers and texts in bytes.
+//! Read and write numbers and texts in bytes.
 
 /// The `u32` at byte `at`, 0 past the end.
 pub fn read_u32(bytes: &[u8], at: usize) -> u32 {

@@ -10,28 +10,28 @@ use crate::formats::segment::{FileMask, FileRef, Segment};
 /// The text of an unsaved buffer, its secrets masked.
 #[derive(Clone, Debug, Default)]
 pub struct BufferText {
-    /// What may be given.
+    /// The masked text.
     pub text: Arc<str>,
-    /// What it was before, if something was masked.
+    /// The text before masking, if something was masked.
     pub unmasked: Option<Arc<Unmasked>>,
 }
 
 /// A segment with its live files: those that are the current version of their path.
 #[derive(Clone, Debug)]
 pub struct LiveSegment {
-    /// Names the segment file; of no meaning for buffers.
+    /// The number in the name of the segment file; unused for buffers.
     pub id: u64,
     /// The segment.
     pub segment: Arc<Segment>,
     /// Which files are the live version of their path.
     pub live: FileMask,
-    /// How many chunks those have.
+    /// How many chunks the live files have.
     pub live_chunks: u32,
-    /// What each file looked like on disk.
+    /// The state of each file on disk when it was read.
     pub stamps: Arc<Vec<Stamp>>,
-    /// Its vectors are of the model that is in use: they may be searched and kept.
+    /// Whether its vectors were made by the model in use; others are neither searched nor kept.
     pub own_vectors: bool,
-    /// The text of each file; only buffers keep it, as theirs is nowhere else.
+    /// The text of each file, for buffers only: their text is nowhere else.
     pub texts: Option<Arc<Vec<BufferText>>>,
     /// File ordinals by path, made when first needed.
     by_path: Arc<OnceLock<Box<[u32]>>>,
@@ -65,7 +65,7 @@ impl LiveSegment {
     }
 
     /// Make a file live.
-    pub fn revive(&mut self, file: u32, stamp: Stamp) {
+    pub fn mark_live(&mut self, file: u32, stamp: Stamp) {
         if file < self.live.len() && !self.live.get(file) {
             self.live.set(file);
             self.live_chunks += self.chunks_of(file);
@@ -73,22 +73,22 @@ impl LiveSegment {
         self.stamp(file, stamp);
     }
 
-    /// Record what a file looks like now.
+    /// Record the state of a file on disk.
     pub fn stamp(&mut self, file: u32, stamp: Stamp) {
         if let Some(place) = Arc::make_mut(&mut self.stamps).get_mut(file as usize) {
             *place = stamp;
         }
     }
 
-    /// Take a file out.
-    pub fn kill(&mut self, file: u32) {
+    /// Make a file dead: searches no longer find it.
+    pub fn mark_dead(&mut self, file: u32) {
         if self.live.get(file) {
             self.live.clear(file);
             self.live_chunks -= self.chunks_of(file);
         }
     }
 
-    /// Whether nothing of it is live.
+    /// Whether none of its files is live.
     pub fn is_dead(&self) -> bool {
         self.live.iter().next().is_none()
     }
@@ -128,7 +128,7 @@ impl SegmentSet {
     /// Take `path` out; tells where it was.
     pub fn remove(&mut self, path: &str) -> Option<FileLocation> {
         let place = self.find(path)?;
-        self.segments[place.segment].kill(place.file);
+        self.segments[place.segment].mark_dead(place.file);
         Some(place)
     }
 

@@ -10,16 +10,16 @@ pub type Doc = u64;
 /// A chunk that a search found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoredDoc {
-    /// Which.
+    /// The chunk.
     pub doc: Doc,
-    /// What this search says of it; higher is better.
+    /// The score of this search; higher is better.
     pub score: f32,
 }
 
 /// Everything that is recorded of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkInfo {
-    /// Which.
+    /// Its name.
     pub doc: Doc,
     /// The chunk.
     pub chunk: Chunk,
@@ -31,7 +31,7 @@ pub struct ChunkInfo {
     pub file_hash: u128,
     /// When its content was last changed, seconds since 1970.
     pub updated_at: i64,
-    /// From an unsaved buffer.
+    /// Whether it is from an unsaved buffer.
     pub overlay: bool,
 }
 

@@ -11,7 +11,7 @@ pub struct Scored {
     pub view: u32,
     /// Chunk ordinal in that view's segment.
     pub chunk: u32,
-    /// What the search says of it.
+    /// The score that the search gave it.
     pub score: f32,
 }
 

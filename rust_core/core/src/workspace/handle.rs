@@ -10,7 +10,7 @@ use crate::index::secrets::SecretOptions;
 use crate::workspace::folder::Folder;
 use crate::workspace::masking::{Masker, with_masks};
 use crate::workspace::read::{Source, read_source};
-use crate::workspace::walk::{Gate, WalkOptions};
+use crate::workspace::walk::{AccessPolicy, WalkOptions};
 
 /// What a store is made of.
 #[derive(Clone, Debug)]
@@ -37,27 +37,27 @@ pub struct StoreConfig {
 pub(crate) struct WorkspaceHandle {
     pub config: StoreConfig,
     /// `None` in memory.
-    pub gate: Option<Gate>,
+    pub access: Option<AccessPolicy>,
     masker: Masker,
 }
 
 impl WorkspaceHandle {
     pub fn new(config: StoreConfig) -> Result<Self> {
-        let gate = (!config.in_memory).then(|| Gate::new(&config.root, &config.walk));
+        let access = (!config.in_memory).then(|| AccessPolicy::new(&config.root, &config.walk));
         let masker = Masker::new(&config.secrets)?;
-        Ok(Self { config, gate, masker })
+        Ok(Self { config, access, masker })
     }
 
     /// The workspace's root, held open for files that are to be read.
     pub fn root(&self) -> std::result::Result<Folder, SkipReason> {
-        self.gate.as_ref().ok_or(SkipReason::Gone)?.root()
+        self.access.as_ref().ok_or(SkipReason::Gone)?.root()
     }
 
     /// Read a file that was let pass and mask its secrets; one that holds nothing else is refused. `root` is what
     /// [`WorkspaceHandle::root`] gave.
     pub fn read(&self, root: std::result::Result<&Folder, &SkipReason>, path: &str) -> std::result::Result<Source, SkipReason> {
-        let gate = self.gate.as_ref().ok_or(SkipReason::Gone)?;
-        let file = gate.open(root.map_err(|reason| *reason)?, path)?;
+        let access = self.access.as_ref().ok_or(SkipReason::Gone)?;
+        let file = access.open(root.map_err(|reason| *reason)?, path)?;
         self.mask(path, read_source(file, self.config.walk.max_file_bytes)?)
     }
 
@@ -81,6 +81,6 @@ impl WorkspaceHandle {
 
     /// Whether a buffer of this path may be read and sent. It need not be on disk.
     pub fn admits_buffer(&self, path: &str) -> bool {
-        self.gate.as_ref().is_none_or(|gate| gate.check_unsaved(path).is_ok())
+        self.access.as_ref().is_none_or(|access| access.check_unsaved(path).is_ok())
     }
 }

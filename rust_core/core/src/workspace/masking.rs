@@ -8,19 +8,19 @@ use crate::base::hash::xxh3_128;
 use crate::base::masked_text::Unmasked;
 use crate::base::sync::locked;
 use crate::base::types::SkipReason;
-use crate::index::secrets::{Detector, Found, SecretOptions, masked};
+use crate::index::secrets::{Detector, SecretMatch, SecretOptions, masked};
 use crate::workspace::read::Source;
 
 /// So many files are remembered; questions ask for the same few again and again.
 const REMEMBERED: usize = 2_048;
 
 /// What is known of a file's content under a path.
-type Known = std::result::Result<Arc<Vec<Found>>, SkipReason>;
+type Findings = std::result::Result<Arc<Vec<SecretMatch>>, SkipReason>;
 
 /// Masks texts, and remembers where secrets were in those that questions ask for.
 pub struct Masker {
     detector: Detector,
-    known: Mutex<HashMap<(u128, String), Known>>,
+    known: Mutex<HashMap<(u128, String), Findings>>,
 }
 
 impl Masker {
@@ -29,7 +29,7 @@ impl Masker {
     }
 
     /// Find the secrets of a text, or why the whole of it is refused.
-    pub fn look(&self, path: &str, text: &str) -> Known {
+    pub fn look(&self, path: &str, text: &str) -> Findings {
         let found = self.detector.find(path, text);
         match self.detector.whole(path, text, found.len()) {
             Some(reason) => Err(reason),
@@ -38,7 +38,7 @@ impl Masker {
     }
 
     /// As [`Masker::look`], once for each content of a file.
-    pub fn look_once(&self, path: &str, source: &Source) -> Known {
+    pub fn look_once(&self, path: &str, source: &Source) -> Findings {
         let key = (source.hash, path.to_owned());
         if let Some(known) = locked(&self.known).get(&key) {
             return known.clone();
@@ -59,7 +59,7 @@ impl Masker {
 }
 
 /// The hash of a masked text is that of what is left: it is another one when the rules change, and says nothing of a secret.
-pub fn with_masks(source: Source, found: &[Found]) -> Source {
+pub fn with_masks(source: Source, found: &[SecretMatch]) -> Source {
     if found.is_empty() {
         return source;
     }

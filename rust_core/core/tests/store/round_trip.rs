@@ -200,7 +200,7 @@ fn files_of_a_hidden_folder_leave_an_index_that_holds_them() {
     workspace.remove(".carrelignore");
     assert_eq!(index(&store).removed, 1);
     assert_eq!(files_with(&store, "result_one"), ["a.py"]);
-    assert_eq!(store.gate(".tool/b.py"), Some(SkipReason::HiddenFolder));
+    assert_eq!(store.access_error(".tool/b.py"), Some(SkipReason::HiddenFolder));
 }
 
 #[test]

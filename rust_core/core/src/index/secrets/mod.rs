@@ -42,7 +42,7 @@ pub struct SecretOptions {
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SecretMatch {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -145,7 +145,7 @@ impl Detector {
     }
 
     /// The secrets of a text, in order; no two overlap.
-    pub fn find(&self, path: &str, text: &str) -> Vec<Found> {
+    pub fn find(&self, path: &str, text: &str) -> Vec<SecretMatch> {
         if self.allow_paths.is_match(path) {
             return Vec::new();
         }
@@ -155,7 +155,7 @@ impl Detector {
             whole && !self.allow_rules.contains(&one.rule)
         });
         found.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end)));
-        let mut apart: Vec<Found> = Vec::with_capacity(found.len());
+        let mut apart: Vec<SecretMatch> = Vec::with_capacity(found.len());
         for one in found {
             match apart.last_mut() {
                 Some(last) if one.start < last.end => last.end = last.end.max(one.end),
@@ -165,12 +165,12 @@ impl Detector {
         apart
     }
 
-    fn candidates(&self, path: &str, text: &str) -> Vec<Found> {
+    fn candidates(&self, path: &str, text: &str) -> Vec<SecretMatch> {
         let set = &*RULES;
         let bytes = text.as_bytes();
         let style = style_of(path);
         let mut found = Vec::new();
-        let mut add = |rule: &str, (start, end): (usize, usize)| found.push(Found { start, end, rule: rule.to_owned() });
+        let mut add = |rule: &str, (start, end): (usize, usize)| found.push(SecretMatch { start, end, rule: rule.to_owned() });
         for hit in set.automaton.find_overlapping_iter(bytes) {
             let start = hit.start();
             for (end, look) in set.looks_at(bytes, &hit) {
@@ -222,7 +222,7 @@ impl Detector {
 }
 
 /// Put a mask in place of each of these.
-pub fn masked(text: &str, found: &[Found]) -> (String, Vec<Mask>) {
+pub fn masked(text: &str, found: &[SecretMatch]) -> (String, Vec<Mask>) {
     let mut out = String::with_capacity(text.len());
     let mut masks = Vec::with_capacity(found.len());
     let mut at = 0;

@@ -30,14 +30,14 @@ const ROWS_TO_SHARE: usize = 4096;
 const LARGEST: f32 = 127.0;
 
 /// A question, quantised.
-struct Question {
+struct QuantisedQuery {
     query: Query,
     scale: f32,
     /// Its length (L2), quantised as it is.
     length: f32,
 }
 
-impl Question {
+impl QuantisedQuery {
     fn new(vector: &[f32]) -> Self {
         let Quantised { steps, scale } = Quantised::new(vector, LARGEST);
         let squares: i64 = steps.iter().map(|&step| i64::from(step) * i64::from(step)).sum();
@@ -46,7 +46,7 @@ impl Question {
 }
 
 /// Neighbouring rows of a segment.
-struct Part {
+struct RowRange {
     view: u32,
     rows: Range<u32>,
 }
@@ -62,7 +62,7 @@ struct Bounds {
 /// is looked at, and passed over only if its score can't reach the others'. Segments of other dimensions, and a query of zeros,
 /// find nothing.
 pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, cancel: &CancelToken) -> Result<Vec<Scored>> {
-    let question = Question::new(query);
+    let question = QuantisedQuery::new(query);
     if question.scale == 0.0 || k == 0 {
         return Ok(Vec::new());
     }
@@ -72,13 +72,13 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
             let starts = range.clone().step_by(ROWS_PER_PART as usize);
             parts.extend(starts.map(|start| {
                 let end = start.saturating_add(ROWS_PER_PART).min(range.end);
-                Part { view: i as u32, rows: start..end }
+                RowRange { view: i as u32, rows: start..end }
             }));
         }
     }
     let rows: u32 = parts.iter().map(|part| part.rows.end - part.rows.start).sum();
-    let bounded = |part: Part| Ok((question.bounds(views, &part, cancel)?, part));
-    let parts: Vec<(Bounds, Part)> = if rows < PARALLEL_FROM {
+    let bounded = |part: RowRange| Ok((question.bounds(views, &part, cancel)?, part));
+    let parts: Vec<(Bounds, RowRange)> = if rows < PARALLEL_FROM {
         parts.into_iter().map(bounded).collect::<Result<_>>()?
     } else {
         parts.into_par_iter().map(bounded).collect::<Result<_>>()?
@@ -128,7 +128,7 @@ fn highest(bounds: &[f32]) -> f32 {
 }
 
 /// Hand out the rows whose bounds reach the floor: the first one, then what each row that is taken gives back.
-fn each_above(parts: &[(Bounds, Part)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
+fn each_above(parts: &[(Bounds, RowRange)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
     for (bounds, part) in parts {
         let groups = bounds.groups.iter().zip(bounds.rows.chunks(GROUP)).zip(part.rows.clone().step_by(GROUP));
         for ((&highest, group), first) in groups {
@@ -144,9 +144,9 @@ fn each_above(parts: &[(Bounds, Part)], mut floor: f32, mut take: impl FnMut(Sco
     }
 }
 
-impl Question {
+impl QuantisedQuery {
     /// What each row of a part scores at most: its high halves' score, and what the low ones may add.
-    fn bounds(&self, views: &[View<'_>], part: &Part, cancel: &CancelToken) -> Result<Bounds> {
+    fn bounds(&self, views: &[View<'_>], part: &RowRange, cancel: &CancelToken) -> Result<Bounds> {
         let kernel = Kernel::best();
         let segment = views[part.view as usize].segment;
         let (vectors, bytes) = (segment.vectors(), plane_bytes(segment.dim()));

@@ -46,8 +46,8 @@ pub fn evidence(views: &[View<'_>], statistics: &Statistics, query: &str, chunks
         let segment = views[number].segment;
         let lengths = segment.lengths().as_chunks::<3>().0;
         let file_of = |i: usize| segment.file_of(chunks[i].1);
-        let mut files: Vec<AskedFile<'_>> =
-            of_view.chunk_by(|&a, &b| file_of(a) == file_of(b)).map(|asked| AskedFile::new(segment, asked, chunks)).collect();
+        let mut files: Vec<QueriedFile<'_>> =
+            of_view.chunk_by(|&a, &b| file_of(a) == file_of(b)).map(|asked| QueriedFile::new(segment, asked, chunks)).collect();
         for (term, list) in terms.iter().filter_map(|term| Some((term, term.lists[number]?))) {
             let mut seeker = list.seeker();
             for file in &mut files {
@@ -90,7 +90,7 @@ pub fn term_weights(views: &[View<'_>], statistics: &Statistics, text: &str) -> 
 }
 
 /// A file with chunks that are asked about: BM25 with files as documents.
-struct AskedFile<'a> {
+struct QueriedFile<'a> {
     /// Which of the chunks asked about are its own, ascending by ordinal.
     asked: &'a [usize],
     /// All of its chunks.
@@ -101,7 +101,7 @@ struct AskedFile<'a> {
     held: f32,
 }
 
-impl<'a> AskedFile<'a> {
+impl<'a> QueriedFile<'a> {
     fn new(segment: &Segment, asked: &'a [usize], places: &[(u32, u32)]) -> Self {
         let chunks = segment.file_chunks(segment.file_of(places[asked[0]].1));
         let lengths = segment.lengths().as_chunks::<3>().0;

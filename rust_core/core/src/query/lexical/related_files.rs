@@ -26,7 +26,7 @@ pub type FilePlace = (u32, u32);
 /// file as it stands now.
 pub fn related_files(views: &[View<'_>], statistics: &Statistics, file: FilePlace, text: &str) -> HashMap<FilePlace, f32> {
     let mut related = HashMap::new();
-    let index = Names { views, statistics };
+    let index = NameIndex { views, statistics };
     let own = index.defined_in(file);
     for name in identifiers(text).filter(|name| !own.contains(*name)) {
         if let Some((definers, weight)) = index.definers(name) {
@@ -57,12 +57,12 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What the dictionaries of all views know of names.
-struct Names<'a> {
+struct NameIndex<'a> {
     views: &'a [View<'a>],
     statistics: &'a Statistics,
 }
 
-impl<'a> Names<'a> {
+impl<'a> NameIndex<'a> {
     /// The names that a file defines, sorted: strengths are sums of floats, which another order would round otherwise.
     fn defined_in(&self, (view, file): FilePlace) -> BTreeSet<String> {
         let mut names = BTreeSet::new();

@@ -43,20 +43,20 @@ pub fn score_view(view: &View<'_>, ordinal: u32, lists: &[RatedList<'_>], scorer
         pool.add(idf, list);
         next += 1;
     }
-    let mut candidates: Vec<Candidate> = pool.above(bar * ROUNDING - left_from(next)).collect();
+    let mut candidates: Vec<PooledChunk> = pool.above(bar * ROUNDING - left_from(next)).collect();
     for (i, &(idf, list)) in lists.iter().enumerate().skip(next) {
         pool.add_to(&mut candidates, idf, list);
         bar = kth_best(candidates.iter().map(|c| c.score), k).max(bar);
         candidates.retain(|c| c.score >= bar * ROUNDING - left_from(i + 1));
     }
-    for Candidate { chunk, score } in candidates {
+    for PooledChunk { chunk, score } in candidates {
         best.offer(Scored { view: ordinal, chunk, score });
     }
 }
 
 /// A chunk that may still be among the best.
 #[derive(Clone, Copy)]
-struct Candidate {
+struct PooledChunk {
     chunk: u32,
     score: f32,
 }
@@ -81,12 +81,12 @@ struct Pool<'a> {
 
 impl Pool<'_> {
     /// Live chunks with a score of at least `least`, ascending by ordinal.
-    fn above(&self, least: f32) -> impl Iterator<Item = Candidate> + '_ {
+    fn above(&self, least: f32) -> impl Iterator<Item = PooledChunk> + '_ {
         let least = least.max(f32::MIN_POSITIVE);
         self.live
             .iter()
             .flat_map(|range| range.clone().zip(&self.scores[range.start as usize..range.end as usize]))
-            .filter_map(move |(chunk, &score)| (score >= least).then_some(Candidate { chunk, score }))
+            .filter_map(move |(chunk, &score)| (score >= least).then_some(PooledChunk { chunk, score }))
     }
 
     /// Add a term to every chunk that has it.
@@ -100,7 +100,7 @@ impl Pool<'_> {
     }
 
     /// Add a term to those candidates that have it.
-    fn add_to(&mut self, candidates: &mut [Candidate], idf: f32, list: PostingList<'_>) {
+    fn add_to(&mut self, candidates: &mut [PooledChunk], idf: f32, list: PostingList<'_>) {
         let mut seeker = list.seeker();
         for candidate in candidates {
             if let Some(frequencies) = seeker.get(candidate.chunk) {

@@ -7,13 +7,13 @@ use crate::base::lines::LineTable;
 /// What the line that names the chunk is worth, as a share of the whole question: it says what one is looking at.
 const NAME_WEIGHT: f64 = 1.0;
 /// The same when that name is what was asked for.
-const SOUGHT_WEIGHT: f64 = 4.0;
+const TARGET_WEIGHT: f64 = 4.0;
 /// What a window must be better by: sums of rounded numbers differ by less.
 const LEAST_GAIN: f64 = 1e-9;
 
 /// What is looked into.
 #[derive(Clone, Copy, Debug)]
-pub struct Chunk<'a> {
+pub struct FocusInput<'a> {
     /// Its text.
     pub text: &'a str,
     /// The symbol that it defines; may be empty.
@@ -21,19 +21,19 @@ pub struct Chunk<'a> {
     /// How the definition reads.
     pub signature: &'a str,
     /// The question is for this symbol.
-    pub sought: bool,
+    pub is_target: bool,
 }
 
 /// The first of the `lines` lines (from 0) that say most about a question: its words with their rarities.
 ///
 /// It is the window whose words weigh most: each counts its rarity, and by the logarithm of how often it begins a word or a
 /// piece of an identifier. Without any such word it is the first window, and of equally good ones the first.
-pub fn best_lines(chunk: &Chunk<'_>, words: &[(&str, f64)], lines: usize) -> usize {
+pub fn best_lines(chunk: &FocusInput<'_>, words: &[(&str, f64)], lines: usize) -> usize {
     let table = LineTable::new(chunk.text);
     let rows = rows_of(chunk.text, &table);
     let found = words_by_row(chunk.text, rows.len(), words);
     let whole: f64 = words.iter().map(|(_, rarity)| rarity).sum();
-    let bonus = whole * if chunk.sought { SOUGHT_WEIGHT } else { NAME_WEIGHT };
+    let bonus = whole * if chunk.is_target { TARGET_WEIGHT } else { NAME_WEIGHT };
     let name_row = name_row(&rows, chunk);
 
     let mut counts: HashMap<usize, u32> = HashMap::new();
@@ -106,7 +106,7 @@ fn begins_a_piece(text: &str, at: usize) -> bool {
 }
 
 /// The line that the definition begins on, which may come after a long comment; else the first one with the name.
-fn name_row(rows: &[&str], chunk: &Chunk<'_>) -> Option<usize> {
+fn name_row(rows: &[&str], chunk: &FocusInput<'_>) -> Option<usize> {
     let symbol = chunk.symbol.strip_suffix(" (header)").unwrap_or(chunk.symbol);
     let name = symbol.rsplit(['.', ':', '#']).next().filter(|name| !name.is_empty())?;
     let signature = chunk.signature.trim();
@@ -118,12 +118,12 @@ fn name_row(rows: &[&str], chunk: &Chunk<'_>) -> Option<usize> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Chunk, best_lines};
+    use super::{FocusInput, best_lines};
 
     const WORDS: [(&str, f64); 2] = [("token", 3.0), ("expir", 2.0)];
 
-    fn chunk(text: &str) -> Chunk<'_> {
-        Chunk { text, symbol: "", signature: "", sought: false }
+    fn chunk(text: &str) -> FocusInput<'_> {
+        FocusInput { text, symbol: "", signature: "", is_target: false }
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_definition_that_is_sought_comes_before_the_comment_that_speaks_of_it() {
         let text = format!("/**\n{} */\nclass Token:\n{}", " * A token is a token.\n".repeat(40), "    pass\n".repeat(20));
-        let sought = Chunk { text: &text, symbol: "Token (header)", signature: "class Token:", sought: true };
+        let sought = FocusInput { text: &text, symbol: "Token (header)", signature: "class Token:", is_target: true };
         let first = best_lines(&sought, &[("token", 3.0)], 20);
         assert!((first..first + 20).contains(&42), "{first}");
     }

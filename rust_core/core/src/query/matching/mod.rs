@@ -9,7 +9,7 @@ mod names;
 mod paths;
 mod phrase;
 
-pub use focus::{Chunk, best_lines};
+pub use focus::{FocusInput, best_lines};
 pub use names::{name_stems, name_words, path_words, stem};
 pub use paths::{PathMatch, PathQuery};
 pub use phrase::{Phrase, Quote};

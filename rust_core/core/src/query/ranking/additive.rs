@@ -151,7 +151,10 @@ fn name_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
 
 /// The text holds what was asked for word for word; more so where nothing but this file's kind holds it.
 fn verbatim(candidates: &[Candidate], _: &RankingContext) -> Vec<f64> {
-    candidates.iter().map(|candidate| VERBATIM * candidate.literal.strength + ALONE * candidate.literal.alone).collect()
+    candidates
+        .iter()
+        .map(|candidate| VERBATIM * candidate.verbatim_evidence.strength + ALONE * candidate.verbatim_evidence.unrivalled)
+        .collect()
 }
 
 /// Named like its class, which is what a question for that name is about.

@@ -9,8 +9,8 @@
 mod additive;
 mod kinds;
 mod listwise;
-mod literal;
 mod multiplicative;
+mod verbatim;
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ pub use additive::ADDITIVE;
 use additive::{FOR_CHANGES, FOR_QUESTIONS, Weights};
 pub use kinds::{PathKind, path_kinds};
 pub use listwise::LISTWISE;
-pub use literal::Literal;
-use literal::literal_evidence;
 pub use multiplicative::MULTIPLICATIVE;
 use multiplicative::path_priors;
+pub use verbatim::VerbatimEvidence;
+use verbatim::verbatim_evidence;
 
 use crate::query::matching::{PathQuery, name_stems, name_words};
 use crate::query::results::Doc;
@@ -29,14 +29,14 @@ use crate::query::results::Doc;
 /// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const RRF_K: f64 = 60.0;
 
-/// A candidate: what is known of a chunk as an answer, and on its way through the stages what they made of it.
+/// A chunk that may answer the question, with all its signals and what the rules made of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
     /// Which chunk of the snapshot.
     pub doc: Doc,
     /// Its file.
     pub path: String,
-    /// A function or method.
+    /// Whether it is a function or method.
     pub callable: bool,
     /// What it defines; empty for code without a name.
     pub symbol: String,
@@ -46,11 +46,11 @@ pub struct Candidate {
     pub end_line: u32,
     /// Cosine of its vector and the question's; 0 without one.
     pub dense: f64,
-    /// Its place in that search, from 1.
+    /// Its rank in that search, from 1; `None` if that search did not find it.
     pub dense_rank: Option<u32>,
     /// Share of the question's weight that it holds, 0 to 1.
     pub lexical: f64,
-    /// Its place in that search, from 1.
+    /// Its rank in that search, from 1; `None` if that search did not find it.
     pub lexical_rank: Option<u32>,
     /// The question's terms that it holds in any field, rarest first.
     pub matched: Vec<String>,
@@ -60,23 +60,23 @@ pub struct Candidate {
     pub file_share: f64,
     /// Words in its file, roughly.
     pub file_words: u32,
-    /// It defines a symbol that the question names: 1 for the exact name, less for another case or form.
+    /// How exactly it defines a symbol that the question names: 1 for the exact name, less for another case or form, 0 for none.
     pub defines: f64,
     /// Share of the question's weight that the longest run of its words holds which stands in the text word for word.
     pub verbatim: f64,
     /// Words in that run.
     pub verbatim_words: u32,
-    /// That run has an identifier in it, in the letters' own case.
+    /// Whether that run has an identifier in it, in the same case.
     pub verbatim_name: bool,
     /// How closely its file is related to the active one by names, 0 to 1.
     pub relatedness: f64,
     /// Reciprocal rank fusion of both searches.
     pub fused: f64,
-    /// What its path alone multiplies the score by: files that are seldom what a question is about.
+    /// The factor for its path alone, less than 1 for files that are seldom what a question is about.
     pub prior: f64,
-    /// How far its text is literally what was asked for, and how far nothing in ordinary files is.
-    pub literal: Literal,
-    /// The higher, the better; only comparable within one question.
+    /// How far its text holds the question word for word.
+    pub verbatim_evidence: VerbatimEvidence,
+    /// Higher is better; only comparable within one question.
     pub score: f64,
     /// What each rule of [`ADDITIVE`] added.
     pub gains: [f64; ADDITIVE.len()],
@@ -97,9 +97,9 @@ pub struct RankingContext {
     scope: Vec<String>,
     /// Every word of it, lower-case.
     words: HashSet<String>,
-    /// Nothing but a symbol.
+    /// The question is a symbol and nothing else.
     is_symbol: bool,
-    /// How the code should become: its words are about the change, not of the text.
+    /// The question asks for a change: its words describe what the code should become.
     is_change: bool,
     weights: &'static Weights,
 }
@@ -147,14 +147,19 @@ pub struct EditorContext {
 }
 
 /// Rules to leave out, by name.
-pub type Without<'a> = &'a HashSet<String>;
+pub type DisabledRules<'a> = &'a HashSet<String>;
 
 /// The order of candidates, best first, by their places: equal ones by path, then by place in the file. Sets what the stages made
 /// of each.
-pub fn rank(candidates: &mut [Candidate], context: &RankingContext, editor: &EditorContext, without: Without<'_>) -> Vec<usize> {
-    score(candidates, context, editor, without);
+pub fn rank(
+    candidates: &mut [Candidate],
+    context: &RankingContext,
+    editor: &EditorContext,
+    disabled: DisabledRules<'_>,
+) -> Vec<usize> {
+    score(candidates, context, editor, disabled);
     for (name, rule) in LISTWISE {
-        if !without.contains(name) {
+        if !disabled.contains(name) {
             rule(candidates, editor);
         }
     }
@@ -162,15 +167,15 @@ pub fn rank(candidates: &mut [Candidate], context: &RankingContext, editor: &Edi
 }
 
 /// Score each candidate by itself.
-pub fn score(candidates: &mut [Candidate], context: &RankingContext, editor: &EditorContext, without: Without<'_>) {
+pub fn score(candidates: &mut [Candidate], context: &RankingContext, editor: &EditorContext, disabled: DisabledRules<'_>) {
     let priors = path_priors(candidates, context);
     candidates.iter_mut().zip(priors).for_each(|(candidate, prior)| candidate.prior = prior);
-    let literal = if without.contains("verbatim") {
-        vec![Literal::default(); candidates.len()]
+    let literal = if disabled.contains("verbatim") {
+        vec![VerbatimEvidence::default(); candidates.len()]
     } else {
-        literal_evidence(candidates, context)
+        verbatim_evidence(candidates, context)
     };
-    candidates.iter_mut().zip(literal).for_each(|(candidate, literal)| candidate.literal = literal);
+    candidates.iter_mut().zip(literal).for_each(|(candidate, literal)| candidate.verbatim_evidence = literal);
     for candidate in candidates.iter_mut() {
         let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (RRF_K + f64::from(place)));
         candidate.fused = share(candidate.dense_rank) + share(candidate.lexical_rank);
@@ -179,13 +184,13 @@ pub fn score(candidates: &mut [Candidate], context: &RankingContext, editor: &Ed
         candidate.lifts.clear();
     }
     for (i, (name, rule)) in ADDITIVE.into_iter().enumerate() {
-        if !without.contains(name) {
+        if !disabled.contains(name) {
             let gains = rule(candidates, context);
             candidates.iter_mut().zip(gains).for_each(|(candidate, gain)| candidate.gains[i] = gain);
         }
     }
     for (i, (name, rule)) in MULTIPLICATIVE.into_iter().enumerate() {
-        if !without.contains(name) {
+        if !disabled.contains(name) {
             let factors = rule(candidates, context, editor);
             candidates.iter_mut().zip(factors).for_each(|(candidate, factor)| candidate.factors[i] = factor);
         }

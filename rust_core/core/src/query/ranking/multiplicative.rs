@@ -50,7 +50,7 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
 
 /// The prior of the path, as far as no evidence outweighs it: what only such a file holds word for word is what was asked for.
 fn path_penalty(candidates: &[Candidate], _: &RankingContext, _: &EditorContext) -> Vec<f64> {
-    candidates.iter().map(|candidate| candidate.prior.powf(1.0 - candidate.literal.alone)).collect()
+    candidates.iter().map(|candidate| candidate.prior.powf(1.0 - candidate.verbatim_evidence.unrivalled)).collect()
 }
 
 /// Files that the person has open are likelier to be meant.

@@ -17,7 +17,7 @@ use crate::index::segment_set::{BufferText, LiveSegment};
 use crate::query::dense::{PARALLEL_FROM, dense_top_k};
 use crate::query::filter::{Filter, FilterOptions};
 use crate::query::lexical::{
-    FieldWeights, FilePlace, LexicalEvidence, Statistics, bm25f, definitions, evidence, holders, rarities,
+    FieldWeights, FilePlace, LexicalEvidence, Statistics, bm25f, covering_chunks, definitions, evidence, rarities,
 };
 use crate::query::ranking::Candidate;
 use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
@@ -113,11 +113,17 @@ impl Searcher {
     }
 
     /// The `k` chunks that hold most of the words of `query`, however long they are: at least three quarters of their weight.
-    pub fn holders(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
+    pub fn covering_chunks(
+        &self,
+        query: &str,
+        k: usize,
+        filter: Option<&Filter>,
+        cancel: &CancelToken,
+    ) -> Result<Vec<ScoredDoc>> {
         let masks = self.masks(filter);
         let views = self.views(masks.as_deref());
         self.widening(k, filter, |k| {
-            Ok(holders(&views, self.statistics(), query, k, cancel)?.into_iter().map(ScoredDoc::from).collect())
+            Ok(covering_chunks(&views, self.statistics(), query, k, cancel)?.into_iter().map(ScoredDoc::from).collect())
         })
     }
 

@@ -1,7 +1,7 @@
 //! From a chunk of the index to its text as it is now.
 //!
 //! No text is stored. Before anything is shown, its file is asked for again: may it still be read, and is it what was indexed? If
-//! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not given.
+//! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not returned.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::base::types::{Chunk, SkipReason, Span};
 use crate::index::cut::cut;
 use crate::query::lexical::FilePlace;
 use crate::query::results::{ChunkInfo, Doc};
-use crate::workspace::walk::{Gate, Pass};
+use crate::workspace::walk::{AccessPolicy, AccessSession};
 
 /// A chunk whose text was checked against the buffer or the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ struct CurrentFile {
 }
 
 impl Snapshot {
-    /// The chunks as they stand now, in order; or why one can't be given.
+    /// Read these chunks as they are now, in order, each checked against buffer or disk; or say why one can't be returned.
     pub fn read_current(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<std::result::Result<CurrentChunk, String>>> {
-        let mut pass = self.workspace.gate.as_ref().map(Gate::pass);
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
         let mut files: HashMap<String, std::result::Result<CurrentFile, String>> = HashMap::new();
         let mut out = Vec::with_capacity(docs.len());
         for &doc in docs {
@@ -58,7 +58,7 @@ impl Snapshot {
                 out.push(Err("not in this snapshot".to_owned()));
                 continue;
             };
-            let current = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, pass.as_mut()));
+            let current = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()));
             out.push(match current {
                 Ok(current) => self.refresh(info, current, cancel)?,
                 Err(reason) => Err(reason.clone()),
@@ -84,17 +84,17 @@ impl Snapshot {
 
     pub(super) fn text_at(&self, place: FilePlace) -> Option<String> {
         let doc = self.first_chunk(place)?;
-        let mut pass = self.workspace.gate.as_ref().map(Gate::pass);
-        Some(self.read_file(doc, &self.info(doc)?, pass.as_mut()).ok()?.text)
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
+        Some(self.read_file(doc, &self.info(doc)?, session.as_mut()).ok()?.text)
     }
 
     /// The texts of these chunks, where their files may be read and are as they were indexed.
     pub(super) fn indexed_texts(&self, docs: &[Doc]) -> Vec<Option<String>> {
-        let mut pass = self.workspace.gate.as_ref().map(Gate::pass);
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
         let mut files: HashMap<String, Option<CurrentFile>> = HashMap::new();
         let mut text_of = |doc: Doc| {
             let info = self.info(doc)?;
-            let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, pass.as_mut()).ok());
+            let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()).ok());
             let current = file.as_ref().filter(|current| current.hash == info.file_hash)?;
             let span = info.chunk.span;
             current.text.get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
@@ -102,7 +102,12 @@ impl Snapshot {
         docs.iter().map(|&doc| text_of(doc)).collect()
     }
 
-    fn read_file(&self, doc: Doc, info: &ChunkInfo, pass: Option<&mut Pass<'_>>) -> std::result::Result<CurrentFile, String> {
+    fn read_file(
+        &self,
+        doc: Doc,
+        info: &ChunkInfo,
+        session: Option<&mut AccessSession<'_>>,
+    ) -> std::result::Result<CurrentFile, String> {
         let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
         if info.overlay {
             if !self.workspace.admits_buffer(&info.path) {
@@ -112,7 +117,7 @@ impl Snapshot {
             let (text, unmasked) = (buffer.text.to_string(), buffer.unmasked.clone());
             return Ok(CurrentFile { hash: info.file_hash, text, unmasked, chunks: None });
         }
-        let file = pass.ok_or(SkipReason::Gone).and_then(|pass| pass.open(&info.path)).map_err(why)?;
+        let file = session.ok_or(SkipReason::Gone).and_then(|session| session.open(&info.path)).map_err(why)?;
         let source = self.workspace.read_again(file, &info.path).map_err(why)?;
         Ok(CurrentFile { text: source.text, hash: source.hash, unmasked: source.unmasked, chunks: None })
     }

@@ -56,7 +56,7 @@ impl CutEntry {
 
 /// What a batch holds until it is committed.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct BatchContents {
     pub files: Vec<CutEntry>,
     /// Read, and found to be as they were.
     pub touched: Vec<(String, Stamp)>,
@@ -71,7 +71,7 @@ pub(super) struct Body {
 /// Files that were read and cut, with the chunks that need a vector. [`super::Store::commit`] takes it once.
 #[derive(Debug)]
 pub struct Batch {
-    body: Mutex<Option<Body>>,
+    body: Mutex<Option<BatchContents>>,
     dim: usize,
     files: usize,
     added: usize,
@@ -81,7 +81,7 @@ pub struct Batch {
 
 impl Batch {
     /// Number the added chunks and count.
-    pub(super) fn new(mut body: Body, dim: usize, buffer: bool) -> Self {
+    pub(super) fn new(mut body: BatchContents, dim: usize, buffer: bool) -> Self {
         let (mut added, mut kept) = (0, 0);
         for origin in body.files.iter_mut().flat_map(|f| &mut f.origins) {
             match origin {
@@ -194,7 +194,7 @@ impl Batch {
     }
 
     /// Take the body for a commit, if every chunk that will be stored has its vector.
-    pub(super) fn take(&self) -> Result<Body> {
+    pub(super) fn take(&self) -> Result<BatchContents> {
         let mut guard = locked(&self.body);
         let Some(body) = guard.take() else { return Err(committed()) };
         let failed = |file: &CutEntry| body.failed.iter().any(|(path, _)| *path == file.path);
@@ -206,7 +206,7 @@ impl Batch {
     }
 
     /// Give the body back after a commit that did not happen, so that the caller may try again.
-    pub(super) fn put_back(&self, body: Body) {
+    pub(super) fn put_back(&self, body: BatchContents) {
         *locked(&self.body) = Some(body);
     }
 }

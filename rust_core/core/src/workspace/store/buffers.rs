@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Store;
-use super::batch::{Batch, Body, CutEntry};
+use super::batch::{Batch, BatchContents, CutEntry};
 use super::commit::build;
 use super::compact::merge_segments;
 use super::cutting::{buffer_source, entry};
@@ -25,8 +25,13 @@ impl Store {
     /// that takes an earlier version out.
     pub fn cut_buffer(&self, path: &str, text: &str, cancel: &CancelToken) -> Result<Batch> {
         self.check_open()?;
-        let empty =
-            || Ok(Batch::new(Body { removed: vec![path.to_owned()], ..Body::default() }, self.workspace.config.dim, true));
+        let empty = || {
+            Ok(Batch::new(
+                BatchContents { removed: vec![path.to_owned()], ..BatchContents::default() },
+                self.workspace.config.dim,
+                true,
+            ))
+        };
         if !self.workspace.admits_buffer(path) || text.len() as u64 > self.workspace.config.walk.max_file_bytes {
             return empty();
         }
@@ -43,7 +48,7 @@ impl Store {
         let in_set = |set: &Arc<SegmentSet>| set.find(path).map(|place| (Arc::clone(set), place));
         let old = in_set(&overlay).or_else(|| in_set(&disk));
         let entry = entry(path, language, source, stamp, cut, old.as_ref().map(|(set, place)| (&**set, *place)));
-        Ok(Batch::new(Body { files: vec![entry], ..Body::default() }, self.workspace.config.dim, true))
+        Ok(Batch::new(BatchContents { files: vec![entry], ..BatchContents::default() }, self.workspace.config.dim, true))
     }
 
     /// Let a buffer answer searches in place of its file.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::batch::{Batch, Body, CutEntry, Origin};
+use super::batch::{Batch, BatchContents, CutEntry, Origin};
 use super::load::{FileStatusTable, segment_path};
 use super::{Disk, Store, indexing_pool};
 use crate::base::cancel::CancelToken;
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    fn commit_body(&self, body: &Body, cancel: &CancelToken) -> Result<Commit> {
+    fn commit_body(&self, body: &BatchContents, cancel: &CancelToken) -> Result<Commit> {
         let files: Vec<&CutEntry> = body.files.iter().filter(|f| !body.failed.iter().any(|(path, _)| *path == f.path)).collect();
         let bytes = build(&files, body.vectors.as_ref(), self.workspace.config.dim, cancel)?;
 
@@ -105,7 +105,7 @@ impl Store {
             return Err(error);
         }
         commit.generation = set.generation;
-        let statuses = settle(&statuses, body, &files);
+        let statuses = update_statuses(&statuses, body, &files);
         self.publish(|current| {
             current.disk = Arc::new(set);
             current.statuses = statuses;
@@ -134,7 +134,7 @@ impl Store {
 
     /// Write the segment files again that were deleted or cut short: what they held is in memory. Looks at their sizes only, since
     /// a checksum tells at the next opening what else may be wrong with them.
-    pub(super) fn mend_files(&self) -> Result<()> {
+    pub(super) fn restore_segment_files(&self) -> Result<()> {
         let guard = locked(&self.disk);
         // Of an index that was deleted as a whole there is nothing to mend.
         if guard.as_ref().and_then(|disk| disk.database.as_ref()).is_none_or(|database| database.check_present().is_err()) {
@@ -249,7 +249,7 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
     Ok(Some(bytes))
 }
 
-fn count(body: &Body, files: &[&CutEntry], old: &SegmentSet) -> Commit {
+fn count(body: &BatchContents, files: &[&CutEntry], old: &SegmentSet) -> Commit {
     let unusable_known = body.removed.iter().filter(|path| body.unusable.iter().any(|row| row.path == **path)).count();
     let removed = body.removed.iter().filter(|path| old.find(path).is_some()).count();
     Commit {
@@ -265,7 +265,7 @@ fn count(body: &Body, files: &[&CutEntry], old: &SegmentSet) -> Commit {
 }
 
 /// The statuses after a commit: what the database does with its lists.
-fn settle(statuses: &Arc<FileStatusTable>, body: &Body, files: &[&CutEntry]) -> Arc<FileStatusTable> {
+fn update_statuses(statuses: &Arc<FileStatusTable>, body: &BatchContents, files: &[&CutEntry]) -> Arc<FileStatusTable> {
     let lists_are_empty = statuses.unusable.is_empty() && statuses.failed.is_empty();
     if lists_are_empty && body.unusable.is_empty() && body.failed.is_empty() {
         return Arc::clone(statuses);

@@ -97,7 +97,7 @@ impl Store {
             let now = set.segments.remove(at);
             for (file, target) in now.live.iter().filter_map(|file| Some((file, (*ordinals.get(file as usize)?)?))) {
                 let stamp = now.stamps.get(file as usize).copied().unwrap_or_default();
-                new.revive(target, stamp);
+                new.mark_live(target, stamp);
                 let path = now.segment.file(file).path.to_owned();
                 change.files.push(FileRow { path, segment: id, file: target, stamp });
             }

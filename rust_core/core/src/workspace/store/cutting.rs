@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::batch::{Batch, Body, CutEntry, Origin};
-use super::plan::{Mode, Plan, Work};
+use super::batch::{Batch, BatchContents, CutEntry, Origin};
+use super::plan::{Mode, Plan, PlannedFile};
 use super::{Store, indexing_pool};
 use crate::base::cancel::CancelToken;
 use crate::base::clock::now_ns;
@@ -43,7 +43,7 @@ impl Store {
         let Some(taken) = plan.take(max_bytes) else { return Ok(None) };
         let set = Arc::clone(&locked(&self.current).disk);
         let root = self.workspace.root();
-        let one = |work: &Work| self.cut_safely(work, root.as_ref(), &set, cancel);
+        let one = |work: &PlannedFile| self.cut_safely(work, root.as_ref(), &set, cancel);
         let outcomes: Result<Vec<Outcome>> = if taken.work.len() == 1 {
             // A saved file does not wait for threads.
             taken.work.iter().map(one).collect()
@@ -57,7 +57,7 @@ impl Store {
                 return Err(error);
             }
         };
-        let mut body = Body { removed: taken.removed, forgotten: taken.forgotten, ..Body::default() };
+        let mut body = BatchContents { removed: taken.removed, forgotten: taken.forgotten, ..BatchContents::default() };
         for outcome in outcomes {
             match outcome {
                 Outcome::Cut(entry) => body.files.push(*entry),
@@ -76,14 +76,14 @@ impl Store {
     }
 
     /// A panic over one file, which would be a bug, costs that file only.
-    fn cut_safely(&self, work: &Work, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+    fn cut_safely(&self, work: &PlannedFile, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
         cancel.check()?;
         catch_unwind(AssertUnwindSafe(|| self.cut_one(work, root, set, cancel))).unwrap_or_else(|_| {
             Ok(Outcome::Failed(work.path.clone(), "cutting it failed unexpectedly: please report this file".to_owned()))
         })
     }
 
-    fn cut_one(&self, work: &Work, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+    fn cut_one(&self, work: &PlannedFile, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
         let config = &self.workspace.config;
         // Taken before reading: a change after it can't be missed.
         let checked_ns = now_ns();

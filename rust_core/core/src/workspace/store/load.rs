@@ -15,16 +15,16 @@ use crate::formats::segment::Segment;
 use crate::index::segment_set::{LiveSegment, SegmentSet};
 use crate::workspace::lock::WriterLock;
 
-/// What is known of files that are not in the index.
+/// The status of files that are not in the index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileStatusTable {
-    /// Read in vain.
+    /// Files that were read and can't be indexed, with the reason and their state then.
     pub unusable: BTreeMap<String, (SkipReason, Stamp)>,
-    /// Could not be cut or embedded.
+    /// Files that could not be cut or embedded, with the reason.
     pub failed: BTreeMap<String, String>,
-    /// Left out by the last scan.
+    /// Paths that the last scan left out.
     pub skipped: Vec<Skipped>,
-    /// Callers' values of a store in memory.
+    /// Values that callers keep with the index, where it is in memory only.
     pub memory_meta: HashMap<String, String>,
 }
 
@@ -270,7 +270,7 @@ fn assemble(rows: &Rows, mut segments: Vec<LiveSegment>) -> SegmentSet {
         if let Some(live) = index.get(&row.segment).map(|&i| &mut segments[i])
             && live.segment.file(row.file).path == row.path
         {
-            live.revive(row.file, row.stamp);
+            live.mark_live(row.file, row.stamp);
         }
     }
     SegmentSet { generation: rows.generation, segments }

@@ -140,13 +140,13 @@ impl Store {
     }
 
     /// Why this file may not be read or sent; `None` if it may.
-    pub fn gate(&self, path: &str) -> Option<SkipReason> {
-        self.workspace.gate.as_ref().and_then(|gate| gate.check(path).err())
+    pub fn access_error(&self, path: &str) -> Option<SkipReason> {
+        self.workspace.access.as_ref().and_then(|access| access.check(path).err())
     }
 
     /// Whether the file at `path` may be read and holds exactly these bytes.
     pub fn holds(&self, path: &str, bytes: &[u8]) -> bool {
-        let file = self.workspace.gate.as_ref().and_then(|gate| gate.pass().open(path).ok());
+        let file = self.workspace.access.as_ref().and_then(|access| access.session().open(path).ok());
         file.and_then(|file| read_bytes(file, bytes.len() as u64).ok()).is_some_and(|(found, _)| found == bytes)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use crate::base::sync::locked;
 
-/// How much of what is known of a file is believed.
+/// How much of a file's earlier state is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Content of the same hash is left as it is.
@@ -18,7 +18,7 @@ pub(super) enum Mode {
 
 /// A file to read.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct PlannedFile {
     pub path: String,
     pub size: u64,
     pub mode: Mode,
@@ -26,7 +26,7 @@ pub(super) struct Work {
 
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    pub work: VecDeque<Work>,
+    pub work: VecDeque<PlannedFile>,
     pub removed: Vec<String>,
     pub forgotten: Vec<String>,
 }

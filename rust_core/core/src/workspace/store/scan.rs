@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Store;
 use super::load::FileStatusTable;
-use super::plan::{Mode, Plan, Queue, Work};
+use super::plan::{Mode, Plan, PlannedFile, Queue};
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::file_state::Stamp;
@@ -35,28 +35,28 @@ impl Store {
     /// Like [`Store::scan`] for these files or folders only: saved, changed outside the editor, deleted, renamed.
     pub fn check(&self, paths: &[String], cancel: &CancelToken) -> Result<Plan> {
         self.check_open()?;
-        let Some(gate) = &self.workspace.gate else { return Ok(Plan::default()) };
+        let Some(access) = &self.workspace.access else { return Ok(Plan::default()) };
         let paths: BTreeSet<String> = paths.iter().map(|path| normalise(path)).collect();
         if paths.iter().any(|path| RULE_FILES.iter().any(|rule| path == rule || path.ends_with(&format!("/{rule}")))) {
             return self.scan(cancel);
         }
-        let mut pass = gate.pass();
+        let mut session = access.session();
         let (set, statuses) = self.known();
-        let mut sorter = Sorter::new(&statuses, Mode::Check);
+        let mut classifier = ChangeClassifier::new(&statuses, Mode::Check);
         let mut folders: Vec<&str> = Vec::new();
         for path in &paths {
             cancel.check()?;
-            match pass.check(path) {
-                Ok(found) => sorter.found(found, set.find(path).map(|place| set.stamp(place))),
+            match session.check(path) {
+                Ok(found) => classifier.found(found, set.find(path).map(|place| set.stamp(place))),
                 Err(reason) => {
                     if set.find(path).is_some() {
-                        sorter.removed(path.clone());
+                        classifier.removed(path.clone());
                     } else if self.workspace.config.root.join(path).is_dir() {
                         folders.push(path);
                     } else if reason == SkipReason::Gone {
-                        set.under(path).into_iter().for_each(|inside| sorter.removed(inside));
+                        set.under(path).into_iter().for_each(|inside| classifier.removed(inside));
                     } else {
-                        sorter.plan.skipped += 1;
+                        classifier.plan.skipped += 1;
                     }
                 }
             }
@@ -71,11 +71,11 @@ impl Store {
             stamps.retain(|path, _| inside(path));
             for file in walk.files.into_iter().filter(|f| inside(&f.path) && !paths.contains(&f.path)) {
                 let stamp = stamps.remove(file.path.as_str());
-                sorter.found(file, stamp);
+                classifier.found(file, stamp);
             }
-            stamps.into_keys().filter(|path| !paths.contains(*path)).for_each(|path| sorter.removed(path.to_owned()));
+            stamps.into_keys().filter(|path| !paths.contains(*path)).for_each(|path| classifier.removed(path.to_owned()));
         }
-        Ok(sorter.finish())
+        Ok(classifier.finish())
     }
 
     /// How many files of a plan truly differ from the index; those that may only look so are read. It tells a process that
@@ -110,33 +110,33 @@ impl Store {
             return Ok(Plan::default());
         }
         if self.is_writer() {
-            self.mend_files()?;
+            self.restore_segment_files()?;
         }
         let walk = walk(&self.workspace.config.root, &self.workspace.config.walk, cancel)?;
-        if let Some(gate) = &self.workspace.gate {
-            gate.learn_secrets(walk.secrets);
+        if let Some(access) = &self.workspace.access {
+            access.learn_secrets(walk.secrets);
         }
         let (set, statuses) = self.known();
         let mut stamps: HashMap<&str, Stamp> = set.stamps();
-        let mut sorter = Sorter::new(&statuses, mode);
+        let mut classifier = ChangeClassifier::new(&statuses, mode);
         let mut seen: Vec<String> = Vec::new();
         for file in walk.files {
             if statuses.unusable.contains_key(&file.path) {
                 seen.push(file.path.clone());
             }
             let stamp = stamps.remove(file.path.as_str());
-            sorter.found(file, stamp);
+            classifier.found(file, stamp);
         }
         cancel.check()?;
         for path in stamps.into_keys() {
-            sorter.removed(path.to_owned());
+            classifier.removed(path.to_owned());
         }
         // `seen` is sorted, as the walk is.
         let gone = statuses.unusable.keys().chain(statuses.failed.keys()).filter(|path| seen.binary_search(path).is_err());
-        sorter.queue.forgotten.extend(gone.filter(|path| !sorter.wanted.contains(*path)).cloned());
-        sorter.plan.skipped += walk.skipped.len();
+        classifier.queue.forgotten.extend(gone.filter(|path| !classifier.wanted.contains(*path)).cloned());
+        classifier.plan.skipped += walk.skipped.len();
         self.remember_skipped(walk.skipped)?;
-        Ok(sorter.finish())
+        Ok(classifier.finish())
     }
 
     fn known(&self) -> (Arc<SegmentSet>, Arc<FileStatusTable>) {
@@ -161,7 +161,7 @@ impl Store {
 }
 
 /// Sorts files into new, changed and unchanged.
-struct Sorter<'a> {
+struct ChangeClassifier<'a> {
     statuses: &'a FileStatusTable,
     mode: Mode,
     plan: Plan,
@@ -170,7 +170,7 @@ struct Sorter<'a> {
     wanted: BTreeSet<String>,
 }
 
-impl<'a> Sorter<'a> {
+impl<'a> ChangeClassifier<'a> {
     fn new(statuses: &'a FileStatusTable, mode: Mode) -> Self {
         Self { statuses, mode, plan: Plan::default(), queue: Queue::default(), wanted: BTreeSet::new() }
     }
@@ -201,7 +201,7 @@ impl<'a> Sorter<'a> {
         };
         // A failed file may have its old content in the index, whose hash would end the second attempt.
         let mode = if failed && mode == Mode::Check { Mode::Recut } else { mode };
-        self.queue.work.push_back(Work { path: file.path, size: file.size, mode });
+        self.queue.work.push_back(PlannedFile { path: file.path, size: file.size, mode });
     }
 
     fn removed(&mut self, path: String) {

@@ -1,8 +1,8 @@
 //! Which files of a workspace count, and why the others don't. One set of rules serves the walk over the whole workspace and
-//! the [`Gate`] that every single path passes, so both always agree.
+//! the [`AccessPolicy`] that every single path passes, so both always agree.
 
+mod access;
 mod folders;
-mod gate;
 mod git;
 mod links;
 mod rules;
@@ -21,8 +21,8 @@ use crate::base::language::Language;
 use crate::base::types::{SkipReason, Skipped};
 use crate::workspace::folder::Folder;
 
+pub use access::{AccessPolicy, AccessSession};
 pub use folders::{EXCLUDED_FOLDERS, HIDDEN_FOLDERS_THAT_COUNT};
-pub use gate::{Gate, Pass};
 pub use links::FileId;
 use rules::{FolderRules, WorkspaceRules};
 

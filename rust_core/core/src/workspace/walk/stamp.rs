@@ -12,21 +12,21 @@ use crate::base::file_state::{LastChange, modified_ns};
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 
 /// Of a file that is there: its size and time, which a tool may set back, and what it can't.
-pub(super) type FileStamp = Option<(u64, i64, LastChange)>;
+pub(super) type RuleFileStamp = Option<(u64, i64, LastChange)>;
 
 /// What was found when a folder's rules were read.
 ///
 /// A name can only come into a folder, or leave it, with the folder's own time. So while that stands, names that were not there
 /// need not be asked for: one look at a folder instead of five, which counts where each look is slow (network, WSL's `/mnt`).
-pub(super) struct Stamp {
+pub(super) struct FolderStamp {
     folder: Option<LastChange>,
     /// Those of [`IGNORE_FILES`]: `None` where the folder has no such name.
-    files: [Option<FileStamp>; IGNORE_FILES.len()],
+    files: [Option<RuleFileStamp>; IGNORE_FILES.len()],
     /// Whether the folder has a `.git`. What that holds is looked at by [`super::git`].
     has_git: bool,
 }
 
-impl Stamp {
+impl FolderStamp {
     /// Look at all names of the folder, which had `metadata` just before.
     pub fn of(folder: &Path, metadata: Option<&Metadata>) -> Self {
         Self::at(folder, metadata, SystemTime::now())
@@ -54,12 +54,12 @@ impl Stamp {
 }
 
 /// The stamp of `file`, if there is such an entry. A link that leads nowhere is an entry.
-fn look(file: &Path) -> Option<FileStamp> {
+fn look(file: &Path) -> Option<RuleFileStamp> {
     fs::symlink_metadata(file).ok().map(|_| stamp_of(file))
 }
 
 /// What tells a version of a file from others; `None` where there is none.
-pub(super) fn stamp_of(path: &Path) -> FileStamp {
+pub(super) fn stamp_of(path: &Path) -> RuleFileStamp {
     fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), LastChange::of(&metadata)))
 }
 
@@ -85,7 +85,7 @@ mod tests {
         // So long that the change can't fall into the same step of the file system's clock.
         std::thread::sleep(Duration::from_millis(50));
         let metadata = || fs::symlink_metadata(root).ok();
-        let mut stamp = Stamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        let mut stamp = FolderStamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
         assert!(stamp.folder.is_some() && stamp.holds(root, metadata().as_ref()));
         change(root);
         assert_eq!(stamp.holds(root, metadata().as_ref()), same);
@@ -134,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(&target, folder.path().join(".carrelignore")).unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
-        let mut stamp = Stamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        let mut stamp = FolderStamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
         assert!(stamp.holds(folder.path(), metadata.as_ref()));
         fs::write(&target, "*.py\n").unwrap();
         assert!(!stamp.holds(folder.path(), metadata.as_ref()));
@@ -144,8 +144,8 @@ mod tests {
     fn a_folder_that_just_changed_is_not_trusted() {
         let folder = tempfile::tempdir().unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
-        assert!(Stamp::of(folder.path(), metadata.as_ref()).folder.is_none());
+        assert!(FolderStamp::of(folder.path(), metadata.as_ref()).folder.is_none());
         let past = SystemTime::now() - Duration::from_secs(60);
-        assert!(Stamp::at(folder.path(), metadata.as_ref(), past).folder.is_none(), "a clock that is ahead");
+        assert!(FolderStamp::at(folder.path(), metadata.as_ref(), past).folder.is_none(), "a clock that is ahead");
     }
 }

@@ -43,15 +43,15 @@ fn check(files: &[(&str, &str)], expected: &[&str], skipped: &[(&str, SkipReason
     agree(folder.path(), &walk);
 }
 
-/// The gate says of every path what the walk said.
+/// The access policy says of every path what the walk said.
 #[track_caller]
 fn agree(root: &Path, walk: &Walk) {
-    let gate = Gate::new(root, &WalkOptions::default());
+    let access = AccessPolicy::new(root, &WalkOptions::default());
     for file in &walk.files {
-        assert_eq!(gate.check(&file.path).as_ref(), Ok(file));
+        assert_eq!(access.check(&file.path).as_ref(), Ok(file));
     }
     for skipped in walk.skipped.iter().filter(|s| !s.path.ends_with('/')) {
-        assert_eq!(gate.check(&skipped.path), Err(skipped.reason), "{}", skipped.path);
+        assert_eq!(access.check(&skipped.path), Err(skipped.reason), "{}", skipped.path);
     }
 }
 
@@ -120,21 +120,21 @@ fn kept_folders_count_though_excluded_or_hidden() {
     let options = WalkOptions { kept_folders, ..WalkOptions::default() };
     let walk = walk(folder.path(), &options, &CancelToken::new()).unwrap();
     assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["build/a.py", "sub/.tool/a.py"]);
-    let gate = Gate::new(folder.path(), &options);
-    assert!(gate.check("build/a.py").is_ok() && gate.check_unsaved("sub/.tool/new.py").is_ok());
-    assert_eq!(gate.check("build/gen/a.py"), Err(SkipReason::Ignored));
-    assert_eq!(gate.check("out/a.py"), Err(SkipReason::ExcludedFolder));
+    let access = AccessPolicy::new(folder.path(), &options);
+    assert!(access.check("build/a.py").is_ok() && access.check_unsaved("sub/.tool/new.py").is_ok());
+    assert_eq!(access.check("build/gen/a.py"), Err(SkipReason::Ignored));
+    assert_eq!(access.check("out/a.py"), Err(SkipReason::ExcludedFolder));
 }
 
 #[test]
 fn an_unsaved_text_of_a_hidden_folder_is_not_read() {
     let folder = workspace(&[("a.py", "x")]);
-    let gate = Gate::new(folder.path(), &WalkOptions::default());
-    assert_eq!(gate.check_unsaved(".tool/new.py"), Err(SkipReason::HiddenFolder));
-    assert_eq!(gate.check_unsaved(".github/new.yml"), Ok(()));
-    assert_eq!(gate.check_unsaved(".new.py"), Ok(()));
+    let access = AccessPolicy::new(folder.path(), &WalkOptions::default());
+    assert_eq!(access.check_unsaved(".tool/new.py"), Err(SkipReason::HiddenFolder));
+    assert_eq!(access.check_unsaved(".github/new.yml"), Ok(()));
+    assert_eq!(access.check_unsaved(".new.py"), Ok(()));
     write(folder.path(), &[(".carrelignore", "!.tool/\n")]);
-    assert_eq!(gate.check_unsaved(".tool/new.py"), Ok(()));
+    assert_eq!(access.check_unsaved(".tool/new.py"), Ok(()));
 }
 
 #[test]
@@ -250,11 +250,11 @@ fn links_are_never_followed() {
     let walk = found(&root);
     assert_eq!(walk.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["a.py", "sub/b.py"]);
     agree(&root, &walk);
-    let gate = Gate::new(&root, &WalkOptions::default());
-    assert_eq!(gate.check("out/c.py"), Err(SkipReason::LinkOutside));
-    assert!(gate.check("sub/loop/a.py").is_err());
-    assert_eq!(gate.check("again/b.py"), Err(SkipReason::Link));
-    assert_eq!(gate.check("dead.py"), Err(SkipReason::Gone));
+    let access = AccessPolicy::new(&root, &WalkOptions::default());
+    assert_eq!(access.check("out/c.py"), Err(SkipReason::LinkOutside));
+    assert!(access.check("sub/loop/a.py").is_err());
+    assert_eq!(access.check("again/b.py"), Err(SkipReason::Link));
+    assert_eq!(access.check("dead.py"), Err(SkipReason::Gone));
 }
 
 #[cfg(target_os = "linux")]
@@ -271,7 +271,7 @@ fn a_name_that_is_no_text_is_skipped() {
 #[test]
 fn the_gate_lets_nothing_out() {
     let folder = workspace(&[("ws/a.py", "x"), ("b.py", "x")]);
-    let gate = Gate::new(&folder.path().join("ws"), &WalkOptions::default());
+    let access = AccessPolicy::new(&folder.path().join("ws"), &WalkOptions::default());
     for path in [
         "../b.py",
         "/etc/passwd",
@@ -284,39 +284,39 @@ fn the_gate_lets_nothing_out() {
         "",
         "a\0.py",
     ] {
-        assert_eq!(gate.check(path), Err(SkipReason::Outside), "{path:?}");
+        assert_eq!(access.check(path), Err(SkipReason::Outside), "{path:?}");
     }
-    assert!(gate.check("./a.py").is_ok());
-    assert_eq!(gate.check("a.py/x.py"), Err(SkipReason::Gone));
+    assert!(access.check("./a.py").is_ok());
+    assert_eq!(access.check("a.py/x.py"), Err(SkipReason::Gone));
 }
 
 #[test]
 fn the_gate_notices_an_edited_ignore_file() {
     let folder = workspace(&[("sub/a.py", "x"), ("sub/deep/b.py", "x")]);
-    let gate = Gate::new(folder.path(), &WalkOptions::default());
-    assert!(gate.check("sub/deep/b.py").is_ok());
+    let access = AccessPolicy::new(folder.path(), &WalkOptions::default());
+    assert!(access.check("sub/deep/b.py").is_ok());
     write(folder.path(), &[("sub/.gitignore", "deep/\n")]);
-    assert_eq!(gate.check("sub/deep/b.py"), Err(SkipReason::Ignored));
-    assert!(gate.check("sub/a.py").is_ok());
+    assert_eq!(access.check("sub/deep/b.py"), Err(SkipReason::Ignored));
+    assert!(access.check("sub/a.py").is_ok());
     fs::remove_file(folder.path().join("sub/.gitignore")).unwrap();
-    assert!(gate.check("sub/deep/b.py").is_ok());
+    assert!(access.check("sub/deep/b.py").is_ok());
 }
 
 #[test]
 fn the_gate_notices_an_ignore_file_between_the_repository_and_the_workspace() {
     let folder = workspace(&[("repo/pkg/ws/a.py", "x")]);
     repository(&folder.path().join("repo"));
-    let gate = Gate::new(&folder.path().join("repo/pkg/ws"), &WalkOptions::default());
+    let access = AccessPolicy::new(&folder.path().join("repo/pkg/ws"), &WalkOptions::default());
     for name in ["repo/.gitignore", "repo/pkg/.carrelignore"] {
-        assert!(gate.check("a.py").is_ok());
+        assert!(access.check("a.py").is_ok());
         write(folder.path(), &[(name, "a.py\n")]);
-        assert_eq!(gate.check("a.py"), Err(SkipReason::Ignored), "{name}");
+        assert_eq!(access.check("a.py"), Err(SkipReason::Ignored), "{name}");
         fs::remove_file(folder.path().join(name)).unwrap();
     }
     write(folder.path(), &[("repo/.gitignore", "a.py\n")]);
-    assert_eq!(gate.check("a.py"), Err(SkipReason::Ignored));
+    assert_eq!(access.check("a.py"), Err(SkipReason::Ignored));
     fs::remove_dir_all(folder.path().join("repo/.git")).unwrap();
-    assert!(gate.check("a.py").is_ok(), "not a repository any more");
+    assert!(access.check("a.py").is_ok(), "not a repository any more");
 }
 
 #[test]
@@ -339,18 +339,18 @@ proptest! {
         let folder = workspace(&[("ws/a.py", "inside"), ("ws/sub/a.py", "inside"), ("outside.py", "outside"), ("a.py", "outside")]);
         let path = parts.concat();
         for path in [path.clone(), parts.join("/")] {
-            let gate = Gate::new(&folder.path().join("ws"), &WalkOptions::default());
-            if let Ok(mut file) = gate.pass().open(&path) {
+            let access = AccessPolicy::new(&folder.path().join("ws"), &WalkOptions::default());
+            if let Ok(mut file) = access.session().open(&path) {
                 let mut text = String::new();
                 std::io::Read::read_to_string(&mut file, &mut text).unwrap();
                 prop_assert_eq!(text, "inside", "{:?}", path);
             }
-            let opened = gate.root().unwrap().file(&path);
+            let opened = access.root().unwrap().file(&path);
             prop_assert!(!opened.is_ok_and(|mut file| {
                 let mut text = String::new();
                 std::io::Read::read_to_string(&mut file, &mut text).is_ok() && text == "outside"
             }), "{:?}", path);
-            let _ = gate.check_unsaved(&path);
+            let _ = access.check_unsaved(&path);
         }
     }
 }
@@ -371,10 +371,10 @@ proptest! {
         }
         let walk = found(folder.path());
         agree(folder.path(), &walk);
-        // And what the walk never reached, the gate refuses.
-        let gate = Gate::new(folder.path(), &WalkOptions::default());
+        // And what the walk never reached, the access policy refuses.
+        let access = AccessPolicy::new(folder.path(), &WalkOptions::default());
         for name in &names {
-            prop_assert_eq!(gate.check(name).is_ok(), walk.files.iter().any(|f| &f.path == name), "{}", name);
+            prop_assert_eq!(access.check(name).is_ok(), walk.files.iter().any(|f| &f.path == name), "{}", name);
         }
     }
 }
@@ -397,16 +397,16 @@ fn another_name_of_a_secret_is_secret_too() {
 fn what_was_opened_is_asked_whether_it_is_a_secret() {
     let folder = workspace(&[("config/.env", "KEY=1\n"), ("notes.txt", "plain\n")]);
     let root = folder.path();
-    let gate = Gate::new(root, &WalkOptions::default());
-    gate.learn_secrets(found(root).secrets);
-    assert!(gate.check("notes.txt").is_ok());
+    let access = AccessPolicy::new(root, &WalkOptions::default());
+    access.learn_secrets(found(root).secrets);
+    assert!(access.check("notes.txt").is_ok());
     // What comes in its place between the look and the opening.
     fs::remove_file(root.join("notes.txt")).unwrap();
     fs::hard_link(root.join("config/.env"), root.join("notes.txt")).unwrap();
-    assert_eq!(gate.open(&gate.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Secret);
+    assert_eq!(access.open(&access.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Secret);
     fs::remove_file(root.join("notes.txt")).unwrap();
     std::os::unix::fs::symlink("config/.env", root.join("notes.txt")).unwrap();
-    assert_eq!(gate.open(&gate.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Unreadable);
+    assert_eq!(access.open(&access.root().unwrap(), "notes.txt").unwrap_err(), SkipReason::Unreadable);
 }
 
 #[cfg(unix)]
@@ -414,10 +414,10 @@ fn what_was_opened_is_asked_whether_it_is_a_secret() {
 fn the_gate_hears_of_secrets_that_come_after_the_walk() {
     let folder = workspace(&[("a.txt", "plain\n")]);
     let root = folder.path();
-    let gate = Gate::new(root, &WalkOptions::default());
-    gate.learn_secrets(found(root).secrets);
+    let access = AccessPolicy::new(root, &WalkOptions::default());
+    access.learn_secrets(found(root).secrets);
     write(root, &[(".env", "KEY=1\n")]);
     fs::hard_link(root.join(".env"), root.join("notes.txt")).unwrap();
-    assert_eq!(gate.check(".env"), Err(SkipReason::Secret));
-    assert_eq!(gate.check("notes.txt"), Err(SkipReason::Secret));
+    assert_eq!(access.check(".env"), Err(SkipReason::Secret));
+    assert_eq!(access.check("notes.txt"), Err(SkipReason::Secret));
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::workspace::folder::open_file;
 use crate::workspace::read::read_rules;
-use crate::workspace::walk::stamp::{FileStamp, stamp_of};
+use crate::workspace::walk::stamp::{RuleFileStamp, stamp_of};
 
 /// Files that were read, and entries that were looked for, as they were.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    files: Vec<(PathBuf, FileStamp)>,
+    files: Vec<(PathBuf, RuleFileStamp)>,
     entries: Vec<(PathBuf, Kind)>,
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::{Gate, WalkOptions, walk};
+use super::super::{AccessPolicy, WalkOptions, walk};
 use crate::base::cancel::CancelToken;
 use crate::base::types::SkipReason;
 
@@ -23,17 +23,17 @@ fn git_folder(folder: &Path) {
     write(folder, &[("HEAD", "ref: refs/heads/main\n")]);
 }
 
-/// The walk and the gate find these files below `root`, and no others.
+/// The walk and the access policy find these files below `root`, and no others.
 #[track_caller]
 fn check(root: &Path, expected: &[&str]) {
     let walk = walk(root, &WalkOptions::default(), &CancelToken::new()).unwrap();
     assert_eq!(walk.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), expected);
-    let gate = Gate::new(root, &WalkOptions::default());
+    let access = AccessPolicy::new(root, &WalkOptions::default());
     for file in &walk.files {
-        assert!(gate.check(&file.path).is_ok() && gate.check_unsaved(&file.path).is_ok(), "{}", file.path);
+        assert!(access.check(&file.path).is_ok() && access.check_unsaved(&file.path).is_ok(), "{}", file.path);
     }
     for skipped in walk.skipped.iter().filter(|skipped| skipped.reason == SkipReason::Ignored) {
-        assert_eq!(gate.check(skipped.path.trim_end_matches('/')), Err(SkipReason::Ignored), "{}", skipped.path);
+        assert_eq!(access.check(skipped.path.trim_end_matches('/')), Err(SkipReason::Ignored), "{}", skipped.path);
     }
 }
 
@@ -112,10 +112,10 @@ fn what_only_looks_like_a_repository_does_not_end_the_rules_above_it() {
     fs::create_dir_all(root.join("empty/.git/objects")).unwrap();
     check(root, &["a.py"]);
     check(&root.join("empty"), &[]);
-    let gate = Gate::new(root, &WalkOptions::default());
-    assert!(gate.check("empty/private.py").is_err());
+    let access = AccessPolicy::new(root, &WalkOptions::default());
+    assert!(access.check("empty/private.py").is_err());
     git_folder(&root.join("empty/.git"));
-    assert!(gate.check("empty/private.py").is_ok(), "now it is one");
+    assert!(access.check("empty/private.py").is_ok(), "now it is one");
 }
 
 #[test]
@@ -124,11 +124,11 @@ fn the_gate_notices_what_changes_outside_the_workspace() {
     let root = folder.path();
     git_folder(&root.join("repo.git"));
     write(root, &[("ws/.git", "gitdir: ../repo.git"), ("ws/a.py", "x")]);
-    let gate = Gate::new(&root.join("ws"), &WalkOptions::default());
+    let access = AccessPolicy::new(&root.join("ws"), &WalkOptions::default());
     let with = |path: &str, text: &str| {
-        assert!(gate.check("a.py").is_ok(), "{path}");
+        assert!(access.check("a.py").is_ok(), "{path}");
         write(root, &[(path, text)]);
-        assert_eq!(gate.check("a.py"), Err(SkipReason::Ignored), "{path}");
+        assert_eq!(access.check("a.py"), Err(SkipReason::Ignored), "{path}");
         fs::remove_file(root.join(path)).unwrap();
     };
     write(root, &[("mine", "[core]\nexcludesFile = ../rules")]);

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::rules::{FolderRules, WorkspaceRules, resolved};
-use super::stamp::Stamp;
+use super::stamp::FolderStamp;
 use super::{FileId, FoundFile, WalkOptions, walk};
 use crate::base::cancel::CancelToken;
 use crate::base::types::SkipReason;
@@ -15,18 +15,18 @@ use crate::workspace::read::reason;
 
 /// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
 /// of the folders on the way are kept, and loaded again when an ignore file was edited.
-pub struct Gate {
+pub struct AccessPolicy {
     /// As the user wrote it: where a link in it leads may change.
     root: PathBuf,
     options: WalkOptions,
     workspace: Mutex<Arc<WorkspaceRules>>,
     /// The files that are secret by their names; `None` until a walk looked for them.
     secrets: Mutex<Option<HashSet<FileId>>>,
-    folders: Mutex<HashMap<PathBuf, (Stamp, Arc<FolderRules>)>>,
+    folders: Mutex<HashMap<PathBuf, (FolderStamp, Arc<FolderRules>)>>,
 }
 
-impl Gate {
-    /// A gate before the workspace `root`.
+impl AccessPolicy {
+    /// The policy of the workspace `root`.
     pub fn new(root: &Path, options: &WalkOptions) -> Self {
         Self {
             root: root.to_owned(),
@@ -62,13 +62,13 @@ impl Gate {
 
     /// Whether the file at `relative_path` (`/`-separated) counts, and its size and time if it does.
     pub fn check(&self, relative_path: &str) -> Result<FoundFile, SkipReason> {
-        self.pass().check(relative_path)
+        self.session().check(relative_path)
     }
 
     /// Decide several files at one moment: a folder that they share is looked at once.
-    pub fn pass(&self) -> Pass<'_> {
+    pub fn session(&self) -> AccessSession<'_> {
         let workspace = self.workspace();
-        Pass { gate: self, root: open(&workspace), workspace, folders: HashMap::new() }
+        AccessSession { access: self, root: open(&workspace), workspace, folders: HashMap::new() }
     }
 
     /// What counts for the whole workspace, where its root leads to now.
@@ -86,7 +86,7 @@ impl Gate {
         open(&self.workspace())
     }
 
-    /// Open a file that a walk or [`Gate::check`] has let pass. Whatever its path leads to meanwhile, no link is followed, and what
+    /// Open a file that a walk or [`AccessPolicy::check`] has let pass. Whatever its path leads to meanwhile, no link is followed, and what
     /// was opened is asked once more whether it is a secret under another name.
     pub fn open(&self, root: &Folder, relative_path: &str) -> Result<File, SkipReason> {
         let file = root.file(relative_path).map_err(|error| reason(&error))?;
@@ -153,7 +153,7 @@ impl Gate {
         {
             return Ok(Arc::clone(rules));
         }
-        let stamp = Stamp::of(folder, metadata);
+        let stamp = FolderStamp::of(folder, metadata);
         let opened = open().map_err(|error| reason(&error))?;
         let rules = Arc::new(FolderRules::load(above.cloned(), folder, &opened));
         folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
@@ -161,16 +161,16 @@ impl Gate {
     }
 }
 
-/// One moment's decisions of a [`Gate`]. To be dropped right after: it doesn't see what changes later.
-pub struct Pass<'a> {
-    gate: &'a Gate,
+/// Decisions of an [`AccessPolicy`] at one moment. To be dropped right after: it doesn't see what changes later.
+pub struct AccessSession<'a> {
+    access: &'a AccessPolicy,
     workspace: Arc<WorkspaceRules>,
     root: Result<Folder, SkipReason>,
     folders: HashMap<PathBuf, Result<Arc<FolderRules>, SkipReason>>,
 }
 
-impl Pass<'_> {
-    /// As [`Gate::check`].
+impl AccessSession<'_> {
+    /// As [`AccessPolicy::check`].
     pub fn check(&mut self, relative_path: &str) -> Result<FoundFile, SkipReason> {
         let names = components(relative_path)?;
         let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
@@ -184,11 +184,11 @@ impl Pass<'_> {
         }
         let decision = workspace.entry(&rules, &path, &relative, metadata.file_type());
         if decision == Err(SkipReason::Secret) {
-            self.gate.note_secret(&metadata);
+            self.access.note_secret(&metadata);
         }
         decision?;
         workspace.size(metadata.len())?;
-        if FileId::of_linked(&metadata).is_some_and(|id| self.gate.is_secret_link(id)) {
+        if FileId::of_linked(&metadata).is_some_and(|id| self.access.is_secret_link(id)) {
             return Err(SkipReason::Secret);
         }
         Ok(FoundFile::new(relative, &metadata))
@@ -199,7 +199,7 @@ impl Pass<'_> {
     pub fn open(&mut self, relative_path: &str) -> Result<File, SkipReason> {
         let found = self.check(relative_path)?;
         let root = self.root.as_ref().map_err(|reason| *reason)?;
-        self.gate.open(root, &found.path)
+        self.access.open(root, &found.path)
     }
 
     /// The rules of a folder, if it and all above it count.
@@ -214,8 +214,8 @@ impl Pass<'_> {
     }
 
     fn look_at(&mut self, names: &[&str], folder: &Path) -> Result<Arc<FolderRules>, SkipReason> {
-        let gate = self.gate;
-        let Some((_, above)) = names.split_last() else { return gate.root_rules(&self.workspace) };
+        let access = self.access;
+        let Some((_, above)) = names.split_last() else { return access.root_rules(&self.workspace) };
         let above_rules = self.folder(above)?;
         let folder = self.workspace.root.join(folder);
         let relative = names.join("/");
@@ -225,7 +225,7 @@ impl Pass<'_> {
             return Err(SkipReason::Gone);
         }
         let root = self.root.as_ref().map_err(|reason| *reason)?;
-        gate.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))
+        access.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))
     }
 }
 

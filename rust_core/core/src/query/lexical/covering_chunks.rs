@@ -19,7 +19,13 @@ const LEAST_HELD: f32 = 0.75;
 
 /// The `k` chunks that hold most of the weight of `query`, from 0.75 of it on. A score is that share; a word that stands nowhere
 /// counts nothing.
-pub fn holders(views: &[View<'_>], statistics: &Statistics, query: &str, k: usize, cancel: &CancelToken) -> Result<Vec<Scored>> {
+pub fn covering_chunks(
+    views: &[View<'_>],
+    statistics: &Statistics,
+    query: &str,
+    k: usize,
+    cancel: &CancelToken,
+) -> Result<Vec<Scored>> {
     let mut terms = terms_of(views, statistics, query);
     terms.retain(|term| term.count > 0);
     let whole: f32 = terms.iter().map(|term| term.idf).sum();

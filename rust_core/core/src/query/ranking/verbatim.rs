@@ -1,4 +1,4 @@
-//! How far a candidate's text is literally what was asked for.
+//! How far a candidate's text holds the question word for word.
 //!
 //! A pasted message, heading or identifier that stands in one place is that place's evidence, and no prior about its path may
 //! outweigh it. A few common words in a row are none.
@@ -21,17 +21,17 @@ const FEW: f64 = 3.0;
 
 /// Shares from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Literal {
+pub struct VerbatimEvidence {
     /// How far it holds the question word for word, shared with others that do.
     pub strength: f64,
     /// The same where no candidate without a path penalty holds as much: then the penalty yields.
-    pub alone: f64,
+    pub unrivalled: f64,
 }
 
 /// For each candidate. A wish for a change quotes nothing: its words describe what is not there yet.
-pub(super) fn literal_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<Literal> {
+pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
     if context.is_change {
-        return vec![Literal::default(); candidates.len()];
+        return vec![VerbatimEvidence::default(); candidates.len()];
     }
     let ordinary = candidates.iter().filter(|candidate| candidate.prior >= 1.0);
     let most_ordinary = ordinary.map(|candidate| candidate.verbatim).fold(0.0, f64::max);
@@ -41,16 +41,16 @@ pub(super) fn literal_evidence(candidates: &[Candidate], context: &RankingContex
         let strength = strength(candidate, is_name);
         // Where the name is defined, its uses are not what was asked for.
         if strength <= 0.0 || (is_name && defined && candidate.defines < 1.0) {
-            return Literal::default();
+            return VerbatimEvidence::default();
         }
         let unrivalled =
             candidate.prior < 1.0 && candidate.verbatim > most_ordinary + CLEARLY && (is_name || !lists_changes(&candidate.path));
         if candidate.prior < 1.0 && !unrivalled {
-            return Literal::default();
+            return VerbatimEvidence::default();
         }
         let as_much = candidates.iter().filter(|other| other.verbatim >= candidate.verbatim - 0.001).count();
         let shared = strength * (FEW / as_much as f64).min(1.0);
-        Literal { strength: shared, alone: if unrivalled { strength } else { 0.0 } }
+        VerbatimEvidence { strength: shared, unrivalled: if unrivalled { strength } else { 0.0 } }
     };
     candidates.iter().map(of).collect()
 }
