@@ -5,9 +5,10 @@ mod corpus;
 
 use std::hint::black_box;
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::lexical::{FieldWeights, Statistics, bm25f, definitions};
-use carrel_core::segment::{FileMask, Segment, SegmentBuilder, View, merge};
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::formats::segment::{FileMask, Segment, SegmentBuilder, merge};
+use carrel_core::query::lexical::{FieldWeights, Statistics, bm25f, definitions};
+use carrel_core::query::view::View;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const DIM: usize = 256;

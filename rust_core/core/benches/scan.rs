@@ -7,10 +7,11 @@ mod vectors;
 
 use std::hint::black_box;
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::segment::{FileMask, View};
-use carrel_core::simd::{Kernel, Query};
-use carrel_core::vectors::dense_top_k;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::base::simd::{Kernel, Query};
+use carrel_core::formats::segment::FileMask;
+use carrel_core::query::dense::dense_top_k;
+use carrel_core::query::view::View;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 

@@ -5,9 +5,9 @@ mod corpus;
 
 use std::hint::black_box;
 
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
-use carrel_core::types::{ChunkKind, EmbedInput};
-use carrel_core::words::Splitter;
+use carrel_core::base::types::{ChunkKind, EmbedInput};
+use carrel_core::base::words::Splitter;
+use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 fn words(c: &mut Criterion) {
@@ -71,7 +71,7 @@ fn words(c: &mut Criterion) {
     group.finish();
 }
 
-use carrel_core::types::Chunk;
+use carrel_core::base::types::Chunk;
 
 criterion_group! {
     name = benches;

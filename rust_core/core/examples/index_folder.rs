@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::cut::CutOptions;
-use carrel_core::embed::{LocalEmbedder, StaticModel};
-use carrel_core::store::{Plan, Store, StoreConfig};
-use carrel_core::walk::WalkOptions;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::index::cut::CutOptions;
+use carrel_core::index::embed::{LocalEmbedder, StaticModel};
+use carrel_core::workspace::handle::StoreConfig;
+use carrel_core::workspace::store::{Plan, Store};
+use carrel_core::workspace::walk::WalkOptions;
 
 /// Source bytes per batch, as the Python side asks for.
 const BATCH_BYTES: u64 = 8_000_000;
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         dim: embedder.dim(),
         walk: WalkOptions::default(),
         cut: CutOptions::default(),
-        secrets: carrel_core::secrets::SecretOptions::default(),
+        secrets: carrel_core::index::secrets::SecretOptions::default(),
         in_memory: false,
     };
     let token = CancelToken::new();
@@ -81,7 +82,7 @@ fn run(
     plan: &Plan,
     embedder: &dyn LocalEmbedder,
     token: &CancelToken,
-) -> carrel_core::error::Result<(Duration, Duration, Duration, Duration)> {
+) -> carrel_core::base::error::Result<(Duration, Duration, Duration, Duration)> {
     let (mut cut, mut embed, mut commit, mut most) = (Duration::ZERO, Duration::ZERO, Duration::ZERO, Duration::ZERO);
     loop {
         let start = Instant::now();
@@ -100,7 +101,7 @@ fn run(
 }
 
 /// Ask some questions, warm, and print the median of each search.
-fn searches(store: &Store, embedder: &dyn LocalEmbedder, token: &CancelToken) -> carrel_core::error::Result<()> {
+fn searches(store: &Store, embedder: &dyn LocalEmbedder, token: &CancelToken) -> carrel_core::base::error::Result<()> {
     let snapshot = store.snapshot()?;
     let questions = ["where is the connection pool configured", "parse command line arguments", "fn poll_read", "utf8 error"];
     let mut vector = vec![0.0; embedder.dim()];
@@ -115,7 +116,7 @@ fn searches(store: &Store, embedder: &dyn LocalEmbedder, token: &CancelToken) ->
         lexical.push(start.elapsed());
         let start = Instant::now();
         let docs: Vec<_> = found.iter().map(|c| c.doc).collect();
-        snapshot.fresh(&docs, token)?;
+        snapshot.read_current(&docs, token)?;
         fresh.push(start.elapsed());
     }
     println!(

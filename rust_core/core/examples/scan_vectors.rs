@@ -7,9 +7,10 @@ mod vectors;
 
 use std::time::Instant;
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::segment::{FileMask, View};
-use carrel_core::vectors::dense_top_k;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::formats::segment::FileMask;
+use carrel_core::query::dense::dense_top_k;
+use carrel_core::query::view::View;
 
 const FOUND: usize = 10;
 const CHUNKS_PER_FILE: usize = 100;

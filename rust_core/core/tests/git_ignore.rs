@@ -11,9 +11,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::language::Language;
-use carrel_core::walk::{Gate, WalkOptions, walk};
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::base::language::Language;
+use carrel_core::workspace::walk::{AccessPolicy, WalkOptions, walk};
 
 const HOME: &str = "CARREL_TEST_GIT_HOME";
 
@@ -407,16 +407,20 @@ impl Case {
         let walk = walk(&self.workspace, &WalkOptions::default(), &CancelToken::new()).unwrap();
         let read: BTreeSet<String> = walk.files.into_iter().map(|file| inside.clone() + &file.path).collect();
         let what = |path: &str| format!("{path:?} of seed {}", self.seed);
-        let gate = Gate::new(&self.workspace, &WalkOptions::default());
+        let access = AccessPolicy::new(&self.workspace, &WalkOptions::default());
         for path in self.files.iter().filter(|path| path.starts_with(&inside)) {
             let relative = &path[inside.len()..];
             let is_read = read.contains(path);
-            assert_eq!(gate.check(relative).is_ok(), is_read, "the gate and the walk on {}", what(path));
-            assert!(!is_read || gate.check_unsaved(relative).is_ok(), "the unsaved text of {}", what(path));
+            assert_eq!(access.check(relative).is_ok(), is_read, "the access policy and the walk on {}", what(path));
+            assert!(!is_read || access.check_unsaved(relative).is_ok(), "the unsaved text of {}", what(path));
             assert!(!(is_read && ignored.contains(path)), "git ignores {}", what(path));
-            assert!(!(ignored.contains(path) && gate.check_unsaved(relative).is_ok()), "git ignores the unsaved {}", what(path));
+            assert!(
+                !(ignored.contains(path) && access.check_unsaved(relative).is_ok()),
+                "git ignores the unsaved {}",
+                what(path)
+            );
             let is_text = Language::detect(path.rsplit('/').next().unwrap()).is_some();
-            let why = gate.check(relative).err();
+            let why = access.check(relative).err();
             assert!(is_read || !is_text || !allowed.contains(path), "git does not ignore {}: {why:?}", what(path));
             assert!(ignored.contains(path) != allowed.contains(path), "git says nothing of {}", what(path));
         }

@@ -1,6 +1,6 @@
 //! The one place where a core error becomes a Python exception: the classes of `carrel.core.errors`.
 
-use carrel_core::error::Error;
+use carrel_core::base::error::Error;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::cut::cut;
-use carrel_core::error::Error;
-use carrel_core::hash::xxh3_128;
-use carrel_core::language::Language;
-use carrel_core::snapshot::ChunkInfo;
-use carrel_core::tokens::Encoding;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::base::error::Error;
+use carrel_core::base::hash::xxh3_128;
+use carrel_core::base::language::Language;
+use carrel_core::base::tokens::Encoding;
+use carrel_core::index::cut::cut;
+use carrel_core::query::results::ChunkInfo;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::answers::PyChunkInfo;
 use crate::errors::to_python;
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyCutOptions, PySecretOptions, PyWalkOptions};
+use crate::results::PyChunkInfo;
 
 /// See `_core.pyi`.
 #[pyfunction]
@@ -43,7 +43,7 @@ pub fn list_secrets(
     secrets: &PySecretOptions,
     cancel: &PyCancelToken,
 ) -> PyResult<Vec<(String, Option<u32>, String)>> {
-    let seen = detached(py, || carrel_core::secrets::list_secrets(&root, &walk.0, &secrets.0, &cancel.0))?;
+    let seen = detached(py, || carrel_core::workspace::secret_listing::list_secrets(&root, &walk.0, &secrets.0, &cancel.0))?;
     Ok(seen.into_iter().map(|one| (one.path, one.line, one.kind)).collect())
 }
 
@@ -87,13 +87,13 @@ pub fn register_grammar(name: &str, capsule: &Bound<'_, PyCapsule>) -> PyResult<
     // SAFETY: a capsule of this name holds a `TSLanguage` that lives as long as the process: that is the convention of the
     // tree-sitter bindings, and grammars are static data. Its ABI version is checked before anything else of it is used.
     let grammar = unsafe { tree_sitter::Language::from_raw(pointer.as_ptr().cast()) };
-    carrel_core::parse::register_grammar(name, grammar).map(Language::name).map_err(|error| to_python(&error))
+    carrel_core::index::parse::register_grammar(name, grammar).map(Language::name).map_err(|error| to_python(&error))
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn registrable_grammars() -> Vec<&'static str> {
-    carrel_core::parse::registrable_grammars().collect()
+    carrel_core::index::parse::registrable_grammars().collect()
 }
 
 /// See `_core.pyi`.
@@ -105,11 +105,11 @@ pub fn hash_bytes(data: &[u8]) -> String {
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn give_back_memory(py: Python<'_>) {
-    py.detach(carrel_core::memory::give_back);
+    py.detach(carrel_core::base::memory::give_back);
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn simd_kernel() -> &'static str {
-    carrel_core::simd::Kernel::best().name
+    carrel_core::base::simd::Kernel::best().name
 }

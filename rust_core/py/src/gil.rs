@@ -1,6 +1,6 @@
 //! The one gate between Python and work in the core: the GIL is released, errors are mapped.
 
-use carrel_core::error::Result;
+use carrel_core::base::error::Result;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 

@@ -3,13 +3,13 @@
 
 #![allow(clippy::needless_pass_by_value)] // arguments come out of Python objects by value
 
-mod answers;
 mod errors;
 mod functions;
 mod gil;
 mod options;
 mod question;
 mod ranking;
+mod results;
 mod snapshot;
 mod store;
 
@@ -19,20 +19,20 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("FORMAT_VERSION", carrel_core::db::FORMAT_VERSION)?;
+    module.add("FORMAT_VERSION", carrel_core::formats::database::FORMAT_VERSION)?;
     module.add_class::<options::PyCancelToken>()?;
     module.add_class::<options::PyWalkOptions>()?;
     module.add_class::<options::PySecretOptions>()?;
     module.add_class::<options::PyCutOptions>()?;
     module.add_class::<options::PyEmbedder>()?;
     module.add_class::<options::PyFilter>()?;
-    module.add_class::<answers::PyCandidate>()?;
-    module.add_class::<answers::PyChunkInfo>()?;
-    module.add_class::<ranking::PyRanked>()?;
-    module.add_class::<ranking::PyAsked>()?;
-    module.add_class::<ranking::PyScene>()?;
-    module.add_class::<answers::PyFreshChunk>()?;
-    module.add_class::<answers::PyCommit>()?;
+    module.add_class::<results::PyScoredDoc>()?;
+    module.add_class::<results::PyChunkInfo>()?;
+    module.add_class::<ranking::PyCandidate>()?;
+    module.add_class::<ranking::PyRankingContext>()?;
+    module.add_class::<ranking::PyEditorContext>()?;
+    module.add_class::<results::PyCurrentChunk>()?;
+    module.add_class::<results::PyCommit>()?;
     module.add_class::<snapshot::PySnapshot>()?;
     module.add_class::<store::PyPlan>()?;
     module.add_class::<store::PyBatch>()?;

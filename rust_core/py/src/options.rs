@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::cut::{CutOptions, LineChunk};
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
-use carrel_core::secrets::{Detector, SecretOptions};
-use carrel_core::snapshot::{Filter, FilterOptions};
-use carrel_core::walk::WalkOptions;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::index::cut::{CutOptions, LineChunk};
+use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
+use carrel_core::index::secrets::{Detector, SecretOptions};
+use carrel_core::query::filter::{Filter, FilterOptions};
+use carrel_core::workspace::walk::WalkOptions;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

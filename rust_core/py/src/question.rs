@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use carrel_core::question::{Chunk, best_lines as core_best_lines, name_words, stem as core_stem};
+use carrel_core::query::matching::{FocusInput, best_lines as core_best_lines, name_words, stem as core_stem};
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
@@ -29,5 +29,5 @@ pub fn best_lines(
     sought: bool,
 ) -> usize {
     let words: Vec<(&str, f64)> = rarities.iter().map(|(word, rarity)| (word.as_str(), *rarity)).collect();
-    core_best_lines(&Chunk { text, symbol, signature, sought }, &words, lines)
+    core_best_lines(&FocusInput { text, symbol, signature, is_target: sought }, &words, lines)
 }

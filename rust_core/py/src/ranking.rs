@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::mem::take;
 
-use carrel_core::ranking::{
-    ADDING, Asked, PathKind, Ranked, SCALING, Scene, TOGETHER, path_kinds as core_path_kinds, rank as core_rank,
-    score as core_score,
+use carrel_core::query::ranking::{
+    ADDITIVE, Candidate, EditorContext, LISTWISE, MULTIPLICATIVE, PathKind, RankingContext, path_kinds as core_path_kinds,
+    rank as core_rank, score as core_score,
 };
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
 #[pyclass(name = "Ranked", module = "carrel._core")]
-pub struct PyRanked(pub Ranked);
+pub struct PyCandidate(pub Candidate);
 
 #[pymethods]
-impl PyRanked {
+impl PyCandidate {
     #[new]
     #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, tied=0.0))]
     #[allow(clippy::too_many_arguments)] // all signals
@@ -39,7 +39,7 @@ impl PyRanked {
         verbatim_name: bool,
         tied: f64,
     ) -> Self {
-        Self(Ranked {
+        Self(Candidate {
             doc,
             path,
             callable,
@@ -58,8 +58,8 @@ impl PyRanked {
             verbatim,
             verbatim_words,
             verbatim_name,
-            tied,
-            ..Ranked::default()
+            relatedness: tied,
+            ..Candidate::default()
         })
     }
 
@@ -160,17 +160,17 @@ impl PyRanked {
 
     #[getter]
     fn literal(&self) -> f64 {
-        self.0.literal.strength
+        self.0.verbatim_evidence.strength
     }
 
     #[getter]
     fn tied(&self) -> f64 {
-        self.0.tied
+        self.0.relatedness
     }
 
     #[setter]
     fn set_tied(&mut self, tied: f64) {
-        self.0.tied = tied;
+        self.0.relatedness = tied;
     }
 
     #[getter]
@@ -191,14 +191,14 @@ impl PyRanked {
 
     #[getter]
     fn added(&self) -> Vec<(&'static str, f64)> {
-        ADDING.iter().zip(self.0.gains).map(|(&(name, _), gain)| (name, gain)).filter(|(_, gain)| *gain != 0.0).collect()
+        ADDITIVE.iter().zip(self.0.gains).map(|(&(name, _), gain)| (name, gain)).filter(|(_, gain)| *gain != 0.0).collect()
     }
 
     #[getter]
     fn scaled(&self) -> Vec<(&'static str, f64)> {
         // 1 is what a rule gives that has nothing to say.
         #[allow(clippy::float_cmp)]
-        SCALING
+        MULTIPLICATIVE
             .iter()
             .zip(self.0.factors)
             .map(|(&(name, _), factor)| (name, factor))
@@ -209,10 +209,10 @@ impl PyRanked {
 
 /// See `_core.pyi`.
 #[pyclass(name = "Asked", frozen, module = "carrel._core")]
-pub struct PyAsked(Asked);
+pub struct PyRankingContext(RankingContext);
 
 #[pymethods]
-impl PyAsked {
+impl PyRankingContext {
     #[new]
     #[pyo3(signature = (rarities, text, *, names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false, is_change=false))]
     fn new(
@@ -224,31 +224,34 @@ impl PyAsked {
         is_symbol: bool,
         is_change: bool,
     ) -> Self {
-        Self(Asked::new(rarities, text, &names, scope, plain, is_symbol, is_change))
+        Self(RankingContext::new(rarities, text, &names, scope, plain, is_symbol, is_change))
     }
 }
 
 /// See `_core.pyi`.
 #[pyclass(name = "Scene", frozen, module = "carrel._core")]
-pub struct PyScene(Scene);
+pub struct PyEditorContext(EditorContext);
 
 #[pymethods]
-impl PyScene {
+impl PyEditorContext {
     #[new]
     #[pyo3(signature = (active_path=None, open_paths=HashSet::new(), pinned=HashSet::new()))]
     fn new(active_path: Option<String>, open_paths: HashSet<String>, pinned: HashSet<String>) -> Self {
-        Self(Scene { active_path, open_paths, pinned })
+        Self(EditorContext { active_path, open_paths, pinned })
     }
 }
 
 /// Lend what the objects hold, each once, to `work`, which says in what order they come back.
-fn lend(mut candidates: Vec<Bound<'_, PyRanked>>, work: impl FnOnce(&mut [Ranked]) -> Vec<usize>) -> Vec<Bound<'_, PyRanked>> {
+fn lend(
+    mut candidates: Vec<Bound<'_, PyCandidate>>,
+    work: impl FnOnce(&mut [Candidate]) -> Vec<usize>,
+) -> Vec<Bound<'_, PyCandidate>> {
     let mut seen = HashSet::new();
-    candidates.retain(|ranked| seen.insert(ranked.as_ptr()));
-    let mut held: Vec<Ranked> = candidates.iter().map(|ranked| take(&mut ranked.borrow_mut().0)).collect();
+    candidates.retain(|candidate| seen.insert(candidate.as_ptr()));
+    let mut held: Vec<Candidate> = candidates.iter().map(|candidate| take(&mut candidate.borrow_mut().0)).collect();
     let order = work(&mut held);
-    for (ranked, held) in candidates.iter().zip(held) {
-        ranked.borrow_mut().0 = held;
+    for (candidate, held) in candidates.iter().zip(held) {
+        candidate.borrow_mut().0 = held;
     }
     order.into_iter().map(|i| candidates[i].clone()).collect()
 }
@@ -257,17 +260,17 @@ fn lend(mut candidates: Vec<Bound<'_, PyRanked>>, work: impl FnOnce(&mut [Ranked
 #[pyfunction]
 #[pyo3(signature = (candidates, asked, scene, *, without=HashSet::new()))]
 pub fn rank<'py>(
-    candidates: Vec<Bound<'py, PyRanked>>,
-    asked: &PyAsked,
-    scene: &PyScene,
+    candidates: Vec<Bound<'py, PyCandidate>>,
+    asked: &PyRankingContext,
+    scene: &PyEditorContext,
     without: HashSet<String>,
-) -> Vec<Bound<'py, PyRanked>> {
+) -> Vec<Bound<'py, PyCandidate>> {
     lend(candidates, |held| core_rank(held, &asked.0, &scene.0, &without))
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
-pub fn score(candidates: Vec<Bound<'_, PyRanked>>, asked: &PyAsked, scene: &PyScene) {
+pub fn score(candidates: Vec<Bound<'_, PyCandidate>>, asked: &PyRankingContext, scene: &PyEditorContext) {
     lend(candidates, |held| {
         core_score(held, &asked.0, &scene.0, &HashSet::new());
         Vec::new()
@@ -277,8 +280,8 @@ pub fn score(candidates: Vec<Bound<'_, PyRanked>>, asked: &PyAsked, scene: &PySc
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn ranking_rules() -> Vec<&'static str> {
-    let (adding, scaling) = (ADDING.iter().map(|(name, _)| *name), SCALING.iter().map(|(name, _)| *name));
-    adding.chain(scaling).chain(TOGETHER.iter().map(|(name, _)| *name)).collect()
+    let (additive, multiplicative) = (ADDITIVE.iter().map(|(name, _)| *name), MULTIPLICATIVE.iter().map(|(name, _)| *name));
+    additive.chain(multiplicative).chain(LISTWISE.iter().map(|(name, _)| *name)).collect()
 }
 
 /// See `_core.pyi`.

@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use carrel_core::snapshot::{Candidate, Snapshot};
+use carrel_core::query::results::ScoredDoc;
+use carrel_core::workspace::snapshot::Snapshot;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::answers::{PyCandidate, PyChunkInfo, PyFreshChunk};
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
-use crate::ranking::PyRanked;
+use crate::ranking::PyCandidate;
+use crate::results::{PyChunkInfo, PyCurrentChunk, PyScoredDoc};
 
 /// See `_core.pyi`.
 #[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
 pub struct PySnapshot(pub Arc<Snapshot>);
 
-fn candidates(found: Vec<Candidate>) -> Vec<PyCandidate> {
-    found.into_iter().map(PyCandidate).collect()
+fn candidates(found: Vec<ScoredDoc>) -> Vec<PyScoredDoc> {
+    found.into_iter().map(PyScoredDoc).collect()
 }
 
 #[pymethods]
@@ -50,7 +51,7 @@ impl PySnapshot {
         floor: f32,
         filter: Option<&PyFilter>,
         cancel: &PyCancelToken,
-    ) -> PyResult<Vec<PyCandidate>> {
+    ) -> PyResult<Vec<PyScoredDoc>> {
         let vector = to_floats(vector);
         detached(py, || self.0.dense(&vector, k, floor, filter.map(|f| &f.0), &cancel.0)).map(candidates)
     }
@@ -66,7 +67,7 @@ impl PySnapshot {
         floor: f32,
         filter: Option<&PyFilter>,
         cancel: &PyCancelToken,
-    ) -> PyResult<(Vec<PyCandidate>, Vec<PyCandidate>)> {
+    ) -> PyResult<(Vec<PyScoredDoc>, Vec<PyScoredDoc>)> {
         let vector = to_floats(vector);
         let (dense, lexical) = detached(py, || self.0.search(&vector, query, k, floor, filter.map(|f| &f.0), &cancel.0))?;
         Ok((candidates(dense), candidates(lexical)))
@@ -80,18 +81,18 @@ impl PySnapshot {
         k: usize,
         filter: Option<&PyFilter>,
         cancel: &PyCancelToken,
-    ) -> PyResult<Vec<PyCandidate>> {
-        detached(py, || self.0.holders(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+    ) -> PyResult<Vec<PyScoredDoc>> {
+        detached(py, || self.0.covering_chunks(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
     }
 
     #[pyo3(signature = (names, k, filter))]
-    fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&PyFilter>) -> PyResult<Vec<PyCandidate>> {
+    fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&PyFilter>) -> PyResult<Vec<PyScoredDoc>> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
     }
 
     #[pyo3(signature = (query, vector, docs, quoted=""))]
-    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>, quoted: &str) -> Vec<PyRanked> {
+    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>, quoted: &str) -> Vec<PyCandidate> {
         let vector = to_floats(vector);
         let found = py.detach(|| {
             let mut found = self.0.evidence(query, &vector, &docs);
@@ -100,7 +101,7 @@ impl PySnapshot {
             }
             found
         });
-        found.into_iter().map(PyRanked).collect()
+        found.into_iter().map(PyCandidate).collect()
     }
 
     fn rarities(&self, py: Python<'_>, words: Vec<String>) -> Vec<f32> {
@@ -109,7 +110,7 @@ impl PySnapshot {
     }
 
     fn ties(&self, py: Python<'_>, path: &str, docs: Vec<u64>) -> Vec<f32> {
-        py.detach(|| self.0.ties(path, &docs))
+        py.detach(|| self.0.relatedness(path, &docs))
     }
 
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
@@ -137,11 +138,11 @@ impl PySnapshot {
     }
 
     fn fresh<'py>(&self, py: Python<'py>, docs: Vec<u64>, cancel: &PyCancelToken) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let checked = detached(py, || self.0.fresh(&docs, &cancel.0))?;
+        let checked = detached(py, || self.0.read_current(&docs, &cancel.0))?;
         checked
             .into_iter()
             .map(|one| match one {
-                Ok(fresh) => Ok(Bound::new(py, PyFreshChunk::new(py, fresh)?)?.into_any()),
+                Ok(current) => Ok(Bound::new(py, PyCurrentChunk::new(py, current)?)?.into_any()),
                 Err(reason) => Ok(reason.into_pyobject(py)?.into_any()),
             })
             .collect()

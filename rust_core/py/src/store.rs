@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use carrel_core::store::{Batch, Plan, Store, StoreConfig};
+use carrel_core::workspace::handle::StoreConfig;
+use carrel_core::workspace::store::{Batch, Plan, Store};
 use pyo3::prelude::*;
 
-use crate::answers::PyCommit;
 use crate::errors::to_python;
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyCutOptions, PyEmbedder, PySecretOptions, PyWalkOptions, to_floats};
+use crate::results::PyCommit;
 use crate::snapshot::PySnapshot;
 
 /// See `_core.pyi`.
@@ -197,7 +198,7 @@ impl PyStore {
     }
 
     fn gate(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
-        py.detach(|| self.0.gate(path)).map(carrel_core::types::SkipReason::code)
+        py.detach(|| self.0.access_error(path)).map(carrel_core::base::types::SkipReason::code)
     }
 
     fn holds(&self, py: Python<'_>, path: &str, data: &[u8]) -> bool {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use carrel_core::language::Language;
-use carrel_core::segment::{FileDraft, FileEntry};
-use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::Vectors;
+use carrel_core::base::language::Language;
+use carrel_core::base::types::{Chunk, ChunkKind, Span};
+use carrel_core::formats::segment::{FileDraft, FileEntry};
+use carrel_core::formats::vectors::Vectors;
 
 /// Lines in a chunk.
 const CHUNK_LINES: usize = 20;

@@ -1,10 +1,10 @@
 //! Segments of nothing but vectors, for whoever times their scan: also `examples/scan_vectors.rs`.
 
-use carrel_core::error::Result;
-use carrel_core::language::Language;
-use carrel_core::segment::{FileEntry, Segment, SegmentBuilder};
-use carrel_core::types::{Chunk, ChunkKind, Span};
-use carrel_core::vectors::Vectors;
+use carrel_core::base::error::Result;
+use carrel_core::base::language::Language;
+use carrel_core::base::types::{Chunk, ChunkKind, Span};
+use carrel_core::formats::segment::{FileEntry, Segment, SegmentBuilder};
+use carrel_core::formats::vectors::Vectors;
 
 /// A segment in memory whose chunks have these vectors of `dim` numbers, in this order.
 pub fn segment<V: AsRef<[f32]>>(vectors: impl IntoIterator<Item = V>, dim: usize, chunks_per_file: usize) -> Result<Segment> {

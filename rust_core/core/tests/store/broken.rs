@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use carrel_core::db::{DATABASE_FILE, FORMAT_VERSION};
-use carrel_core::embed::HashedEmbedder;
-use carrel_core::error::Error;
-use carrel_core::store::Store;
+use carrel_core::base::error::Error;
+use carrel_core::formats::database::{DATABASE_FILE, FORMAT_VERSION};
+use carrel_core::index::embed::HashedEmbedder;
+use carrel_core::workspace::store::Store;
 
 #[cfg(unix)]
 use crate::support::is_almighty;

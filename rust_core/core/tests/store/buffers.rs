@@ -1,6 +1,6 @@
 //! Unsaved buffers hide their files; a store in memory is nothing but buffers.
 
-use carrel_core::store::Store;
+use carrel_core::workspace::store::Store;
 
 use crate::support::{Workspace, index, python, search, token, type_in};
 
@@ -57,7 +57,7 @@ fn a_buffer_that_became_ignored_is_taken_out() {
     workspace.write(".gitignore", "a.py\n");
     let snapshot = store.snapshot().unwrap();
     let docs: Vec<_> = snapshot.file_chunks("a.py").iter().map(|c| c.doc).collect();
-    assert_eq!(snapshot.fresh(&docs, &token()).unwrap(), [Err("a.py: ignored".to_owned())]);
+    assert_eq!(snapshot.read_current(&docs, &token()).unwrap(), [Err("a.py: ignored".to_owned())]);
     type_in(&store, "a.py", &python(&["one"]));
     assert!(search(&store, "result_one").is_empty());
 }
@@ -88,7 +88,7 @@ fn a_store_in_memory_needs_no_disk() {
     assert_eq!(search(&store, "result_name_77"), ["docs/f77.py:1-3 name_77"]);
     let snapshot = store.snapshot().unwrap();
     let found = snapshot.lexical("zebra", 1, None, &token()).unwrap();
-    let fresh = snapshot.fresh(&[found[0].doc], &token()).unwrap().remove(0).unwrap();
+    let fresh = snapshot.read_current(&[found[0].doc], &token()).unwrap().remove(0).unwrap();
     assert_eq!(fresh.text.trim_end(), "a text of unknown kind: zebra");
     store.set_meta("a", "b").unwrap();
     assert_eq!(store.get_meta("a").unwrap().as_deref(), Some("b"));
@@ -105,9 +105,9 @@ fn a_file_is_tied_to_what_its_buffer_uses() {
     let tied_to_a = || {
         let snapshot = store.snapshot().unwrap();
         let docs: Vec<_> = snapshot.paths().iter().map(|path| snapshot.file_chunks(path)[0].doc).collect();
-        let ties = snapshot.ties("a.py", &docs);
-        assert_eq!(ties, snapshot.ties("a.py", &docs), "the second time from what is kept");
-        assert_eq!(snapshot.ties("gone.py", &docs), [0.0; 3]);
+        let ties = snapshot.relatedness("a.py", &docs);
+        assert_eq!(ties, snapshot.relatedness("a.py", &docs), "the second time from what is kept");
+        assert_eq!(snapshot.relatedness("gone.py", &docs), [0.0; 3]);
         assert!(ties.iter().all(|tie| (0.0..1.0).contains(tie)));
         snapshot.paths().into_iter().zip(ties).filter(|(_, tie)| *tie > 0.0).map(|(path, _)| path).collect::<Vec<_>>()
     };

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::embed::HashedEmbedder;
-use carrel_core::error::Error;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::base::error::Error;
+use carrel_core::index::embed::HashedEmbedder;
 
 use crate::support::{Workspace, carry_out, index, python, search, token};
 
@@ -40,7 +40,7 @@ fn every_stage_can_be_cancelled_and_goes_on_afterwards() {
     let snapshot = store.snapshot().unwrap();
     assert!(is_cancelled(&snapshot.lexical("result", 5, None, &cancelled())));
     let docs: Vec<_> = snapshot.file_chunks("a.py").iter().map(|c| c.doc).collect();
-    assert!(is_cancelled(&snapshot.fresh(&docs, &cancelled())));
+    assert!(is_cancelled(&snapshot.read_current(&docs, &cancelled())));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use carrel_core::store::Store;
+use carrel_core::workspace::store::Store;
 
 use crate::support::{Workspace, answers, files_with, index, python, token};
 

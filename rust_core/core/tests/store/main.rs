@@ -4,10 +4,10 @@ mod broken;
 mod buffers;
 mod cancelling;
 mod crash;
-mod fresh;
 mod incremental;
 mod processes;
 #[cfg(unix)]
 mod races;
+mod read_current;
 mod round_trip;
 mod support;

@@ -1,8 +1,8 @@
 //! Several stores on one folder: one writes, the others follow and take over.
 
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::error::Error;
-use carrel_core::store::Store;
+use carrel_core::base::error::Error;
+use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::workspace::store::Store;
 
 use crate::support::{Workspace, carry_out, index, python, search, token};
 
@@ -45,7 +45,7 @@ fn a_follower_follows_and_takes_over() {
 fn a_follower_may_come_before_there_is_anything() {
     let workspace = Workspace::new(&[("a.py", &python(&["one"]))]);
     std::fs::create_dir_all(&workspace.index).unwrap();
-    let lock = carrel_core::lock::WriterLock::try_take(&workspace.index).unwrap();
+    let lock = carrel_core::workspace::lock::WriterLock::try_take(&workspace.index).unwrap();
     let follower = workspace.open();
     assert!(!follower.is_writer() && !follower.follow().unwrap());
     drop(lock);

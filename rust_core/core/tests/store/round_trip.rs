@@ -1,8 +1,8 @@
 //! Files in, chunks out; a change costs what changed.
 
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::snapshot::{Filter, FilterOptions};
-use carrel_core::types::SkipReason;
+use carrel_core::base::types::SkipReason;
+use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::query::filter::{Filter, FilterOptions};
 
 use crate::support::{Workspace, carry_out, files_with, index, places, python, search, token};
 
@@ -200,7 +200,7 @@ fn files_of_a_hidden_folder_leave_an_index_that_holds_them() {
     workspace.remove(".carrelignore");
     assert_eq!(index(&store).removed, 1);
     assert_eq!(files_with(&store, "result_one"), ["a.py"]);
-    assert_eq!(store.gate(".tool/b.py"), Some(SkipReason::HiddenFolder));
+    assert_eq!(store.access_error(".tool/b.py"), Some(SkipReason::HiddenFolder));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn other_cutting_rules_cut_again_and_keep_vectors() {
     store.close();
     let mut config = workspace.config();
     config.cut.max_chars = 4_000;
-    let store = carrel_core::store::Store::open(config).unwrap();
+    let store = carrel_core::workspace::store::Store::open(config).unwrap();
     assert_eq!(files_with(&store, "result_one"), ["a.py"], "the old cut answers meanwhile");
     let commit = index(&store);
     assert_eq!((commit.changed, commit.chunks), (1, 0));

@@ -4,14 +4,16 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use carrel_core::cancel::CancelToken;
-use carrel_core::cut::CutOptions;
-use carrel_core::embed::{HashedEmbedder, LocalEmbedder};
-use carrel_core::question::name_stems;
-use carrel_core::ranking::{Asked, Ranked, Scene, rank};
-use carrel_core::snapshot::{Candidate, Snapshot};
-use carrel_core::store::{Commit, Plan, Store, StoreConfig};
-use carrel_core::walk::WalkOptions;
+use carrel_core::base::cancel::CancelToken;
+use carrel_core::index::cut::CutOptions;
+use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder};
+use carrel_core::query::matching::name_stems;
+use carrel_core::query::ranking::{Candidate, EditorContext, RankingContext, rank};
+use carrel_core::query::results::ScoredDoc;
+use carrel_core::workspace::handle::StoreConfig;
+use carrel_core::workspace::snapshot::Snapshot;
+use carrel_core::workspace::store::{Commit, Plan, Store};
+use carrel_core::workspace::walk::WalkOptions;
 use tempfile::TempDir;
 
 /// A workspace with an index beside it; both go with it.
@@ -44,7 +46,7 @@ impl Workspace {
             dim: HashedEmbedder.dim(),
             walk: WalkOptions::default(),
             cut: CutOptions { min_chars: 1, ..CutOptions::default() },
-            secrets: carrel_core::secrets::SecretOptions::default(),
+            secrets: carrel_core::index::secrets::SecretOptions::default(),
             in_memory: false,
         }
     }
@@ -126,9 +128,9 @@ pub fn type_in(store: &Store, path: &str, text: &str) {
 }
 
 /// `path:first-last symbol` of each candidate.
-pub fn places(snapshot: &Snapshot, found: &[Candidate]) -> Vec<String> {
+pub fn places(snapshot: &Snapshot, found: &[ScoredDoc]) -> Vec<String> {
     let docs: Vec<u64> = found.iter().map(|c| c.doc).collect();
-    let place = |i: carrel_core::snapshot::ChunkInfo| {
+    let place = |i: carrel_core::query::results::ChunkInfo| {
         format!("{}:{}-{} {}", i.path, i.chunk.span.start_line, i.chunk.span.end_line, i.chunk.symbol)
     };
     snapshot.describe(&docs).into_iter().map(place).collect()
@@ -139,9 +141,9 @@ pub fn search(store: &Store, words: &str) -> Vec<String> {
     let snapshot = store.snapshot().unwrap();
     let found = snapshot.lexical(words, 1000, None, &token()).unwrap();
     let docs: Vec<u64> = found.iter().map(|c| c.doc).collect();
-    let holds = |chunk: &Ranked| words.split(' ').any(|word| chunk.matched.iter().any(|m| m == word));
+    let holds = |chunk: &Candidate| words.split(' ').any(|word| chunk.matched.iter().any(|m| m == word));
     let evidence = snapshot.evidence(words, &[], &docs);
-    let whole: Vec<Candidate> = found.into_iter().zip(&evidence).filter(|(_, e)| holds(e)).map(|(c, _)| c).collect();
+    let whole: Vec<ScoredDoc> = found.into_iter().zip(&evidence).filter(|(_, e)| holds(e)).map(|(c, _)| c).collect();
     places(&snapshot, &whole)
 }
 
@@ -179,7 +181,7 @@ pub fn answers(store: &Store) -> Vec<String> {
                 .map(|c| format!("{path} {:?} {:?} {:?} {:x}", c.chunk, snapshot.imports(c.doc), c.language, c.file_hash)),
         );
     }
-    let scored = |found: &[Candidate]| {
+    let scored = |found: &[ScoredDoc]| {
         places(&snapshot, found).into_iter().zip(found).map(|(place, c)| format!("{place} {:?}", c.score)).collect::<Vec<_>>()
     };
     let mut query = vec![0.0; HashedEmbedder.dim()];
@@ -208,10 +210,10 @@ fn ranked(snapshot: &Snapshot, question: &str, vector: &[f32]) -> Vec<String> {
     }
     let mut candidates = snapshot.evidence(question, vector, &docs);
     let active_path = snapshot.paths().first().cloned();
-    let ties = snapshot.ties(active_path.as_deref().unwrap_or_default(), &docs);
-    let place = |found: &[Candidate], doc| found.iter().zip(1..).find(|(c, _)| c.doc == doc).map(|(_, place)| place);
-    for (candidate, tied) in candidates.iter_mut().zip(ties) {
-        candidate.tied = tied.into();
+    let related = snapshot.relatedness(active_path.as_deref().unwrap_or_default(), &docs);
+    let place = |found: &[ScoredDoc], doc| found.iter().zip(1..).find(|(c, _)| c.doc == doc).map(|(_, place)| place);
+    for (candidate, relatedness) in candidates.iter_mut().zip(related) {
+        candidate.relatedness = relatedness.into();
         candidate.dense_rank = place(&dense, candidate.doc);
         candidate.lexical_rank = place(&lexical, candidate.doc);
     }
@@ -219,9 +221,9 @@ fn ranked(snapshot: &Snapshot, question: &str, vector: &[f32]) -> Vec<String> {
     let rarities = snapshot.rarities(&words.iter().map(String::as_str).collect::<Vec<_>>());
     let rarities = words.into_iter().zip(rarities.into_iter().map(f64::from)).collect();
     let plain = question.split(' ').map(str::to_owned).collect();
-    let asked = Asked::new(rarities, question, &[], Vec::new(), plain, false, false);
-    let scene = Scene { active_path, ..Scene::default() };
-    let order = rank(&mut candidates, &asked, &scene, &HashSet::new());
+    let context = RankingContext::new(rarities, question, &[], Vec::new(), plain, false, false);
+    let editor = EditorContext { active_path, ..EditorContext::default() };
+    let order = rank(&mut candidates, &context, &editor, &HashSet::new());
     // Numbers of documents are the one thing that may differ.
-    order.into_iter().map(|i| format!("{:?}", Ranked { doc: 0, ..candidates[i].clone() })).collect()
+    order.into_iter().map(|i| format!("{:?}", Candidate { doc: 0, ..candidates[i].clone() })).collect()
 }

@@ -1,0 +1,16 @@
+//! Basics that know nothing of an index: errors, cancellation, values, languages, words, tokens, SIMD kernels.
+
+pub mod cancel;
+pub mod clock;
+pub mod error;
+pub mod file_state;
+pub mod hash;
+pub mod language;
+pub mod lines;
+pub mod masked_text;
+pub mod memory;
+pub mod simd;
+pub mod sync;
+pub mod tokens;
+pub mod types;
+pub mod words;

@@ -1,0 +1,245 @@
+//! Opening the database: its format, its damage, and whether it is still there.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::Database;
+use crate::base::clock::now_ns;
+use crate::base::error::{Error, Result};
+
+/// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
+/// and every index is built again.
+pub const FORMAT_VERSION: u32 = 4;
+/// Name of the database file.
+pub const DATABASE_FILE: &str = "index.db";
+
+const SCHEMA: &str = "
+    CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE segments(id INTEGER PRIMARY KEY);
+    CREATE TABLE files(path TEXT PRIMARY KEY, segment INTEGER NOT NULL, file INTEGER NOT NULL,
+        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, file_id INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
+        checked_ns INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE unusable(path TEXT PRIMARY KEY, reason TEXT NOT NULL,
+        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, file_id INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
+        checked_ns INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE failed(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+";
+
+const BUSY: Duration = Duration::from_secs(5);
+
+impl Database {
+    /// Open or create the database as its writer. One of an older format is emptied, one that is damaged is moved aside; both are
+    /// told in `problems`.
+    pub fn open_writer(directory: &Path, problems: &mut Vec<String>) -> Result<Self> {
+        let path = directory.join(DATABASE_FILE);
+        match Self::try_open_writer(&path, problems) {
+            Err(Error::Database { source, .. }) if is_damage(&source) => {
+                let aside = directory.join(format!("{DATABASE_FILE}.damaged"));
+                std::fs::rename(&path, &aside).map_err(|e| Error::io(&path, e))?;
+                remove_journals(&path);
+                problems.push(format!(
+                    "{}: the index database is damaged ({source}); it was moved to {} and the index is built again",
+                    path.display(),
+                    aside.display()
+                ));
+                Self::try_open_writer(&path, problems)
+            }
+            opened => opened,
+        }
+    }
+
+    fn try_open_writer(path: &Path, problems: &mut Vec<String>) -> Result<Self> {
+        let fail = |source| Error::Database { path: path.to_owned(), source };
+        let connection = Connection::open(path).map_err(fail)?;
+        configure(&connection).map_err(fail)?;
+        let mut database = Self::new(connection, path)?;
+        database.check_version()?;
+        let found = database.version()?;
+        let tables: u32 = database.ask("SELECT count(*) FROM sqlite_master WHERE type = 'table'")?;
+        if found < FORMAT_VERSION {
+            if tables > 0 {
+                problems.push(format!("{}: the index has the older format {found}; it is built again", path.display()));
+            }
+            database.create()?;
+        }
+        database.ask::<i64>("SELECT count(*) FROM files")?;
+        Ok(database)
+    }
+
+    /// Open the database to follow its writer; `None` when there is none yet.
+    pub fn open_follower(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(DATABASE_FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        // Readers of a write-ahead log take part in its bookkeeping, so even they must be able to write.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        match Self::open_to_read(&path, Connection::open_with_flags(&path, flags), false) {
+            // Nobody can write here, and nothing is in a log that would have to be read with it: the file is all there is.
+            Err(Error::Database { source, .. }) if is_read_only(&source) && !has_log(&path) => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+                Self::open_to_read(&path, Connection::open_with_flags(immutable_uri(&path), flags), true)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_to_read(path: &Path, opened: rusqlite::Result<Connection>, immutable: bool) -> Result<Option<Self>> {
+        let fail = |source| Error::Database { path: path.to_owned(), source };
+        let connection = opened.map_err(fail)?;
+        connection.busy_timeout(BUSY).map_err(fail)?;
+        let mut database = Self::new(connection, path)?;
+        if immutable {
+            database.file = DatabaseFile::immutable(path).map_err(|e| Error::io(path, e))?;
+        }
+        database.check_version()?;
+        // An older one is about to be built again by its writer.
+        Ok((database.version()? == FORMAT_VERSION).then_some(database))
+    }
+
+    fn new(connection: Connection, path: &Path) -> Result<Self> {
+        let file = DatabaseFile::at(path).map_err(|e| Error::io(path, e))?;
+        Ok(Self { connection, path: path.to_owned(), file })
+    }
+
+    /// An error if a newer Carrel has taken the database over.
+    pub fn check_version(&self) -> Result<()> {
+        let found = self.version()?;
+        if found > FORMAT_VERSION {
+            let directory = self.path.parent().unwrap_or(&self.path).to_owned();
+            return Err(Error::NewerFormat { path: directory, found, known: FORMAT_VERSION });
+        }
+        Ok(())
+    }
+
+    fn version(&self) -> Result<u32> {
+        self.ask("PRAGMA user_version")
+    }
+
+    /// Empty tables of the present format, in one transaction. What an older format left is dropped.
+    fn create(&mut self) -> Result<()> {
+        // Ids begin at the clock, so that even after the database was lost no segment name comes again that another process may
+        // still be about to read.
+        let first = now_ns() / 1_000_000;
+        self.transaction(|t| {
+            let old: Vec<String> = {
+                let mut tables = t.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
+                tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
+            };
+            for name in old {
+                t.execute_batch(&format!("DROP TABLE \"{}\"", name.replace('"', "\"\"")))?;
+            }
+            t.execute_batch(SCHEMA)?;
+            t.execute("INSERT INTO meta VALUES ('generation', '1'), ('next_segment', ?1)", [first.to_string()])?;
+            t.pragma_update(None, "user_version", FORMAT_VERSION)
+        })
+    }
+
+    /// An error if the file was deleted or replaced: a write would go nowhere.
+    pub fn check_present(&self) -> Result<()> {
+        if self.file.is_present() {
+            Ok(())
+        } else {
+            let folder = self.path.parent().unwrap_or(&self.path);
+            Err(Error::Closed(format!(
+                "{}: the index folder was deleted while it was in use: index again to make a new one",
+                folder.display()
+            )))
+        }
+    }
+}
+
+/// Which file a database is in, to notice when another one has its name, or none.
+#[derive(Clone, Debug)]
+pub struct DatabaseFile {
+    path: PathBuf,
+    #[cfg(unix)]
+    inode: u64,
+    /// Size and time of a file that is read without regard for writers: who has the right may still write to it.
+    content: Option<(u64, Option<SystemTime>)>,
+}
+
+impl DatabaseFile {
+    fn at(path: &Path) -> std::io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            #[cfg(unix)]
+            inode: inode(path)?,
+            content: None,
+        })
+    }
+
+    fn immutable(path: &Path) -> std::io::Result<Self> {
+        let content = Some(content(&std::fs::metadata(path)?));
+        Ok(Self { content, ..Self::at(path)? })
+    }
+
+    /// Whether the file is still the one that was opened.
+    pub fn is_present(&self) -> bool {
+        #[cfg(unix)]
+        let same = inode(&self.path).is_ok_and(|found| found == self.inode);
+        #[cfg(not(unix))]
+        let same = self.path.exists();
+        same && (self.content.is_none() || std::fs::metadata(&self.path).is_ok_and(|found| Some(content(&found)) == self.content))
+    }
+}
+
+fn content(metadata: &std::fs::Metadata) -> (u64, Option<SystemTime>) {
+    (metadata.len(), metadata.modified().ok())
+}
+
+/// Whether `SQLite` says that it would have to write and can't.
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
+}
+
+/// Whether commits wait in a write-ahead log.
+fn has_log(path: &Path) -> bool {
+    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
+/// The name under which `SQLite` opens a file that nobody changes: it then needs neither lock nor log.
+fn immutable_uri(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    let name = if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() };
+    let escaped = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{}{escaped}?immutable=1", if cfg!(windows) { "///" } else { "" })
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "journal_size_limit", 4 << 20)
+}
+
+/// Whether `SQLite` says that the file itself is broken.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        // A table or column that the format promises is missing.
+        || matches!(error, rusqlite::Error::SqliteFailure(e, Some(text)) if e.extended_code == 1 && text.starts_with("no such"))
+        || matches!(error, rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::Utf8Error(..) | rusqlite::Error::FromSqlConversionFailure(..))
+}
+
+fn remove_journals(path: &Path) {
+    for suffix in ["-wal", "-shm"] {
+        // Best effort: a stray journal of another database is ignored by its salt.
+        let _ = std::fs::remove_file(with_suffix(path, suffix));
+    }
+}
+
+#[cfg(unix)]
+fn inode(path: &Path) -> std::io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(std::fs::metadata(path)?.ino())
+}

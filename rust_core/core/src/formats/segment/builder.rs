@@ -1,0 +1,228 @@
+//! Building a segment from cut files.
+
+use rayon::prelude::*;
+
+use super::FileEntry;
+use super::format::{CHUNKS_PER_BLOCK, Header, assemble};
+use super::record::{self, RecordState};
+use crate::base::types::Chunk;
+use crate::formats::bytes::{put_bytes, put_varint, put_zigzag};
+use crate::formats::postings::dictionary::DictionaryWriter;
+use crate::formats::postings::fields::{Frequencies, code_length};
+use crate::formats::postings::terms::{ChunkTerms, Field, Occurrence, definition_hash, length_codes};
+use crate::formats::vectors::{VectorRow, Vectors};
+
+/// A file made ready for a segment. Making it is the expensive part (every word is hashed) and needs no builder, so a batch of
+/// files is drafted on all cores and pushed in order.
+#[derive(Debug, Default)]
+pub struct FileDraft {
+    record: Vec<u8>,
+    chunks: Vec<Chunk>,
+    occurrences: Vec<Occurrence>,
+    length_sums: [u64; 3],
+    lengths: Vec<[u8; 3]>,
+    vectors: Vectors,
+}
+
+impl FileDraft {
+    /// Draft `file` with its chunks, the text that their spans point into, and a vector for each chunk. Unless each chunk has one
+    /// of the segment's dimensions, all count as zero; a span outside the text counts as empty.
+    pub fn new(file: &FileEntry<'_>, chunks: Vec<Chunk>, text: &str, vectors: &[VectorRow<'_>]) -> Self {
+        let mut draft = Self { record: file_record(file), ..Self::default() };
+        let mut terms = ChunkTerms::default();
+        for (i, chunk) in chunks.iter().enumerate() {
+            let span = chunk.span.start_byte as usize..chunk.span.end_byte as usize;
+            terms.add(Field::Name, &chunk.symbol);
+            for definition in chunk.definitions.iter().filter(|d| !chunk.symbol.contains(d.as_str())) {
+                terms.add(Field::Name, definition);
+            }
+            terms.add(Field::Name, &chunk.signature);
+            terms.add(Field::Path, file.path);
+            terms.add(Field::Body, text.get(span).unwrap_or_default());
+            let lengths = terms.finish(i as u32, &mut draft.occurrences);
+            let codes = length_codes(lengths);
+            // Sums are of what the codes stand for, so that a merge, which has only those, comes to the same averages.
+            for (sum, code) in draft.length_sums.iter_mut().zip(codes) {
+                *sum += code_length(code) as u64;
+            }
+            draft.lengths.push(codes);
+            let mut defined: Vec<u64> = chunk.definitions.iter().map(|d| definition_hash(d)).collect();
+            defined.sort_unstable();
+            defined.dedup();
+            let once = Frequencies::new(0, 0, 1);
+            draft.occurrences.extend(defined.into_iter().map(|hash| Occurrence { hash, chunk: i as u32, frequencies: once }));
+            draft.vectors.push_row(vectors.get(i).copied().unwrap_or_default());
+        }
+        draft.chunks = chunks;
+        draft
+    }
+
+    /// How many chunks it has.
+    pub fn chunk_count(&self) -> u32 {
+        self.chunks.len() as u32
+    }
+}
+
+fn file_record(file: &FileEntry<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(file.path.len() + 64);
+    out.extend_from_slice(&file.hash.to_le_bytes());
+    out.push(file.language.id());
+    put_varint(&mut out, file.size);
+    put_zigzag(&mut out, file.mtime_ns);
+    put_zigzag(&mut out, file.updated_at);
+    put_bytes(&mut out, file.path.as_bytes());
+    put_varint(&mut out, file.imports.len() as u64);
+    let mut before: &str = "";
+    for import in file.imports {
+        let mut shared = import.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
+        while !import.is_char_boundary(shared) {
+            shared -= 1;
+        }
+        put_varint(&mut out, shared as u64);
+        put_bytes(&mut out, &import.as_bytes()[shared..]);
+        before = import;
+    }
+    out
+}
+
+/// The sections of a segment while they grow; what building and merging share.
+#[derive(Debug, Default)]
+pub(super) struct Sections {
+    pub dim: usize,
+    pub files: u32,
+    pub chunks: u32,
+    pub length_sums: [u64; 3],
+    file_starts: Vec<u8>,
+    file_offsets: Vec<u8>,
+    file_data: Vec<u8>,
+    chunk_offsets: Vec<u8>,
+    chunk_data: Vec<u8>,
+    ids: Vec<u8>,
+    pub lengths: Vec<u8>,
+    pub vectors: Vectors,
+    state: RecordState,
+    in_file: bool,
+}
+
+impl Sections {
+    pub fn new(dim: usize) -> Self {
+        Self { dim, ..Self::default() }
+    }
+
+    pub fn begin_file(&mut self, record: &[u8]) {
+        self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
+        self.file_offsets.extend_from_slice(&(self.file_data.len() as u32).to_le_bytes());
+        self.file_data.extend_from_slice(record);
+        self.files += 1;
+        self.in_file = false;
+    }
+
+    /// Add a chunk's record and id. Lengths, scale and vector are appended by the caller.
+    pub fn push_chunk(&mut self, chunk: &Chunk) {
+        let block_start = (self.chunks as usize).is_multiple_of(CHUNKS_PER_BLOCK);
+        if block_start {
+            self.chunk_offsets.extend_from_slice(&(self.chunk_data.len() as u32).to_le_bytes());
+        }
+        record::put(&mut self.chunk_data, &mut self.state, chunk, block_start || !self.in_file);
+        self.ids.extend_from_slice(&chunk.id.to_le_bytes());
+        self.in_file = true;
+        self.chunks += 1;
+    }
+
+    pub fn finish(mut self, words: &DictionaryWriter) -> Vec<u8> {
+        self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
+        let header = Header {
+            dim: self.dim as u32,
+            files: self.files,
+            chunks: self.chunks,
+            terms: words.terms,
+            length_sums: self.length_sums,
+            ..Header::default()
+        };
+        assemble(
+            header,
+            &[
+                &self.file_starts,
+                &self.file_offsets,
+                &self.file_data,
+                &self.chunk_offsets,
+                &self.chunk_data,
+                &self.ids,
+                &self.lengths,
+                &self.vectors.scales,
+                &words.index,
+                &words.data,
+                &words.postings,
+                &self.vectors.high,
+                &self.vectors.low,
+            ],
+        )
+    }
+}
+
+/// Collects drafts into a segment.
+#[derive(Debug)]
+pub struct SegmentBuilder {
+    sections: Sections,
+    occurrences: Vec<Occurrence>,
+}
+
+impl SegmentBuilder {
+    /// An empty segment for vectors of `dim` dimensions.
+    pub fn new(dim: usize) -> Self {
+        Self { sections: Sections::new(dim), occurrences: Vec::new() }
+    }
+
+    /// Draft and push in one go.
+    pub fn add_file(&mut self, file: &FileEntry<'_>, chunks: &[Chunk], text: &str, vectors: &[VectorRow<'_>]) {
+        self.push(FileDraft::new(file, chunks.to_vec(), text, vectors));
+    }
+
+    /// Add a file. Files keep the order in which they are pushed.
+    pub fn push(&mut self, draft: FileDraft) {
+        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors } = draft;
+        let Self { sections, occurrences: all } = self;
+        let first = sections.chunks;
+        sections.begin_file(&record);
+        for (chunk, codes) in chunks.iter().zip(lengths) {
+            sections.push_chunk(chunk);
+            sections.lengths.extend_from_slice(&codes);
+        }
+        if vectors.fits(chunks.len(), sections.dim) {
+            sections.vectors.extend(vectors.planes());
+        } else {
+            sections.vectors.push_zeros(chunks.len(), sections.dim);
+        }
+        for (sum, more) in sections.length_sums.iter_mut().zip(length_sums) {
+            *sum += more;
+        }
+        all.extend(occurrences.into_iter().map(|o| Occurrence { chunk: o.chunk + first, ..o }));
+    }
+
+    /// Chunks so far.
+    pub fn chunk_count(&self) -> u32 {
+        self.sections.chunks
+    }
+
+    /// Files so far.
+    pub fn file_count(&self) -> u32 {
+        self.sections.files
+    }
+
+    /// The segment file.
+    pub fn finish(mut self) -> Vec<u8> {
+        // Half of the work of finishing. Called from a pool, it uses that pool.
+        self.occurrences.par_sort_unstable();
+        let mut words = DictionaryWriter::default();
+        let mut list = Vec::new();
+        for group in self.occurrences.chunk_by(|a, b| a.hash == b.hash) {
+            list.clear();
+            list.extend(group.iter().map(|o| (o.chunk, o.frequencies)));
+            // Two terms of one chunk may share a hash, once in billions: the list must still ascend.
+            list.dedup_by_key(|p| p.0);
+            words.push(group[0].hash, &list);
+        }
+        drop(std::mem::take(&mut self.occurrences));
+        self.sections.finish(&words)
+    }
+}

@@ -1,0 +1,310 @@
+//! Reading a segment, from memory.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Mmap, MmapMut};
+
+use super::format::{self, CHUNKS_PER_BLOCK, Header, Section};
+use super::record::{self, Record, RecordState};
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+use crate::base::types::{Chunk, ChunkKind, Span};
+use crate::formats::bytes::{Cursor, read_u32};
+use crate::formats::postings::dictionary::Dictionary;
+use crate::formats::vectors::{Planes, VectorRow};
+
+/// From here on a segment has its memory in large pages: some of them.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 8 << 20;
+
+/// An open segment. Ordinals beyond its files or chunks give empty answers.
+pub struct Segment {
+    /// A copy in memory that begins on a page, so that vectors lie on cache lines. Not the file itself, mapped: who cut that short
+    /// or wrote to it would end this process with SIGBUS, or change what it reads.
+    bytes: Mmap,
+    header: Header,
+}
+
+impl std::fmt::Debug for Segment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Segment {{ files: {}, chunks: {} }}", self.header.files, self.header.chunks)
+    }
+}
+
+/// A file of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRef<'a> {
+    /// Relative to the workspace root, `/`-separated.
+    pub path: &'a str,
+    /// Its language.
+    pub language: Language,
+    /// `xxh3_128` of the raw bytes.
+    pub hash: u128,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// When its content was last changed, by its modification time then, seconds since 1970.
+    pub updated_at: i64,
+    imports: &'a [u8],
+}
+
+impl FileRef<'_> {
+    /// What it imports, as written, in order.
+    pub fn imports(&self) -> Vec<String> {
+        let mut cursor = Cursor::new(self.imports, 0);
+        let mut imports: Vec<String> = Vec::new();
+        for _ in 0..cursor.varint() {
+            if cursor.is_empty() {
+                break;
+            }
+            let shared = usize::try_from(cursor.varint()).unwrap_or(usize::MAX);
+            let mut import = imports.last().and_then(|before| before.get(..shared)).unwrap_or_default().to_owned();
+            import.push_str(cursor.text());
+            imports.push(import);
+        }
+        imports
+    }
+}
+
+impl Segment {
+    /// Open a segment that is in memory.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::open(Path::new("(memory)"), bytes.len(), |copy| {
+            copy.copy_from_slice(bytes);
+            Ok(())
+        })
+    }
+
+    /// Read a segment file. Magic, version, length and checksum are checked before anything else is looked at. What happens to
+    /// the file afterwards changes nothing.
+    pub fn read(path: &Path) -> Result<Self> {
+        let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+        // Windows doesn't even open a folder.
+        let mut file = File::open(path).map_err(|e| if path.is_dir() { damaged("no file") } else { Error::io(path, e) })?;
+        let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
+        if !metadata.is_file() {
+            return Err(damaged("no file"));
+        }
+        Self::open(path, usize::try_from(metadata.len()).unwrap_or(usize::MAX), |copy| {
+            file.read_exact(copy).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => damaged("cut short while it was read"),
+                _ => Error::io(path, e),
+            })
+        })
+    }
+
+    fn open(path: &Path, size: usize, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Self> {
+        if size == 0 {
+            return Err(Error::Damaged { path: path.to_owned(), reason: "empty".to_owned() });
+        }
+        let no_memory = |e| Error::io(path, e);
+        let mut copy = MmapMut::map_anon(size).map_err(no_memory)?;
+        #[cfg(target_os = "linux")]
+        if size >= LARGE {
+            // Small pages take longer to get than a file takes to read, and make a scan slower. Best effort.
+            let _ = copy.advise(memmap2::Advice::HugePage);
+        }
+        fill(&mut copy)?;
+        let bytes = copy.make_read_only().map_err(no_memory)?;
+        let header = format::open(&bytes, path)?;
+        let segment = Self { bytes, header };
+        segment.check_file_starts(path)?;
+        Ok(segment)
+    }
+
+    /// Every chunk must belong to one file: ranges of chunks are trusted afterwards.
+    fn check_file_starts(&self, path: &Path) -> Result<()> {
+        let starts = self.section(Section::FileStarts);
+        let mut before = 0;
+        for i in 0..=self.header.files {
+            let start = read_u32(starts, i as usize * 4);
+            if start < before || (i == 0 && start != 0) || (i == self.header.files && start != self.header.chunks) {
+                return Err(Error::Damaged { path: PathBuf::from(path), reason: "chunks without a file".to_owned() });
+            }
+            before = start;
+        }
+        Ok(())
+    }
+
+    fn section(&self, section: Section) -> &[u8] {
+        let (offset, length) = self.header.sections[section as usize];
+        &self.bytes[offset as usize..(offset + length) as usize]
+    }
+
+    /// Dimensions of its vectors.
+    pub fn dim(&self) -> usize {
+        self.header.dim as usize
+    }
+
+    /// How many files it has, live or not.
+    pub fn file_count(&self) -> u32 {
+        self.header.files
+    }
+
+    /// How many chunks it has, live or not.
+    pub fn chunk_count(&self) -> u32 {
+        self.header.chunks
+    }
+
+    /// The whole segment, as its file should be.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes of each section, by name, for `status` and benchmarks.
+    pub fn section_sizes(&self) -> Vec<(&'static str, u64)> {
+        use Section as S;
+        [
+            ("files", vec![S::FileStarts, S::FileOffsets, S::FileData]),
+            ("chunks", vec![S::ChunkOffsets, S::ChunkData]),
+            ("ids", vec![S::ChunkIds]),
+            ("lengths", vec![S::Lengths]),
+            ("terms", vec![S::TermBlocks, S::TermData]),
+            ("postings", vec![S::Postings]),
+            ("vectors", vec![S::Scales, S::VectorHighs, S::VectorLows]),
+        ]
+        .into_iter()
+        .map(|(name, sections)| (name, sections.into_iter().map(|s| self.header.sections[s as usize].1).sum()))
+        .collect()
+    }
+
+    /// A file.
+    pub fn file(&self, file: u32) -> FileRef<'_> {
+        let mut cursor = if file < self.header.files {
+            Cursor::new(self.section(Section::FileData), read_u32(self.section(Section::FileOffsets), file as usize * 4) as usize)
+        } else {
+            Cursor::new(&[], 0)
+        };
+        let hash = cursor.take(16).first_chunk().map_or(0, |b| u128::from_le_bytes(*b));
+        let language = Language::from_id(cursor.byte()).unwrap_or(Language::TEXT);
+        let (size, mtime_ns, updated_at) = (cursor.varint(), cursor.zigzag(), cursor.zigzag());
+        FileRef { path: cursor.text(), language, hash, size, mtime_ns, updated_at, imports: cursor.rest() }
+    }
+
+    /// The record of a file as it is stored, for copying.
+    pub(super) fn file_record(&self, file: u32) -> &[u8] {
+        let (data, offsets) = (self.section(Section::FileData), self.section(Section::FileOffsets));
+        let start = (read_u32(offsets, file as usize * 4) as usize).min(data.len());
+        let end = if file + 1 < self.header.files { read_u32(offsets, file as usize * 4 + 4) as usize } else { data.len() };
+        data.get(start..end).unwrap_or_default()
+    }
+
+    /// The chunks of a file.
+    pub fn file_chunks(&self, file: u32) -> Range<u32> {
+        if file >= self.header.files {
+            return 0..0;
+        }
+        let starts = self.section(Section::FileStarts);
+        read_u32(starts, file as usize * 4)..read_u32(starts, file as usize * 4 + 4)
+    }
+
+    /// The file of a chunk.
+    pub fn file_of(&self, chunk: u32) -> u32 {
+        let starts = self.section(Section::FileStarts);
+        let (mut low, mut high) = (0, self.header.files);
+        while low < high {
+            let middle = u32::midpoint(low, high);
+            if read_u32(starts, middle as usize * 4 + 4) <= chunk { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// A chunk with everything that is recorded of it.
+    pub fn chunk(&self, chunk: u32) -> Chunk {
+        let (record, state) = self.record(chunk);
+        record.to_chunk(self.chunk_id(chunk), &state)
+    }
+
+    /// A chunk's place, cheaper than the whole chunk.
+    pub fn span(&self, chunk: u32) -> Span {
+        self.record(chunk).0.span
+    }
+
+    /// A chunk's kind, cheaper than the whole chunk.
+    pub fn kind(&self, chunk: u32) -> ChunkKind {
+        self.record(chunk).0.kind
+    }
+
+    /// A chunk's kind, place and symbol, cheaper than the whole chunk.
+    pub fn outline(&self, chunk: u32) -> (ChunkKind, Span, String) {
+        let (record, state) = self.record(chunk);
+        (record.kind, record.span, record.symbol(&state))
+    }
+
+    /// Look at the names that a chunk defines.
+    pub fn each_definition(&self, chunk: u32, look: impl FnMut(&str)) {
+        if chunk < self.header.chunks {
+            self.record(chunk).0.each_definition(look);
+        }
+    }
+
+    fn record(&self, chunk: u32) -> (Record<'_>, RecordState) {
+        let block = chunk as usize / CHUNKS_PER_BLOCK;
+        let start = read_u32(self.section(Section::ChunkOffsets), block * 4) as usize;
+        let mut cursor = Cursor::new(self.section(Section::ChunkData), start);
+        let mut state = RecordState::default();
+        let mut record = record::take(&mut cursor, &mut state);
+        for _ in 0..chunk as usize % CHUNKS_PER_BLOCK {
+            record = record::take(&mut cursor, &mut state);
+        }
+        (record, state)
+    }
+
+    /// Look at every chunk in order, as [`Segment::chunk`] gives it but without walking to each.
+    pub(super) fn each_chunk(&self, range: Range<u32>, mut look: impl FnMut(u32, Chunk)) {
+        let mut state = RecordState::default();
+        let first_in_block = range.start - range.start % CHUNKS_PER_BLOCK as u32;
+        let start = read_u32(self.section(Section::ChunkOffsets), range.start as usize / CHUNKS_PER_BLOCK * 4) as usize;
+        let mut cursor = Cursor::new(self.section(Section::ChunkData), start);
+        for chunk in first_in_block..range.end {
+            let record = record::take(&mut cursor, &mut state);
+            if chunk >= range.start {
+                look(chunk, record.to_chunk(self.chunk_id(chunk), &state));
+            }
+        }
+    }
+
+    /// A chunk's id.
+    pub fn chunk_id(&self, chunk: u32) -> u128 {
+        let bytes = self.section(Section::ChunkIds).get(chunk as usize * 16..).and_then(|b| b.first_chunk());
+        bytes.map_or(0, |b| u128::from_le_bytes(*b))
+    }
+
+    /// A chunk's vector.
+    pub fn vector(&self, chunk: u32) -> VectorRow<'_> {
+        self.vectors().row(chunk as usize, self.dim())
+    }
+
+    /// All vectors.
+    pub(crate) fn vectors(&self) -> Planes<'_> {
+        Planes {
+            high: self.section(Section::VectorHighs),
+            low: self.section(Section::VectorLows),
+            scales: self.section(Section::Scales),
+        }
+    }
+
+    /// Field length codes, three a chunk.
+    pub(crate) fn lengths(&self) -> &[u8] {
+        self.section(Section::Lengths)
+    }
+
+    /// Sum of field lengths over all chunks.
+    pub(crate) fn length_sums(&self) -> [u64; 3] {
+        self.header.length_sums
+    }
+
+    /// The terms.
+    pub(crate) fn dictionary(&self) -> Dictionary<'_> {
+        Dictionary {
+            index: self.section(Section::TermBlocks),
+            data: self.section(Section::TermData),
+            postings: self.section(Section::Postings),
+            terms: self.header.terms,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Markdown by sections: one chunk from a heading to the next, named by the path of headings (`Install > Linux`).
+//!
+//! A line scanner is enough for headings, fences and front matter, knows no syntax errors and never backtracks.
+
+use super::CutOptions;
+use super::piece::{Joins, Piece};
+use super::split::split_span;
+use crate::base::types::ChunkKind;
+
+struct Heading {
+    start: usize,
+    level: usize,
+    title: String,
+}
+
+/// The sections of `text`, each at most `text_chars` long (spec D1: about 500 tokens).
+pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
+    let headings = headings(text);
+    let mut pieces = Vec::new();
+    let mut path: Vec<(usize, &str)> = Vec::new();
+    let first = headings.first().map_or(text.len(), |heading| heading.start);
+    push_section(text, 0, first, &path, options, &mut pieces);
+    for (index, heading) in headings.iter().enumerate() {
+        path.retain(|(level, _)| *level < heading.level);
+        path.push((heading.level, &heading.title));
+        let end = headings.get(index + 1).map_or(text.len(), |next| next.start);
+        push_section(text, heading.start, end, &path, options, &mut pieces);
+    }
+    pieces
+}
+
+fn push_section(text: &str, start: usize, end: usize, path: &[(usize, &str)], options: &CutOptions, pieces: &mut Vec<Piece>) {
+    let titles: Vec<&str> = path.iter().map(|(_, title)| *title).filter(|title| !title.is_empty()).collect();
+    let container = titles.split_last().map_or(String::new(), |(_, above)| above.join("."));
+    let end = start + text[start..end].trim_end().len();
+    for (from, to) in split_span(text, start, end, options.text_chars) {
+        pieces.push(Piece {
+            symbol: titles.join(" > "),
+            container: container.clone(),
+            joins: Joins::Never,
+            ..Piece::new(from, to, ChunkKind::Section)
+        });
+    }
+}
+
+/// Headings outside fenced code and front matter.
+fn headings(text: &str) -> Vec<Heading> {
+    let mut found = Vec::new();
+    let mut fence: Option<(char, usize)> = None;
+    let mut front_matter = text.starts_with("---\n") || text.starts_with("---\r");
+    let mut previous: Option<(usize, &str)> = None;
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let start = at;
+        at += line.len();
+        let body = line.trim_end();
+        if front_matter {
+            front_matter = number == 0 || !matches!(body, "---" | "...");
+            continue;
+        }
+        let indent = body.len() - body.trim_start_matches(' ').len();
+        let content = &body[indent..];
+        if let Some((mark, length)) = fence {
+            let closing = content.trim_start_matches(mark);
+            if content.len() - closing.len() >= length * mark.len_utf8() && closing.is_empty() {
+                fence = None;
+            }
+            continue;
+        }
+        if indent > 3 {
+            previous = None;
+            continue;
+        }
+        if let Some(mark) = content.chars().next().filter(|c| matches!(c, '`' | '~')) {
+            let length = content.chars().take_while(|c| *c == mark).count();
+            if length >= 3 {
+                fence = Some((mark, length));
+                previous = None;
+                continue;
+            }
+        }
+        if let Some(heading) = atx(content) {
+            found.push(Heading { start, level: heading.0, title: heading.1 });
+            previous = None;
+        } else if let (Some(level), Some((above, title))) = (setext(content), previous) {
+            found.push(Heading { start: above, level, title: clean(title) });
+            previous = None;
+        } else {
+            // Only a paragraph of one line can become a heading here; longer ones are rare and read as text.
+            let starts_paragraph = previous.is_none() && !content.is_empty() && !content.starts_with(['>', '-', '*', '|', '+']);
+            previous = starts_paragraph.then_some((start, content));
+        }
+    }
+    found
+}
+
+fn atx(content: &str) -> Option<(usize, String)> {
+    let level = content.bytes().take_while(|byte| *byte == b'#').count();
+    let title = &content[level..];
+    let is_heading = (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
+    is_heading.then(|| (level, clean(title.trim().trim_end_matches('#'))))
+}
+
+fn setext(content: &str) -> Option<usize> {
+    let mark = content.chars().next()?;
+    let level = match mark {
+        '=' => 1,
+        '-' => 2,
+        _ => return None,
+    };
+    content.chars().all(|c| c == mark).then_some(level)
+}
+
+/// A title as text: no emphasis, code marks or links, one line, at most 80 characters.
+fn clean(title: &str) -> String {
+    let mut plain = String::new();
+    let mut in_target = false;
+    let mut last = ' ';
+    for c in title.trim().chars() {
+        match c {
+            '(' if last == ']' => in_target = true,
+            ')' if in_target => in_target = false,
+            '`' | '*' | '[' | ']' => {}
+            _ if in_target => {}
+            _ => plain.push(c),
+        }
+        last = c;
+    }
+    plain.trim().chars().take(80).collect()
+}

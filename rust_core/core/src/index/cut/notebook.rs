@@ -1,0 +1,39 @@
+//! Jupyter notebooks by cells: a chunk is a cell's source as it stands in the file, so that its lines are the file's lines.
+
+use tree_sitter::Node;
+
+use super::CutOptions;
+use super::piece::{Joins, Piece};
+use super::split::split_span;
+use crate::base::cancel::CancelToken;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::types::ChunkKind;
+use crate::index::parse::{Parsed, TIME_LIMIT, parse};
+
+/// The cells of `text`, or `None` if it isn't a notebook. Outputs and metadata are in no cell.
+pub fn pieces(text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<Option<Vec<Piece>>> {
+    let Parsed::Tree(tree) = parse(Language::JSON, text, TIME_LIMIT, cancel)? else { return Ok(None) };
+    let Some(cells) = tree.root_node().named_child(0).and_then(|root| value(root, "cells", text)) else { return Ok(None) };
+    let mut pieces = Vec::new();
+    let mut cursor = cells.walk();
+    for (number, cell) in cells.named_children(&mut cursor).filter(|node| node.kind() == "object").enumerate() {
+        let Some(source) = value(cell, "source", text) else { continue };
+        let kind = value(cell, "cell_type", text).map_or("cell", |node| text[node.byte_range()].trim_matches('"'));
+        for (start, end) in split_span(text, source.start_byte(), source.end_byte(), options.max_chars) {
+            let symbol = format!("{kind} cell {}", number + 1);
+            pieces.push(Piece { symbol, joins: Joins::Never, ..Piece::new(start, end, ChunkKind::Cell) });
+        }
+    }
+    Ok(Some(pieces))
+}
+
+/// The value of `key` in a JSON object.
+fn value<'tree>(object: Node<'tree>, key: &str, text: &str) -> Option<Node<'tree>> {
+    let mut cursor = object.walk();
+    object
+        .named_children(&mut cursor)
+        .filter(|pair| pair.kind() == "pair")
+        .find(|pair| pair.child_by_field_name("key").is_some_and(|name| text[name.byte_range()].trim_matches('"') == key))
+        .and_then(|pair| pair.child_by_field_name("value"))
+}

@@ -1,0 +1,324 @@
+//! A [`Piece`]: a stretch of a file on its way to become a chunk, and the size rules that pieces go through.
+
+use std::collections::{HashMap, HashSet};
+
+use super::CutOptions;
+use super::split::{is_shorter, split_span};
+use crate::base::hash::chunk_id;
+use crate::base::lines::LineTable;
+use crate::base::types::{Chunk, ChunkKind, CutFile, Span};
+
+/// Consecutive small declarations are joined up to this many bytes: about a screenful, which one vector can still describe.
+const JOINED_BYTES: usize = 1_500;
+/// A declaration above this size stands alone.
+const SMALL_BYTES: usize = 600;
+
+/// Which pieces may be joined with which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joins {
+    /// Only when it is too small to stand alone.
+    Never,
+    /// With its neighbours of the same sort, while they are small.
+    Small,
+    /// With the rest of the same type's header (the number tells types apart).
+    Header(u32),
+    /// With the next clause of the same function.
+    Clause,
+}
+
+/// A stretch of the text with what the walk knows about it.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// What it will be.
+    pub kind: ChunkKind,
+    /// Its symbol, or empty.
+    pub symbol: String,
+    /// The enclosing chain.
+    pub container: String,
+    /// Declaration without body, or empty.
+    pub signature: String,
+    /// Names it defines.
+    pub definitions: Vec<String>,
+    /// Whether it is an import.
+    pub import: bool,
+    /// What it may be joined with.
+    pub joins: Joins,
+}
+
+impl Piece {
+    /// A piece of `kind` with no names.
+    pub fn new(start: usize, end: usize, kind: ChunkKind) -> Self {
+        Self {
+            start,
+            end,
+            kind,
+            symbol: String::new(),
+            container: String::new(),
+            signature: String::new(),
+            definitions: Vec::new(),
+            import: false,
+            joins: Joins::Small,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    fn is_named_unit(&self) -> bool {
+        !matches!(self.kind, ChunkKind::Declaration | ChunkKind::Section) || self.joins == Joins::Never
+    }
+}
+
+/// Turn the pieces of a file, in order and not overlapping, into its chunks: fill the gaps, join, split, number.
+pub fn finish(path: &str, text: &str, pieces: Vec<Piece>, options: &CutOptions) -> CutFile {
+    let pieces = fill_gaps(text, pieces);
+    let pieces = join_alike(text, pieces, options.max_chars);
+    let pieces = join_small(text, pieces, options);
+    let pieces = split_large(text, pieces, options.max_chars);
+    number(path, text, pieces, options.min_chars)
+}
+
+/// Snap each piece to its lines, and make a piece of every stretch between two that says something.
+fn fill_gaps(text: &str, pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut filled: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut at = 0;
+    for mut piece in pieces {
+        piece.start = line_start(text, piece.start.max(at), at);
+        piece.end = trimmed_end(text, piece.start, piece.end.max(piece.start));
+        if piece.start >= piece.end {
+            continue;
+        }
+        push_gap(text, at, piece.start, &mut filled);
+        at = piece.end;
+        filled.push(piece);
+    }
+    push_gap(text, at, text.len(), &mut filled);
+    filled
+}
+
+fn push_gap(text: &str, start: usize, end: usize, filled: &mut Vec<Piece>) {
+    let gap = &text[start..end];
+    if is_closing(gap) {
+        // `;`, `,` and `}` right behind a declaration are part of its last line.
+        let tail = gap.split(['\n', '\r']).next().unwrap_or_default().trim_end();
+        if let Some(last) = filled.last_mut()
+            && last.end == start
+        {
+            last.end += tail.len();
+        }
+        return;
+    }
+    let from = start + (gap.len() - gap.trim_start().len());
+    let from = line_start(text, from, start);
+    let mut piece = Piece::new(from, start + gap.trim_end().len(), ChunkKind::Declaration);
+    if let Some(before) = filled.last() {
+        piece.container.clone_from(&before.container);
+    }
+    filled.push(piece);
+}
+
+/// Whether a stretch holds nothing but the ends of what came before: brackets, separators and closing words.
+fn is_closing(gap: &str) -> bool {
+    const WORDS: &[&str] = &["end", "fi", "done", "esac", "#endif", "endif", "?>", "END"];
+    gap.split(|c: char| c.is_whitespace() || "{}()[];,".contains(c)).all(|word| word.is_empty() || WORDS.contains(&word))
+}
+
+/// The start of `at`'s line if only blanks stand between, but not before `floor`.
+fn line_start(text: &str, at: usize, floor: usize) -> usize {
+    let before = &text.as_bytes()[floor..at];
+    let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let start = at - blanks;
+    if start == floor || matches!(text.as_bytes()[start - 1], b'\n' | b'\r') { start } else { at }
+}
+
+fn trimmed_end(text: &str, start: usize, end: usize) -> usize {
+    start + text[start..end].trim_end().len()
+}
+
+/// Join runs of imports, of small declarations, of one type's header parts, of one function's clauses.
+fn join_alike(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let Some(last) = joined.last_mut() else {
+            joined.push(piece);
+            continue;
+        };
+        let total = piece.end - last.start;
+        let alike = match (last.joins, piece.joins) {
+            (Joins::Header(a), Joins::Header(b)) => a == b && total <= max_chars,
+            (Joins::Clause, Joins::Clause) => last.symbol == piece.symbol && !piece.symbol.is_empty() && total <= max_chars,
+            (Joins::Small, Joins::Small) => {
+                last.import == piece.import
+                    && last.kind == piece.kind
+                    && last.container == piece.container
+                    && total <= JOINED_BYTES.min(max_chars)
+                    && last.len().min(piece.len()) <= SMALL_BYTES
+                    && piece.len() <= SMALL_BYTES
+            }
+            _ => false,
+        };
+        if alike && is_closing(&text[last.end..piece.start]) { absorb(last, piece) } else { joined.push(piece) }
+    }
+    joined
+}
+
+/// Join what is too small for a chunk of its own with a neighbour: one in the same type rather than outside, a loose
+/// declaration rather than a function, the next piece rather than the one before.
+fn join_small(text: &str, mut pieces: Vec<Piece>, options: &CutOptions) -> Vec<Piece> {
+    let mut done: Vec<Piece> = Vec::with_capacity(pieces.len());
+    pieces.reverse();
+    while let Some(mut piece) = pieces.pop() {
+        if !is_shorter(&text[piece.start..piece.end], options.min_chars) {
+            done.push(piece);
+            continue;
+        }
+        // 0: can't be joined; else the higher the better.
+        let worth = |first: &Piece, second: &Piece, neighbour: &Piece| {
+            let apart = !is_closing(&text[first.end..second.start]);
+            if apart || !is_shorter(&text[first.start..second.end], options.max_chars + 1) {
+                return 0;
+            }
+            1 + 2 * u8::from(neighbour.container == piece.container) + u8::from(!neighbour.is_named_unit())
+        };
+        let next = pieces.last().map_or(0, |next| worth(&piece, next, next));
+        let previous = done.last().map_or(0, |previous| worth(previous, &piece, previous));
+        if next > 0 && next >= previous {
+            if let Some(next) = pieces.pop() {
+                absorb(&mut piece, next);
+            }
+            pieces.push(piece);
+        } else if previous > 0
+            && let Some(last) = done.last_mut()
+        {
+            absorb(last, piece);
+        } else {
+            done.push(piece);
+        }
+    }
+    done
+}
+
+/// Make `into` reach to the end of `other`. The names of the weightier one stay; both go on being defined.
+fn absorb(into: &mut Piece, mut other: Piece) {
+    let mut definitions = std::mem::take(&mut into.definitions);
+    definitions.append(&mut other.definitions);
+    let end = other.end;
+    let both_loose = !into.is_named_unit() && !other.is_named_unit();
+    if both_loose && into.kind == other.kind {
+        if into.symbol.is_empty() {
+            into.symbol = other.symbol;
+            into.signature = other.signature;
+        } else if !other.symbol.is_empty() {
+            into.symbol.clear();
+            into.signature.clear();
+        }
+        // An import line next to a constant: what it joined is no longer only imports.
+        into.import &= other.import;
+    } else if weight(&other) > weight(into) {
+        *into = Piece { start: into.start, ..other };
+    }
+    into.end = end;
+    let mut seen = HashSet::new();
+    definitions.retain(|name| seen.insert(name.clone()));
+    into.definitions = definitions;
+}
+
+/// Which of two joined pieces gives the name: a function over a declaration, then the longer one, then the first.
+fn weight(piece: &Piece) -> (bool, usize) {
+    (piece.is_named_unit(), if matches!(piece.joins, Joins::Clause | Joins::Header(_)) { usize::MAX } else { piece.len() })
+}
+
+fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
+    let mut parts = Vec::with_capacity(pieces.len());
+    for mut piece in pieces {
+        // Definitions are searched by name: the first part, where the declaration stands, is the one to find.
+        let mut definitions = std::mem::take(&mut piece.definitions);
+        for (start, end) in split_span(text, piece.start, piece.end, max_chars) {
+            parts.push(Piece { start, end, definitions: std::mem::take(&mut definitions), ..piece.clone() });
+        }
+    }
+    parts
+}
+
+/// Give each piece that is large enough its id, and list the lines that are in none.
+pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> CutFile {
+    let lines = LineTable::new(text);
+    let mut file = CutFile::default();
+    // A file that is all small pieces is a small file, not one without content: it must be found by its name.
+    let all_small = pieces.iter().all(|piece| is_shorter(&text[piece.start..piece.end], min_chars));
+    let min_chars = if all_small { 1 } else { min_chars };
+    let mut seen: HashMap<u128, u32> = HashMap::new();
+    for piece in pieces {
+        let body = &text[piece.start..piece.end];
+        if is_shorter(body, min_chars) {
+            continue;
+        }
+        let parts = [path, piece.kind.name(), &piece.symbol, &piece.container, &piece.signature, body];
+        let first_id = chunk_id(&parts, 0);
+        let occurrence = seen.entry(first_id).and_modify(|count| *count += 1).or_insert(0);
+        let id = if *occurrence == 0 { first_id } else { chunk_id(&parts, *occurrence) };
+        file.chunks.push(Chunk {
+            id,
+            span: span(&lines, piece.start, piece.end),
+            kind: piece.kind,
+            symbol: piece.symbol,
+            container: piece.container,
+            signature: piece.signature,
+            definitions: piece.definitions,
+        });
+    }
+    file.trivial = uncovered(&file.chunks, if text.is_empty() { 0 } else { lines.count() });
+    file
+}
+
+fn span(lines: &LineTable, start: usize, end: usize) -> Span {
+    Span {
+        start_byte: start as u32,
+        end_byte: end as u32,
+        start_line: lines.line_of(start as u32),
+        end_line: lines.line_of(end.max(start + 1) as u32 - 1),
+    }
+}
+
+/// The lines that no chunk touches, as ranges.
+fn uncovered(chunks: &[Chunk], count: u32) -> Vec<(u32, u32)> {
+    let mut gaps = Vec::new();
+    let mut next = 1;
+    for chunk in chunks {
+        if chunk.span.start_line > next {
+            gaps.push((next, chunk.span.start_line - 1));
+        }
+        next = next.max(chunk.span.end_line + 1);
+    }
+    if next <= count {
+        gaps.push((next, count));
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_text_says_nothing() {
+        for (gap, expected) in [("", true), ("\n  }\n);\n", true), ("\nend\nend\n", true), ("\n// x\n", false), ("a", false)] {
+            assert_eq!(is_closing(gap), expected, "{gap:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_text_twice_has_two_ids() {
+        let text = "same line of some length here\nsame line of some length here\n";
+        let piece = |start| Piece { joins: Joins::Never, ..Piece::new(start, start + 29, ChunkKind::Function) };
+        let options = CutOptions { min_chars: 5, ..CutOptions::default() };
+        let file = finish("a.py", text, vec![piece(0), piece(30)], &options);
+        assert_eq!(file.chunks.len(), 2);
+        assert_ne!(file.chunks[0].id, file.chunks[1].id);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a node holds: a type's members, a statement's function or type. Looking queues nothing and makes no piece.
+
+use tree_sitter::Node;
+
+use super::Walk;
+use crate::base::language::Language;
+use crate::index::cut::names;
+use crate::index::cut::rules::Role;
+
+impl<'tree> Walk<'_, 'tree> {
+    /// The node whose children are a type's members.
+    pub(super) fn body_of(&self, holder: Node<'tree>) -> Option<Node<'tree>> {
+        let mut cursor = holder.walk();
+        let by_role = holder.named_children(&mut cursor).find(|child| self.compiled.role(*child) == Role::Body);
+        by_role.or_else(|| holder.child_by_field_name("body")).or_else(|| {
+            // A struct literal of Zig or a table of Lua holds its members itself.
+            (self.compiled.role(holder) == Role::TypeValue && holder.named_child_count() > 0).then_some(holder)
+        })
+    }
+
+    /// Names of the members of a type that is one chunk: they are defined in it.
+    pub(super) fn member_names(&self, body: Node<'tree>) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut cursor = body.walk();
+        for member in body.named_children(&mut cursor) {
+            let mut inner = member;
+            if self.compiled.role(member) == Role::Wrapper {
+                let mut inside = member.walk();
+                inner = member
+                    .named_children(&mut inside)
+                    .find(|child| matches!(self.compiled.role(*child), Role::Function | Role::Type))
+                    .unwrap_or(member);
+            }
+            if matches!(self.compiled.role(inner), Role::Function | Role::Type)
+                && let Some(name) = names::of(inner, self.text, self.compiled)
+                && !found.contains(&name.own)
+            {
+                found.push(name.own);
+            } else if self.compiled.role(inner) == Role::Call && self.call_role(inner) == Some(Role::Function) {
+                found.extend(names::of_call(inner, self.text));
+            }
+        }
+        found
+    }
+
+    /// The function or type literal that a statement binds, and the node that has its name; looked for three levels down.
+    pub(super) fn bound_value(&self, statement: Node<'tree>) -> Option<(Node<'tree>, Node<'tree>)> {
+        let mut level = vec![statement];
+        for _ in 0..3 {
+            let mut below = Vec::new();
+            for node in level {
+                let mut cursor = node.walk();
+                for child in node.named_children(&mut cursor).take(16) {
+                    match self.compiled.role(child) {
+                        Role::FunctionValue => return Some((node, child)),
+                        Role::TypeValue if self.holds_functions(child) => return Some((node, child)),
+                        // Only the value side is searched, and never through calls or blocks.
+                        Role::Plain | Role::Binding if !child.kind().contains("call") && !child.kind().contains("block") => {
+                            below.push(child);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            level = below;
+        }
+        None
+    }
+
+    /// An object literal or table counts as a type when it has functions; a list of options doesn't.
+    fn holds_functions(&self, value: Node<'tree>) -> bool {
+        let Some(body) = self.body_of(value) else { return false };
+        let mut cursor = body.walk();
+        body.named_children(&mut cursor).take(256).any(|member| match self.compiled.role(member) {
+            Role::Function | Role::Type => true,
+            Role::Binding => self.bound_value(member).is_some(),
+            _ => value.id() == body.id() && self.compiled.language == Language::ZIG,
+        })
+    }
+}

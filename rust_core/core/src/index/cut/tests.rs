@@ -1,0 +1,213 @@
+use std::fmt::Write;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::index::parse::grammar;
+
+const SMALL: CutOptions = CutOptions {
+    max_chars: 8_000,
+    min_chars: 1,
+    class_lines: 4,
+    text_chars: 2_000,
+    line_chunk: LineChunk { lines: 60, overlap: 5 },
+    always_lines: None,
+};
+
+fn chunks_of(language: Language, text: &str, options: &CutOptions) -> CutFile {
+    cut("file", language, text, options, &CancelToken::new()).unwrap()
+}
+
+/// `kind symbol lines` for each chunk.
+fn outline(file: &CutFile) -> String {
+    file.chunks.iter().fold(String::new(), |mut out, chunk| {
+        let (start, end) = (chunk.span.start_line, chunk.span.end_line);
+        let _ = writeln!(out, "{:?} {} {start}-{end}", chunk.kind, if chunk.symbol.is_empty() { "_" } else { &chunk.symbol });
+        out
+    })
+}
+
+#[test]
+fn every_language_has_its_functions_types_and_members() {
+    let mut seen = Vec::new();
+    for example in include_str!("tests/outlines.txt").split("=== ").skip(1) {
+        let (name, example) = example.split_once('\n').unwrap();
+        let (text, expected) = example.split_once("---\n").unwrap();
+        let language = Language::from_name(name).unwrap();
+        let file = chunks_of(language, text, &SMALL);
+        assert_eq!(outline(&file).trim(), expected.trim(), "{name}");
+        assert_eq!(file.fallback, None, "{name}");
+        seen.push(language);
+    }
+    let parsed = (0..u8::MAX).map_while(Language::from_id).filter(|language| grammar(*language).is_some());
+    assert_eq!(parsed.filter(|language| !seen.contains(language)).collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn a_short_class_is_one_chunk_that_defines_its_members() {
+    let text =
+        "class Session:\n    '''Keeps a user's login between two requests.'''\n\n    def renew(self):\n        return self\n";
+    let file = chunks_of(Language::PYTHON, text, &CutOptions::default());
+    assert_eq!(outline(&file), "Class Session 1-5\n");
+    assert_eq!(file.chunks[0].definitions, ["Session", "renew"]);
+    assert_eq!(file.chunks[0].signature, "class Session:");
+}
+
+#[test]
+fn an_edit_changes_one_id_and_a_move_none() {
+    let function = |name: &str, body: &str| {
+        format!("def {name}(value):\n    # a comment that makes it long enough\n    return {body}\n\n\n")
+    };
+    let ids =
+        |text: &str| chunks_of(Language::PYTHON, text, &CutOptions::default()).chunks.iter().map(|c| c.id).collect::<Vec<_>>();
+    let before = ids(&(function("a", "1") + &function("b", "2") + &function("c", "3")));
+    let edited = ids(&(function("a", "1") + &function("b", "9") + &function("c", "3")));
+    let moved = ids(&(function("c", "3") + &function("a", "1") + &function("b", "2")));
+    assert_eq!(before.len(), 3);
+    assert_eq!([before[0], before[2]], [edited[0], edited[2]]);
+    assert_ne!(before[1], edited[1]);
+    assert_eq!([before[2], before[0], before[1]], moved[..]);
+}
+
+#[test]
+fn files_without_a_grammar_are_cut_by_lines() {
+    let text: String = (1..=130).fold(String::new(), |text, i| text + &format!("line number {i}\n"));
+    let spans = |file: CutFile| file.chunks.iter().map(|c| (c.span.start_line, c.span.end_line)).collect::<Vec<_>>();
+    let perl = Language::from_name("perl").unwrap();
+    assert_eq!(spans(chunks_of(perl, &text, &CutOptions::default())), [(1, 60), (56, 115), (111, 130)]);
+    let fifty = CutOptions { always_lines: Some(LineChunk { lines: 50, overlap: 5 }), ..CutOptions::default() };
+    assert_eq!(spans(chunks_of(Language::PYTHON, &text, &fifty)), [(1, 50), (46, 95), (91, 130)]);
+}
+
+#[test]
+fn a_notebook_is_cut_by_cells_with_the_files_lines() {
+    let text = r#"{
+ "cells": [
+  {"cell_type": "markdown", "source": ["A title that is long enough to be a chunk of its own"]},
+  {"cell_type": "code", "outputs": ["noise"],
+   "source": ["import numpy as np\n",
+    "print(np.zeros((3, 3)).sum(axis=0))"]}
+ ]
+}"#;
+    let file = chunks_of(Language::NOTEBOOK, text, &CutOptions::default());
+    assert_eq!(outline(&file), "Cell markdown cell 1 3-3\nCell code cell 2 5-6\n");
+    assert!(chunks_of(Language::NOTEBOOK, "not json", &SMALL).fallback.is_some());
+}
+
+#[test]
+fn a_tree_of_any_depth_is_cut() {
+    for (language, text) in [
+        (Language::CPP, format!("int x = {}1{};\n", "(".repeat(100_000), ")".repeat(100_000))),
+        (Language::JSON, format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000))),
+        (Language::PYTHON, "if x:\n ".repeat(1_000)),
+        (Language::JAVASCRIPT, "{".repeat(50_000)),
+        (Language::RUST, "mod a { ".repeat(20_000)),
+    ] {
+        let file = chunks_of(language, &text, &CutOptions::default());
+        assert!(!file.chunks.is_empty() || !file.trivial.is_empty(), "{}", language.name());
+        assert_lawful(&file, &text, &CutOptions::default());
+    }
+}
+
+#[test]
+fn a_tiny_file_is_one_chunk_with_its_name() {
+    let file =
+        cut("good.py", Language::PYTHON, "def good():\n    return 1\n", &CutOptions::default(), &CancelToken::new()).unwrap();
+    assert_eq!(file.chunks.iter().map(|chunk| chunk.symbol.as_str()).collect::<Vec<_>>(), ["good"]);
+    let empty = cut("e.py", Language::PYTHON, " \n\n", &CutOptions::default(), &CancelToken::new()).unwrap();
+    assert!(empty.chunks.is_empty());
+}
+
+#[test]
+fn cancelling_stops_a_cut() {
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    assert!(cut("a.py", Language::PYTHON, "x = 1\n", &SMALL, &cancel).is_err());
+}
+
+/// What must hold of any cut: spans on character boundaries with the right lines, sizes, and every line accounted for.
+fn assert_lawful(file: &CutFile, text: &str, options: &CutOptions) {
+    let table = crate::base::lines::LineTable::new(text);
+    let mut seen = vec![false; table.count() as usize + 2];
+    let mut ids = std::collections::HashSet::new();
+    // A file that is smaller than a chunk should be is still found.
+    let length =
+        |chunk: &crate::base::types::Chunk| text[chunk.span.start_byte as usize..chunk.span.end_byte as usize].chars().count();
+    let least = if file.chunks.iter().all(|chunk| length(chunk) < options.min_chars) { 1 } else { options.min_chars };
+    for chunk in &file.chunks {
+        let body = &text[chunk.span.start_byte as usize..chunk.span.end_byte as usize];
+        let length = body.chars().count();
+        assert!(length >= least && length <= options.max_chars, "{length} characters");
+        assert_eq!(table.line_of(chunk.span.start_byte), chunk.span.start_line);
+        assert_eq!(table.line_of(chunk.span.end_byte - 1), chunk.span.end_line);
+        assert!(ids.insert(chunk.id));
+        assert!(chunk.signature.chars().count() <= 200 && !chunk.signature.contains('\n'));
+        seen[chunk.span.start_line as usize..=chunk.span.end_line as usize].fill(true);
+    }
+    for &(start, end) in &file.trivial {
+        seen[start as usize..=end as usize].fill(true);
+    }
+    let lost = (1..=table.count() as usize).find(|&line| !seen[line]);
+    assert!(text.is_empty() || lost.is_none(), "line {lost:?} is nowhere");
+}
+
+const SEED_TEXTS: &[(Language, &str)] = &[
+    (Language::PYTHON, include_str!("../../../../../tests/fixtures/code/sample.py.txt")),
+    (Language::RUST, include_str!("syntax/mod.rs")),
+    (
+        Language::CPP,
+        "namespace n {\nclass A : public B {\n public:\n  A();\n  int f() const { return 1; }\n};\nint A::g(int a) { return a; }\n}\n",
+    ),
+    (
+        Language::JAVASCRIPT,
+        "export const f = (a) => {\n  return a;\n};\nexport default class A {\n  y = 1;\n  m() { return 1; }\n}\n",
+    ),
+    (Language::ELIXIR, "defmodule A do\n  def f(a) do\n    a\n  end\nend\n"),
+    (Language::YAML, "a: 1\nb:\n  - c\n  - d: e\n"),
+    (Language::HTML, "<html><body><p>x</p></body></html>\n"),
+    (Language::MARKDOWN, "# A\n\ntext\n\n```\n# no\n```\n\nB\n===\n"),
+    (Language::TEXT, "One paragraph. Two sentences.\n\nAnother.\n"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+    #[test]
+    fn random_text_is_cut_lawfully(text in "[a-z{}()\\[\\]:;#'\"=.\n\r\t \u{e9}\u{1f600}]{0,400}", which in 0_u8..30, min in 1_usize..60, max in 60_usize..300) {
+        let language = Language::from_id(which).unwrap();
+        let options = CutOptions { min_chars: min, max_chars: max, text_chars: max.min(100), class_lines: 5, ..CutOptions::default() };
+        let file = chunks_of(language, &text, &options);
+        assert_lawful(&file, &text, &options);
+    }
+
+    #[test]
+    fn broken_code_is_cut_lawfully(which in 0_usize..SEED_TEXTS.len(), from in 0.0..1.0_f64, length in 0.0..1.0_f64, noise in "[{}()\"'<>\n ]{0,6}", at in 0.0..1.0_f64) {
+        let (language, text) = SEED_TEXTS[which];
+        let place = |share: f64, length: usize| (share * length as f64) as usize;
+        let chars: Vec<char> = text.chars().collect();
+        let start = place(from, chars.len());
+        let mut part: Vec<char> = chars[start..start + place(length, chars.len() - start)].to_vec();
+        let at = place(at, part.len());
+        part.splice(at..at, noise.chars());
+        let text: String = part.into_iter().collect();
+        let file = chunks_of(language, &text, &CutOptions::default());
+        assert_lawful(&file, &text, &CutOptions::default());
+    }
+}
+
+#[test]
+fn nesting_that_makes_a_parser_quadratic_costs_under_a_second() {
+    let deep = 100_000;
+    for (language, text) in [
+        (Language::BASH, "x=(\n".repeat(deep)),
+        (Language::BASH, "${".repeat(deep) + &"}".repeat(deep)),
+        (Language::BASH, "[ ".repeat(deep) + &"] ".repeat(deep)),
+        (Language::HTML, "<b>".repeat(deep) + &"</b>".repeat(deep)),
+        (Language::HTML, "<i>\n".repeat(deep)),
+    ] {
+        let began = std::time::Instant::now();
+        let file = chunks_of(language, &text, &CutOptions::default());
+        assert_eq!(file.fallback.as_deref(), Some("it is nested too deep to parse"));
+        assert!(!file.chunks.is_empty());
+        assert!(began.elapsed().as_secs_f64() < 1.0, "{} took {:?}", language.name(), began.elapsed());
+    }
+}

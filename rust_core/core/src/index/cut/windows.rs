@@ -1,0 +1,30 @@
+//! Line windows: how a file without a grammar is cut (spec B3: 60 lines, 5 overlap), and any file on request (A1: 50 and 5).
+
+use super::piece::{Joins, Piece};
+use super::{CutOptions, LineChunk};
+use crate::base::lines::LineTable;
+use crate::base::types::ChunkKind;
+
+/// Windows of `size` over `text`. None lies inside the one before it. One that is longer than a chunk may be loses its
+/// overlap and is split.
+pub fn pieces(text: &str, size: LineChunk, options: &CutOptions) -> Vec<Piece> {
+    let table = LineTable::new(text);
+    let count = table.count();
+    let lines = size.lines.max(1);
+    let overlap = size.overlap.min(lines - 1);
+    let start_of = |line: u32| if line > count { text.len() } else { table.start_of(line) as usize };
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut first: u32 = 1;
+    loop {
+        let last = first.saturating_add(lines - 1).min(count);
+        let (start, end) = (start_of(first), start_of(last + 1));
+        let body = text[start..end].trim_end();
+        for (from, to) in super::split::split_span(text, start, start + body.len(), options.max_chars) {
+            pieces.push(Piece { joins: Joins::Never, ..Piece::new(from, to, ChunkKind::Lines) });
+        }
+        if last >= count {
+            return pieces;
+        }
+        first = last + 1 - overlap;
+    }
+}

@@ -1,0 +1,172 @@
+//! From a [`Language`] to a syntax tree: the 27 grammars that are linked in, and rare ones registered at run time.
+//!
+//! A parse stops when its caller cancels and when a file takes longer than its time limit: some inputs make a grammar's
+//! error recovery quadratic, and one such file must not hold up an index run. One parser a thread is kept and reused.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::{OnceLock, RwLock};
+use std::time::{Duration, Instant};
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+use crate::base::cancel::CancelToken;
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
+
+/// Longest time that one file may take to parse before it is cut by lines instead.
+pub const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// What [`parse`] gave.
+pub enum Parsed {
+    /// A tree; with broken syntax it holds ERROR nodes.
+    Tree(Tree),
+    /// No grammar for this language.
+    NoGrammar,
+    /// The time limit was reached.
+    TooSlow,
+    /// The grammar refused: its ABI is too old or too new for this build.
+    Unusable,
+}
+
+/// Names of the language pack's grammars that may be registered, with Carrel's name of the language. An allow-list, because
+/// a grammar is native code and some never return (the pack's COBOL grammar hangs on ordinary files).
+const REGISTRABLE: &[(&str, &str)] = &[
+    ("perl", "perl"),
+    ("r", "r"),
+    ("dart", "dart"),
+    ("objc", "objective-c"),
+    ("clojure", "clojure"),
+    ("erlang", "erlang"),
+    ("ocaml", "ocaml"),
+    ("julia", "julia"),
+    ("groovy", "groovy"),
+    ("powershell", "powershell"),
+    ("vue", "vue"),
+    ("svelte", "svelte"),
+    ("dockerfile", "dockerfile"),
+    ("make", "makefile"),
+    ("cmake", "cmake"),
+    ("proto", "protobuf"),
+    ("graphql", "graphql"),
+    ("hcl", "terraform"),
+    ("terraform", "terraform"),
+    ("xml", "xml"),
+    ("ini", "ini"),
+    ("nix", "nix"),
+    ("fortran", "fortran"),
+    ("pascal", "pascal"),
+    ("ada", "ada"),
+    ("d", "d"),
+    ("nim", "nim"),
+    ("elm", "elm"),
+    ("solidity", "solidity"),
+    ("tcl", "tcl"),
+    ("verilog", "verilog"),
+    ("vhdl", "vhdl"),
+    ("scss", "scss"),
+];
+
+static REGISTERED: RwLock<Vec<(Language, tree_sitter::Language)>> = RwLock::new(Vec::new());
+
+/// The language pack's names of the grammars that [`register_grammar`] takes.
+pub fn registrable_grammars() -> impl Iterator<Item = &'static str> {
+    REGISTRABLE.iter().map(|(pack, _)| *pack)
+}
+
+/// Use `grammar` for the language that the language pack calls `name`. Registering a language twice keeps the first grammar:
+/// the index must not change its mind about chunks while it runs.
+pub fn register_grammar(name: &str, grammar: tree_sitter::Language) -> Result<Language> {
+    let known = REGISTRABLE.iter().find(|(pack, _)| *pack == name).and_then(|(_, own)| Language::from_name(own));
+    let Some(language) = known else {
+        return Err(Error::invalid("grammar", format!("the grammar `{name}` is not on the list of grammars known to work")));
+    };
+    let abi = grammar.abi_version();
+    if !(tree_sitter::MIN_COMPATIBLE_LANGUAGE_VERSION..=tree_sitter::LANGUAGE_VERSION).contains(&abi) {
+        return Err(Error::invalid(
+            "grammar",
+            format!("the grammar `{name}` has ABI version {abi}, which this build can't read"),
+        ));
+    }
+    let mut registered = REGISTERED.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !registered.iter().any(|(known, _)| *known == language) {
+        registered.push((language, grammar));
+    }
+    Ok(language)
+}
+
+/// The grammar of `language`, linked in or registered.
+pub fn grammar(language: Language) -> Option<tree_sitter::Language> {
+    if let Some(grammar) = built_in(language) {
+        return Some(grammar.clone());
+    }
+    let registered = REGISTERED.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    registered.iter().find(|(known, _)| *known == language).map(|(_, grammar)| grammar.clone())
+}
+
+fn built_in(language: Language) -> Option<&'static tree_sitter::Language> {
+    static GRAMMARS: OnceLock<Vec<(Language, tree_sitter::Language)>> = OnceLock::new();
+    let grammars = GRAMMARS.get_or_init(|| {
+        let table = [
+            (Language::PYTHON, tree_sitter_python::LANGUAGE),
+            (Language::JAVASCRIPT, tree_sitter_javascript::LANGUAGE),
+            (Language::TYPESCRIPT, tree_sitter_typescript::LANGUAGE_TYPESCRIPT),
+            (Language::TSX, tree_sitter_typescript::LANGUAGE_TSX),
+            (Language::JAVA, tree_sitter_java::LANGUAGE),
+            (Language::KOTLIN, tree_sitter_kotlin_ng::LANGUAGE),
+            (Language::GO, tree_sitter_go::LANGUAGE),
+            (Language::RUST, tree_sitter_rust::LANGUAGE),
+            (Language::C, tree_sitter_c::LANGUAGE),
+            (Language::CPP, tree_sitter_cpp::LANGUAGE),
+            (Language::CSHARP, tree_sitter_c_sharp::LANGUAGE),
+            (Language::RUBY, tree_sitter_ruby::LANGUAGE),
+            (Language::PHP, tree_sitter_php::LANGUAGE_PHP),
+            (Language::SWIFT, tree_sitter_swift::LANGUAGE),
+            (Language::SCALA, tree_sitter_scala::LANGUAGE),
+            (Language::BASH, tree_sitter_bash::LANGUAGE),
+            (Language::LUA, tree_sitter_lua::LANGUAGE),
+            (Language::ELIXIR, tree_sitter_elixir::LANGUAGE),
+            (Language::HASKELL, tree_sitter_haskell::LANGUAGE),
+            (Language::ZIG, tree_sitter_zig::LANGUAGE),
+            (Language::JSON, tree_sitter_json::LANGUAGE),
+            (Language::YAML, tree_sitter_yaml::LANGUAGE),
+            (Language::TOML, tree_sitter_toml_ng::LANGUAGE),
+            (Language::HTML, tree_sitter_html::LANGUAGE),
+            (Language::CSS, tree_sitter_css::LANGUAGE),
+            (Language::SQL, tree_sitter_sequel::LANGUAGE),
+            (Language::MARKDOWN, tree_sitter_md::LANGUAGE),
+        ];
+        table.into_iter().map(|(language, grammar)| (language, grammar.into())).collect()
+    });
+    grammars.iter().find(|(known, _)| *known == language).map(|(_, grammar)| grammar)
+}
+
+/// Parse `text`. The only error is [`Error::Cancelled`].
+pub fn parse(language: Language, text: &str, limit: Duration, cancel: &CancelToken) -> Result<Parsed> {
+    thread_local! {
+        static PARSER: RefCell<(Parser, Option<Language>)> = RefCell::new((Parser::new(), None));
+    }
+    PARSER.with_borrow_mut(|(parser, current)| {
+        if *current != Some(language) {
+            let Some(grammar) = grammar(language) else { return Ok(Parsed::NoGrammar) };
+            if parser.set_language(&grammar).is_err() {
+                *current = None;
+                return Ok(Parsed::Unusable);
+            }
+            *current = Some(language);
+        }
+        let deadline = Instant::now() + limit;
+        let mut progress = |_: &ParseState| {
+            if cancel.is_cancelled() || Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let bytes = text.as_bytes();
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+        if tree.is_none() {
+            // A stopped parse would go on where it stopped, with the next file's text.
+            parser.reset();
+        }
+        cancel.check()?;
+        Ok(tree.map_or(Parsed::TooSlow, Parsed::Tree))
+    })
+}

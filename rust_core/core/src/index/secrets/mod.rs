@@ -1,0 +1,269 @@
+//! Secrets inside files: found by what they look like, by the name that they are given to and by what stands around them, and
+//! masked before anything else sees the text (spec G6).
+//!
+//! The rules for tokens of known forms are those of gitleaks (MIT; `gitleaks.json`, made by `convert_gitleaks.py`) and some that it
+//! lacks (`more_rules.json`). One automaton looks for the words that any of them needs; only around those is looked closer.
+
+mod literals;
+mod named;
+mod operators;
+mod rules;
+mod shapes;
+mod values;
+mod whole;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Match};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::base::error::{Error, Result};
+use crate::base::masked_text::Mask;
+use crate::base::types::SkipReason;
+use rules::Rule;
+use values::{Class, Style};
+
+/// Names the state of the rules: an index that was made by others is made again.
+const VERSION: u32 = 1;
+
+/// What a person adds to the rules, and takes from them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecretOptions {
+    /// Regular expressions of further secrets: group 1, or the whole match.
+    pub patterns: Vec<String>,
+    /// Globs of paths whose secrets are none.
+    pub allow_paths: Vec<String>,
+    /// Rules that don't count, by their names (`password-hash`).
+    pub allow_rules: Vec<String>,
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretMatch {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// The rule that found it, such as `aws-access-token`.
+    pub rule: String,
+}
+
+/// What a word calls for.
+#[derive(Clone, Copy)]
+enum Look {
+    Name,
+    Url,
+    Pem,
+    Basic,
+    Kubernetes,
+    Rule(usize),
+}
+
+struct RuleSet {
+    /// Finds the beginnings of all words.
+    automaton: AhoCorasick,
+    /// By the beginning that was found: the words that may stand there, and what they call for.
+    words: Vec<Vec<(String, Look)>>,
+    rules: Vec<Rule>,
+}
+
+/// So much of a word is looked for. Longer beginnings make a larger automaton, which no longer fits the processor's cache.
+const BEGINNING: usize = 5;
+
+static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::new);
+
+impl RuleSet {
+    fn new() -> Self {
+        let rules = rules::load();
+        let own = [
+            (named::TRIGGERS, Look::Name),
+            (&[shapes::URL][..], Look::Url),
+            (&[shapes::PEM], Look::Pem),
+            (&[shapes::BASIC], Look::Basic),
+            (shapes::KUBERNETES, Look::Kubernetes),
+        ];
+        let own = own.iter().flat_map(|(words, look)| words.iter().map(|word| ((*word).to_owned(), *look)));
+        let of_rules =
+            rules.iter().enumerate().flat_map(|(i, rule)| rule.keywords.iter().map(move |word| (word.clone(), Look::Rule(i))));
+        let mut by_beginning: BTreeMap<String, Vec<(String, Look)>> = BTreeMap::new();
+        for (word, look) in own.chain(of_rules) {
+            let beginning = word.chars().take(BEGINNING).collect::<String>().to_ascii_lowercase();
+            by_beginning.entry(beginning).or_default().push((word, look));
+        }
+        let builder = |kind| AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(kind)).build(by_beginning.keys());
+        let automaton = builder(AhoCorasickKind::DFA).or_else(|_| builder(AhoCorasickKind::NoncontiguousNFA));
+        Self { automaton: automaton.expect("a few hundred short words"), words: by_beginning.into_values().collect(), rules }
+    }
+
+    /// What the words call for that stand where the automaton found their beginning: the end of each, and its look.
+    fn looks_at<'a>(&'a self, text: &'a [u8], hit: &Match) -> impl Iterator<Item = (usize, Look)> + 'a {
+        let start = hit.start();
+        self.words[hit.pattern().as_usize()].iter().filter_map(move |(word, look)| {
+            let end = start + word.len();
+            rules::is_word(word, text.get(start..end)?).then_some((end, *look))
+        })
+    }
+}
+
+/// Finds secrets by the rules and by what a person added to them.
+#[derive(Debug, Default)]
+pub struct Detector {
+    options: SecretOptions,
+    patterns: Vec<Regex>,
+    allow_paths: GlobSet,
+    allow_rules: BTreeSet<String>,
+}
+
+impl Detector {
+    /// Raises for a pattern or glob that is none.
+    pub fn new(options: &SecretOptions) -> Result<Self> {
+        let invalid =
+            |field: &'static str, text: &str, reason: String| Error::invalid(field, format!("{text:?} is not valid: {reason}"));
+        let pattern = |text: &String| {
+            let built = RegexBuilder::new(text).multi_line(true).size_limit(1_000_000).build();
+            built.map_err(|error| invalid("secretPatterns", text, error.to_string()))
+        };
+        let mut globs = GlobSetBuilder::new();
+        for text in &options.allow_paths {
+            let glob = GlobBuilder::new(text).literal_separator(true).build();
+            globs.add(glob.map_err(|error| invalid("secretAllowPaths", text, error.kind().to_string()))?);
+        }
+        Ok(Self {
+            patterns: options.patterns.iter().map(pattern).collect::<Result<_>>()?,
+            allow_paths: globs.build().map_err(|error| Error::invalid("secretAllowPaths", error.to_string()))?,
+            allow_rules: options.allow_rules.iter().cloned().collect(),
+            options: options.clone(),
+        })
+    }
+
+    /// Names the rules that are in force: texts that were masked under another name may be masked otherwise.
+    pub fn version(&self) -> String {
+        format!("{VERSION} {:?}", self.options)
+    }
+
+    /// The secrets of a text, in order; no two overlap.
+    pub fn find(&self, path: &str, text: &str) -> Vec<SecretMatch> {
+        if self.allow_paths.is_match(path) {
+            return Vec::new();
+        }
+        let mut found = self.candidates(path, text);
+        found.retain(|one| {
+            let whole = text.is_char_boundary(one.start) && text.is_char_boundary(one.end) && one.start < one.end;
+            whole && !self.allow_rules.contains(&one.rule)
+        });
+        found.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end)));
+        let mut apart: Vec<SecretMatch> = Vec::with_capacity(found.len());
+        for one in found {
+            match apart.last_mut() {
+                Some(last) if one.start < last.end => last.end = last.end.max(one.end),
+                _ => apart.push(one),
+            }
+        }
+        apart
+    }
+
+    fn candidates(&self, path: &str, text: &str) -> Vec<SecretMatch> {
+        let set = &*RULES;
+        let bytes = text.as_bytes();
+        let style = style_of(path);
+        let mut found = Vec::new();
+        let mut add = |rule: &str, (start, end): (usize, usize)| found.push(SecretMatch { start, end, rule: rule.to_owned() });
+        for hit in set.automaton.find_overlapping_iter(bytes) {
+            let start = hit.start();
+            for (end, look) in set.looks_at(bytes, &hit) {
+                match look {
+                    Look::Name => {
+                        if let Some((first, last, class)) = named::value_of(bytes, start, end, style) {
+                            add(rule_of(class), (first, last));
+                        }
+                    }
+                    Look::Url => shapes::url_password(bytes, end).into_iter().for_each(|range| add("url-password", range)),
+                    Look::Pem => shapes::private_key(bytes, start).into_iter().for_each(|range| add("private-key", range)),
+                    Look::Basic => shapes::basic_login(bytes, end).into_iter().for_each(|range| add("login", range)),
+                    Look::Kubernetes => {
+                        for range in shapes::kubernetes_values(bytes, start, end) {
+                            add("kubernetes-secret", range);
+                        }
+                    }
+                    Look::Rule(i) => {
+                        let rule = &set.rules[i];
+                        if let Some((first, last)) = rule.find(bytes, start, end)
+                            && text.get(first..last).is_some_and(|value| !values::is_example(value))
+                        {
+                            add(&rule.id, (first, last));
+                        }
+                    }
+                }
+            }
+        }
+        for pattern in &self.patterns {
+            for one in pattern.captures_iter(bytes) {
+                if let Some(value) = one.get(1).or_else(|| one.get(0)) {
+                    add("custom", (value.start(), value.end()));
+                }
+            }
+        }
+        found
+    }
+
+    /// The text with a mask in place of each secret. The line ends of a secret stay: lines keep their numbers.
+    pub fn mask(&self, path: &str, text: String) -> (String, Vec<Mask>) {
+        let found = self.find(path, &text);
+        if found.is_empty() { (text, Vec::new()) } else { masked(&text, &found) }
+    }
+
+    /// Why a file holds nothing but secrets, if it does; `found` are those that were seen in it.
+    pub fn whole(&self, path: &str, text: &str, found: usize) -> Option<SkipReason> {
+        if self.allow_paths.is_match(path) { None } else { whole::reason(path, text, found) }
+    }
+}
+
+/// Put a mask in place of each of these.
+pub fn masked(text: &str, found: &[SecretMatch]) -> (String, Vec<Mask>) {
+    let mut out = String::with_capacity(text.len());
+    let mut masks = Vec::with_capacity(found.len());
+    let mut at = 0;
+    for one in found {
+        out.push_str(&text[at..one.start]);
+        let start = out.len();
+        out.push_str("[secret: ");
+        out.push_str(&one.rule.replace('-', " "));
+        out.push(']');
+        out.extend(text[one.start..one.end].chars().filter(|c| matches!(c, '\n' | '\r')));
+        masks.push(Mask { start, end: out.len(), original_start: one.start, original_end: one.end });
+        at = one.end;
+    }
+    out.push_str(&text[at..]);
+    (out, masks)
+}
+
+fn rule_of(class: Class) -> &'static str {
+    match class {
+        Class::Password => "password",
+        Class::Token => "token",
+        Class::Login => "login",
+    }
+}
+
+/// How values are written in a file, by its name.
+fn style_of(path: &str) -> Style {
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);
+    match ending {
+        "yaml" | "yml" | "toml" | "ini" | "cfg" | "conf" | "cnf" | "config" | "properties" | "props" | "env" | "json"
+        | "json5" | "jsonc" | "xml" | "tf" | "hcl" | "tfvars" | "plist" | "neon" | "npmrc" | "yarnrc" | "tfstate" | "nix"
+        | "service" | "desktop" | "reg" => Style::Config,
+        "sh" | "bash" | "zsh" | "fish" | "ksh" | "ps1" | "psm1" | "bat" | "cmd" | "mk" | "makefile" | "dockerfile"
+        | "containerfile" | "procfile" | "profile" | "bashrc" | "zshrc" => Style::Shell,
+        "md" | "markdown" | "mdx" | "rst" | "txt" | "adoc" | "asciidoc" | "org" | "tex" | "csv" | "tsv" | "log" => Style::Prose,
+        _ if name.starts_with("dockerfile") || name.starts_with("makefile") => Style::Shell,
+        _ if name.starts_with(".env") => Style::Config,
+        _ => Style::Code,
+    }
+}
+
+#[cfg(test)]
+mod tests;

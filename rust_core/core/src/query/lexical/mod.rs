@@ -1,0 +1,23 @@
+//! Search by words.
+//!
+//! [`bm25f`] ranks chunks for a question, [`covering_chunks`] finds those that have nearly all of its words, [`definitions`] those that
+//! define a name, [`related_files`] the files that a file belongs with. All answer from posting lists, never by a scan.
+
+mod covering_chunks;
+mod definitions;
+mod evidence;
+mod query;
+mod related_files;
+mod score;
+mod search;
+mod statistics;
+
+pub use covering_chunks::covering_chunks;
+pub use definitions::definitions;
+pub use evidence::{LexicalEvidence, evidence, rarities, term_weights};
+pub use query::{FieldWeights, LexicalHits, bm25f};
+pub use related_files::{FilePlace, related_files};
+pub use statistics::Statistics;
+
+#[cfg(test)]
+mod tests;

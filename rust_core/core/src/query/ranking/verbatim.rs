@@ -1,0 +1,126 @@
+//! How far a candidate's text holds the question word for word.
+//!
+//! A pasted message, heading or identifier that stands in one place is that place's evidence, and no prior about its path may
+//! outweigh it. A few common words in a row are none.
+
+use super::kinds::{PathKind, path_kinds};
+use super::{Candidate, RankingContext};
+
+/// The least share of the question's weight that a run of 1, 2, 3 or more words must hold to count: short runs stand in many texts.
+const LEAST_SHARE: [f64; 4] = [0.97, 0.9, 0.72, 0.45];
+/// The same for an identifier in its own case.
+const LEAST_SHARE_OF_NAME: f64 = 0.45;
+/// From the least share on, strength grows to 1 within this.
+const SPAN: f64 = 0.2;
+/// A run of so few words is told by the identifier in it.
+const WORDS_OF_NAME: u32 = 2;
+/// A text holds more of the question than others if it is by this share at least.
+const CLEARLY: f64 = 0.05;
+/// What more places hold literally counts less for each.
+const FEW: f64 = 3.0;
+
+/// Shares from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VerbatimEvidence {
+    /// How far it holds the question word for word, shared with others that do.
+    pub strength: f64,
+    /// The same where no candidate without a path penalty holds as much: then the penalty yields.
+    pub unrivalled: f64,
+}
+
+/// For each candidate. A wish for a change quotes nothing: its words describe what is not there yet.
+pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
+    if context.is_change {
+        return vec![VerbatimEvidence::default(); candidates.len()];
+    }
+    let ordinary = candidates.iter().filter(|candidate| candidate.prior >= 1.0);
+    let most_ordinary = ordinary.map(|candidate| candidate.verbatim).fold(0.0, f64::max);
+    let defined = candidates.iter().any(|candidate| candidate.defines >= 1.0);
+    let of = |candidate: &Candidate| {
+        let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
+        let strength = strength(candidate, is_name);
+        // Where the name is defined, its uses are not what was asked for.
+        if strength <= 0.0 || (is_name && defined && candidate.defines < 1.0) {
+            return VerbatimEvidence::default();
+        }
+        let unrivalled =
+            candidate.prior < 1.0 && candidate.verbatim > most_ordinary + CLEARLY && (is_name || !lists_changes(&candidate.path));
+        if candidate.prior < 1.0 && !unrivalled {
+            return VerbatimEvidence::default();
+        }
+        let as_much = candidates.iter().filter(|other| other.verbatim >= candidate.verbatim - 0.001).count();
+        let shared = strength * (FEW / as_much as f64).min(1.0);
+        VerbatimEvidence { strength: shared, unrivalled: if unrivalled { strength } else { 0.0 } }
+    };
+    candidates.iter().map(of).collect()
+}
+
+fn strength(candidate: &Candidate, is_name: bool) -> f64 {
+    let of_run = LEAST_SHARE[(candidate.verbatim_words as usize).clamp(1, LEAST_SHARE.len()) - 1];
+    let least = if is_name { LEAST_SHARE_OF_NAME.min(of_run) } else { of_run };
+    ((candidate.verbatim - least) / SPAN).clamp(0.0, 1.0)
+}
+
+/// A list of changes repeats their headings: it is not where the thing is.
+fn lists_changes(path: &str) -> bool {
+    path_kinds(path).contains(&PathKind::Changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::{Candidate, EditorContext, RankingContext, rank};
+
+    fn candidate(path: &str, verbatim: f64, words: u32, name: bool) -> Candidate {
+        Candidate {
+            path: path.to_owned(),
+            end_line: 9,
+            lexical: 0.5,
+            dense: 0.4,
+            verbatim,
+            verbatim_words: words,
+            verbatim_name: name,
+            ..Candidate::default()
+        }
+    }
+
+    #[track_caller]
+    fn first(candidates: &[Candidate], is_change: bool) -> String {
+        let mut candidates = candidates.to_vec();
+        let context = RankingContext::new(Vec::new(), "", &[], Vec::new(), HashSet::new(), false, is_change);
+        let order = rank(&mut candidates, &context, &EditorContext::default(), &HashSet::new());
+        candidates[order[0]].path.clone()
+    }
+
+    #[test]
+    fn what_only_a_test_holds_word_for_word_comes_first() {
+        let code = candidate("src/a.py", 0.3, 2, false);
+        for (path, verbatim, words, name, expected) in [
+            ("tests/test_a.py", 1.0, 5, false, "tests/test_a.py"),
+            ("docs/a.md", 0.8, 1, true, "docs/a.md"),
+            ("tests/test_a.py", 0.4, 5, false, "src/a.py"), // too little of it
+            ("tests/test_a.py", 0.8, 2, false, "src/a.py"), // common words in a row
+            ("CHANGELOG.md", 1.0, 6, false, "src/a.py"),    // repeats the heading of a change
+            ("CHANGELOG.md", 1.0, 1, true, "CHANGELOG.md"), // the only place that has the name
+        ] {
+            assert_eq!(first(&[code.clone(), candidate(path, verbatim, words, name)], false), expected, "{path} {verbatim}");
+        }
+        let wished = [code.clone(), candidate("tests/test_a.py", 1.0, 5, false)];
+        assert_eq!(first(&wished, true), "src/a.py");
+    }
+
+    #[test]
+    fn the_penalty_stays_where_ordinary_files_hold_as_much() {
+        let held = [candidate("src/a.py", 1.0, 5, false), candidate("tests/test_a.py", 1.0, 5, false)];
+        assert_eq!(first(&held, false), "src/a.py");
+    }
+
+    #[test]
+    fn a_definition_is_asked_for_rather_than_a_use() {
+        let mut defining = candidate("src/a.py", 0.9, 1, true);
+        defining.defines = 1.0;
+        let used = Candidate { lexical: 0.9, ..candidate("src/b.py", 1.0, 1, true) };
+        assert_eq!(first(&[used, defining], false), "src/a.py");
+    }
+}

@@ -1,0 +1,298 @@
+//! Every search over one immutable set of live segments.
+
+mod quotes;
+mod related_files;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+pub use related_files::RelatedFiles;
+
+use crate::base::cancel::CancelToken;
+use crate::base::error::Result;
+use crate::base::sync::locked;
+use crate::base::types::ChunkKind;
+use crate::formats::segment::FileMask;
+use crate::index::segment_set::{BufferText, LiveSegment};
+use crate::query::dense::{PARALLEL_FROM, dense_top_k};
+use crate::query::filter::{Filter, FilterOptions};
+use crate::query::lexical::{
+    FieldWeights, FilePlace, LexicalEvidence, Statistics, bm25f, covering_chunks, definitions, evidence, rarities,
+};
+use crate::query::ranking::Candidate;
+use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
+use crate::query::top_k::Scored;
+use crate::query::view::View;
+
+/// Answers searches over live segments, each path being live in at most one of them. Immutable.
+pub struct Searcher {
+    segments: Vec<LiveSegment>,
+    files: usize,
+    chunks: usize,
+    /// Made when the first question comes: not every commit is followed by one.
+    statistics: OnceLock<Statistics>,
+    /// The masks of the last filter: a question asks several searches with one filter.
+    filtered: Mutex<Option<(FilterOptions, Arc<Vec<FileMask>>)>>,
+}
+
+/// How many times more than wanted are looked at when a filter by symbol or kind drops candidates afterwards.
+const WIDEN: usize = 8;
+
+impl Searcher {
+    /// Search these segments.
+    pub fn new(segments: Vec<LiveSegment>) -> Self {
+        let files = segments.iter().map(|s| s.live.count() as usize).sum();
+        let chunks = segments.iter().map(|s| s.live_chunks as usize).sum();
+        Self { segments, files, chunks, statistics: OnceLock::new(), filtered: Mutex::default() }
+    }
+
+    /// Number of files.
+    pub fn files(&self) -> usize {
+        self.files
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Number of segments that a search looks into, buffers included.
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Files by language.
+    pub fn languages(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for live in &self.segments {
+            for file in live.live.iter() {
+                *counts.entry(live.segment.file(file).language.name()).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// The paths of all files, sorted.
+    pub fn paths(&self) -> Vec<String> {
+        let of = |live: &LiveSegment| live.live.iter().map(|file| live.segment.file(file).path.to_owned()).collect::<Vec<_>>();
+        let mut paths: Vec<String> = self.segments.iter().flat_map(of).collect();
+        paths.sort_unstable();
+        paths
+    }
+
+    /// The `k` chunks most like a unit vector, best first, none below `floor`.
+    pub fn dense(
+        &self,
+        vector: &[f32],
+        k: usize,
+        floor: f32,
+        filter: Option<&Filter>,
+        cancel: &CancelToken,
+    ) -> Result<Vec<ScoredDoc>> {
+        let masks = self.masks(filter);
+        let mut views = self.views(masks.as_deref());
+        let none = FileMask::new_none(0);
+        for (view, _) in views.iter_mut().zip(&self.segments).filter(|(_, live)| !live.own_vectors) {
+            view.files = &none;
+        }
+        self.widening(k, filter, |k| {
+            let found = dense_top_k(&views, vector, k, floor, cancel)?;
+            Ok(found.into_iter().map(ScoredDoc::from).collect())
+        })
+    }
+
+    /// The `k` chunks that match the words of `query` best. A score is the share of the question's weight that the chunk holds.
+    pub fn lexical(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| {
+            let found = bm25f(&views, self.statistics(), query, k, &FieldWeights::default(), cancel)?;
+            let share = |hit: Scored| Scored { score: hit.score / found.possible, ..hit };
+            Ok(found.hits.iter().map(|&hit| ScoredDoc::from(share(hit))).collect())
+        })
+    }
+
+    /// The `k` chunks that hold most of the words of `query`, however long they are: at least three quarters of their weight.
+    pub fn covering_chunks(
+        &self,
+        query: &str,
+        k: usize,
+        filter: Option<&Filter>,
+        cancel: &CancelToken,
+    ) -> Result<Vec<ScoredDoc>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| {
+            Ok(covering_chunks(&views, self.statistics(), query, k, cancel)?.into_iter().map(ScoredDoc::from).collect())
+        })
+    }
+
+    /// Both searches of one question, [`Searcher::dense`] and [`Searcher::lexical`]: beside each other where there is much to read.
+    pub fn search(
+        &self,
+        vector: &[f32],
+        query: &str,
+        k: usize,
+        floor: f32,
+        filter: Option<&Filter>,
+        cancel: &CancelToken,
+    ) -> Result<(Vec<ScoredDoc>, Vec<ScoredDoc>)> {
+        let meaning = || self.dense(vector, k, floor, filter, cancel);
+        let words = || self.lexical(query, k, filter, cancel);
+        let (meaning, words) =
+            if self.chunks < PARALLEL_FROM as usize { (meaning(), words()) } else { rayon::join(meaning, words) };
+        Ok((meaning?, words?))
+    }
+
+    /// What is known of each of these chunks as an answer, whichever search found them: all signals, not only the one that did.
+    /// `vector` is the question's, or empty. Unknown ones are left out.
+    pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Candidate> {
+        let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| segment_and_chunk(doc)).collect();
+        let of = |(&doc, lexical): (&Doc, LexicalEvidence)| {
+            let (LiveSegment { segment, own_vectors, .. }, chunk) = self.segment_of(doc)?;
+            let (kind, span, symbol) = segment.outline(chunk);
+            Some(Candidate {
+                doc,
+                path: segment.file(segment.file_of(chunk)).path.to_owned(),
+                callable: matches!(kind, ChunkKind::Function | ChunkKind::Method),
+                symbol,
+                start_line: span.start_line,
+                end_line: span.end_line,
+                dense: if *own_vectors { segment.vector(chunk).dot(vector).into() } else { 0.0 },
+                lexical: lexical.share.into(),
+                matched: lexical.matched,
+                covered: lexical.covered.into(),
+                file_share: lexical.file_share.into(),
+                file_words: lexical.file_words,
+                ..Candidate::default()
+            })
+        };
+        docs.iter().zip(evidence(&self.views(None), self.statistics(), query, &chunks)).filter_map(of).collect()
+    }
+
+    /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).
+    pub fn rarities(&self, words: &[&str]) -> Vec<f32> {
+        rarities(&self.views(None), self.statistics(), words)
+    }
+
+    /// The chunks that define one of `names`: exact ones first, then those that differ in case, then those of the same stem.
+    pub fn definitions(&self, names: &[&str], k: usize, filter: Option<&Filter>) -> Result<Vec<ScoredDoc>> {
+        let masks = self.masks(filter);
+        let views = self.views(masks.as_deref());
+        self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(ScoredDoc::from).collect()))
+    }
+
+    /// What is recorded of these chunks. Unknown ones are left out.
+    pub fn describe(&self, docs: &[Doc]) -> Vec<ChunkInfo> {
+        docs.iter().filter_map(|&doc| self.info(doc)).collect()
+    }
+
+    /// The chunks of a file, in order; none if it is not in the index.
+    pub fn file_chunks(&self, path: &str) -> Vec<ChunkInfo> {
+        let Some((view, file)) = self.place_of(path) else { return Vec::new() };
+        let chunks = self.segments[view as usize].segment.file_chunks(file);
+        chunks.filter_map(|chunk| self.info(doc(view, chunk))).collect()
+    }
+
+    /// The first chunk of a file.
+    pub(crate) fn first_chunk(&self, (view, file): FilePlace) -> Option<Doc> {
+        self.segments.get(view as usize)?.segment.file_chunks(file).next().map(|chunk| doc(view, chunk))
+    }
+
+    /// Where a file is.
+    pub(crate) fn place_of(&self, path: &str) -> Option<FilePlace> {
+        let of = |live: &LiveSegment| live.live.iter().find(|&file| live.segment.file(file).path == path);
+        (0..).zip(&self.segments).find_map(|(view, live)| Some((view, of(live)?)))
+    }
+
+    /// A chunk's vector, not quantised any more; empty for an unknown one.
+    pub fn vector(&self, doc: Doc) -> Vec<f32> {
+        let Some((live, chunk)) = self.segment_of(doc).filter(|(live, _)| live.own_vectors) else { return Vec::new() };
+        let row = live.segment.vector(chunk);
+        row.steps().take(live.segment.dim()).map(|step| f32::from(step) * row.scale).collect()
+    }
+
+    /// The segment of a chunk, and its ordinal there.
+    fn segment_of(&self, doc: Doc) -> Option<(&LiveSegment, u32)> {
+        let (segment, chunk) = segment_and_chunk(doc);
+        let live = self.segments.get(segment as usize)?;
+        (chunk < live.segment.chunk_count()).then_some((live, chunk))
+    }
+
+    /// The place of the file of a chunk.
+    pub(crate) fn file_of(&self, doc: Doc) -> Option<FilePlace> {
+        let (live, chunk) = self.segment_of(doc)?;
+        Some((segment_and_chunk(doc).0, live.segment.file_of(chunk)))
+    }
+
+    /// The text of the buffer that a chunk is in.
+    pub(crate) fn buffer_text(&self, doc: Doc) -> Option<&BufferText> {
+        let (live, chunk) = self.segment_of(doc)?;
+        live.texts.as_ref()?.get(live.segment.file_of(chunk) as usize)
+    }
+
+    /// What the file of this chunk imports.
+    pub fn imports(&self, doc: Doc) -> Vec<String> {
+        self.segment_of(doc).map_or_else(Vec::new, |(live, chunk)| live.segment.file(live.segment.file_of(chunk)).imports())
+    }
+
+    /// What is recorded of a chunk.
+    pub(crate) fn info(&self, doc: Doc) -> Option<ChunkInfo> {
+        let (live, chunk) = self.segment_of(doc)?;
+        let file = live.segment.file(live.segment.file_of(chunk));
+        Some(ChunkInfo {
+            doc,
+            chunk: live.segment.chunk(chunk),
+            path: file.path.to_owned(),
+            language: file.language,
+            file_hash: file.hash,
+            updated_at: file.updated_at,
+            overlay: live.texts.is_some(),
+        })
+    }
+
+    fn statistics(&self) -> &Statistics {
+        self.statistics.get_or_init(|| Statistics::new(&self.views(None)))
+    }
+
+    fn masks(&self, filter: Option<&Filter>) -> Option<Arc<Vec<FileMask>>> {
+        let filter = filter.filter(|f| f.restricts_files())?;
+        if let Some((options, masks)) = &*locked(&self.filtered)
+            && options == filter.options()
+        {
+            return Some(Arc::clone(masks));
+        }
+        let masks = Arc::new(self.segments.iter().map(|live| filter.mask(&live.segment, &live.live)).collect::<Vec<_>>());
+        *locked(&self.filtered) = Some((filter.options().clone(), Arc::clone(&masks)));
+        Some(masks)
+    }
+
+    fn views<'a>(&'a self, masks: Option<&'a Vec<FileMask>>) -> Vec<View<'a>> {
+        let mask = |i: usize, live: &'a LiveSegment| masks.and_then(|m| m.get(i)).unwrap_or(&live.live);
+        self.segments.iter().enumerate().map(|(i, live)| View { segment: &live.segment, files: mask(i, live) }).collect()
+    }
+
+    /// Search, drop what the filter excludes of a file's chunks, and search wider while too few are left.
+    fn widening(
+        &self,
+        k: usize,
+        filter: Option<&Filter>,
+        search: impl Fn(usize) -> Result<Vec<ScoredDoc>>,
+    ) -> Result<Vec<ScoredDoc>> {
+        let Some(filter) = filter.filter(|f| f.restricts_chunks()) else { return search(k) };
+        let mut wide = k.saturating_mul(WIDEN);
+        loop {
+            let mut found = search(wide)?;
+            let all = found.len() < wide;
+            found.retain(|c| self.segment_of(c.doc).is_some_and(|(live, chunk)| filter.allows_chunk(&live.segment.chunk(chunk))));
+            if all || found.len() >= k || wide >= self.chunks {
+                found.truncate(k);
+                return Ok(found);
+            }
+            wide = wide.saturating_mul(WIDEN);
+        }
+    }
+}
+
+#[cfg(test)]
+mod segment_tests;

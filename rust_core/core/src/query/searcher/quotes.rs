@@ -1,0 +1,65 @@
+//! Which candidates quote the question: read from their files, and only from those of candidates that hold most of its words.
+
+use std::collections::HashMap;
+
+use super::Searcher;
+use crate::base::words::Splitter;
+use crate::query::lexical::term_weights;
+use crate::query::matching::Phrase;
+use crate::query::ranking::Candidate;
+use crate::query::results::Doc;
+
+/// So many candidates are read at most.
+const MOST_READ: usize = 40;
+/// A candidate is read that holds this share of the question's weight …
+const LEAST_HELD: f32 = 0.5;
+/// … and this share of what the fullest one holds.
+const OF_THE_BEST: f32 = 0.7;
+/// What a word of speech weighs: `this is a message` is more than `message`.
+const WORD_OF_SPEECH: f32 = 0.3;
+
+impl Searcher {
+    /// Set what each candidate holds of `quoted` word for word; words weigh what they do in `query`, which leaves out words of
+    /// speech. Candidates that hold few of its words keep none. `texts_of` reads the texts of some chunks; those that it has no
+    /// text for keep none either.
+    pub fn find_quotes(
+        &self,
+        query: &str,
+        quoted: &str,
+        candidates: &mut [Candidate],
+        texts_of: impl FnOnce(&[Doc]) -> Vec<Option<String>>,
+    ) {
+        let known = term_weights(&self.views(None), self.statistics(), query);
+        let whole: f32 = known.iter().map(|(_, weight)| weight).sum();
+        let weights: HashMap<String, f32> = known.into_iter().collect();
+        let mut splitter = Splitter::new();
+        let phrase = Phrase::new(quoted, |word| {
+            let mut weight = 0.0;
+            splitter.split(word, &mut |term, _| weight += weights.get(term).copied().unwrap_or(0.0));
+            weight.max(WORD_OF_SPEECH)
+        });
+        if phrase.is_empty() {
+            return;
+        }
+        let weight_of = |term: &String| weights.get(term).copied().unwrap_or(0.0);
+        let held = |candidate: &Candidate| candidate.matched.iter().map(weight_of).sum::<f32>() / whole.max(f32::MIN_POSITIVE);
+        let mut fullest: Vec<(usize, f32)> = candidates.iter().enumerate().map(|(i, candidate)| (i, held(candidate))).collect();
+        let most = fullest.iter().map(|(_, held)| *held).fold(0.0, f32::max);
+        fullest.retain(|(_, held)| *held >= LEAST_HELD.max(OF_THE_BEST * most));
+        // By what is in them, so that the choice doesn't depend on how segments lie.
+        fullest.sort_by(|(a, of_a), (b, of_b)| {
+            let place = |i: usize| (&candidates[i].path, candidates[i].start_line);
+            of_b.total_cmp(of_a).then_with(|| place(*a).cmp(&place(*b)))
+        });
+        fullest.truncate(MOST_READ);
+        let docs: Vec<_> = fullest.iter().map(|(i, _)| candidates[*i].doc).collect();
+        for ((i, _), text) in fullest.iter().zip(texts_of(&docs)) {
+            let Some(text) = text else { continue };
+            let quote = phrase.find(&text);
+            let candidate = &mut candidates[*i];
+            candidate.verbatim = quote.share.into();
+            candidate.verbatim_words = quote.words;
+            candidate.verbatim_name = quote.identifier;
+        }
+    }
+}

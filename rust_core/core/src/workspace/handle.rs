@@ -1,0 +1,86 @@
+//! A workspace as the store and its snapshots share it: its settings, which of its files may be read, and how texts are masked.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use crate::base::error::Result;
+use crate::base::types::SkipReason;
+use crate::index::cut::CutOptions;
+use crate::index::secrets::SecretOptions;
+use crate::workspace::folder::Folder;
+use crate::workspace::masking::{Masker, with_masks};
+use crate::workspace::read::{Source, read_source};
+use crate::workspace::walk::{AccessPolicy, WalkOptions};
+
+/// What a store is made of.
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    /// Folder of the index; it is created. Of no meaning in memory.
+    pub directory: PathBuf,
+    /// Root of the workspace.
+    pub root: PathBuf,
+    /// Names the model that makes the vectors: those of another one are dropped.
+    pub embedder_id: String,
+    /// Dimensions of its vectors.
+    pub dim: usize,
+    /// Which files count.
+    pub walk: WalkOptions,
+    /// How they are cut.
+    pub cut: CutOptions,
+    /// What counts as a secret, beside the rules.
+    pub secrets: SecretOptions,
+    /// Keep nothing on disk and read nothing from it: documents come as buffers only.
+    pub in_memory: bool,
+}
+
+/// A workspace: shared by the store that indexes it and by the snapshots that read its files.
+pub(crate) struct WorkspaceHandle {
+    pub config: StoreConfig,
+    /// `None` in memory.
+    pub access: Option<AccessPolicy>,
+    masker: Masker,
+}
+
+impl WorkspaceHandle {
+    pub fn new(config: StoreConfig) -> Result<Self> {
+        let access = (!config.in_memory).then(|| AccessPolicy::new(&config.root, &config.walk));
+        let masker = Masker::new(&config.secrets)?;
+        Ok(Self { config, access, masker })
+    }
+
+    /// The workspace's root, held open for files that are to be read.
+    pub fn root(&self) -> std::result::Result<Folder, SkipReason> {
+        self.access.as_ref().ok_or(SkipReason::Gone)?.root()
+    }
+
+    /// Read a file that was let pass and mask its secrets; one that holds nothing else is refused. `root` is what
+    /// [`WorkspaceHandle::root`] gave.
+    pub fn read(&self, root: std::result::Result<&Folder, &SkipReason>, path: &str) -> std::result::Result<Source, SkipReason> {
+        let access = self.access.as_ref().ok_or(SkipReason::Gone)?;
+        let file = access.open(root.map_err(|reason| *reason)?, path)?;
+        self.mask(path, read_source(file, self.config.walk.max_file_bytes)?)
+    }
+
+    /// Read a file that questions ask for again and again, and mask its secrets.
+    pub fn read_again(&self, file: File, path: &str) -> std::result::Result<Source, SkipReason> {
+        let source = read_source(file, self.config.walk.max_file_bytes)?;
+        let found = self.masker.look_once(path, &source)?;
+        Ok(with_masks(source, &found))
+    }
+
+    /// Mask the secrets of a text that was read.
+    pub fn mask(&self, path: &str, source: Source) -> std::result::Result<Source, SkipReason> {
+        let found = self.masker.look(path, &source.text)?;
+        Ok(with_masks(source, &found))
+    }
+
+    /// Names the rules by which texts are masked.
+    pub fn masking_version(&self) -> String {
+        self.masker.version()
+    }
+
+    /// Whether a buffer of this path may be read and sent. It need not be on disk.
+    pub fn admits_buffer(&self, path: &str) -> bool {
+        self.access.as_ref().is_none_or(|access| access.check_unsaved(path).is_ok())
+    }
+}

@@ -1,0 +1,68 @@
+//! Texts enter with their secrets masked: whatever comes after reading never sees one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::base::error::Result;
+use crate::base::hash::xxh3_128;
+use crate::base::masked_text::Unmasked;
+use crate::base::sync::locked;
+use crate::base::types::SkipReason;
+use crate::index::secrets::{Detector, SecretMatch, SecretOptions, masked};
+use crate::workspace::read::Source;
+
+/// So many files are remembered; questions ask for the same few again and again.
+const REMEMBERED: usize = 2_048;
+
+/// What is known of a file's content under a path.
+type Findings = std::result::Result<Arc<Vec<SecretMatch>>, SkipReason>;
+
+/// Masks texts, and remembers where secrets were in those that questions ask for.
+pub struct Masker {
+    detector: Detector,
+    known: Mutex<HashMap<(u128, String), Findings>>,
+}
+
+impl Masker {
+    pub fn new(options: &SecretOptions) -> Result<Self> {
+        Ok(Self { detector: Detector::new(options)?, known: Mutex::default() })
+    }
+
+    /// Find the secrets of a text, or why the whole of it is refused.
+    pub fn look(&self, path: &str, text: &str) -> Findings {
+        let found = self.detector.find(path, text);
+        match self.detector.whole(path, text, found.len()) {
+            Some(reason) => Err(reason),
+            None => Ok(Arc::new(found)),
+        }
+    }
+
+    /// As [`Masker::look`], once for each content of a file.
+    pub fn look_once(&self, path: &str, source: &Source) -> Findings {
+        let key = (source.hash, path.to_owned());
+        if let Some(known) = locked(&self.known).get(&key) {
+            return known.clone();
+        }
+        let found = self.look(path, &source.text);
+        let mut known = locked(&self.known);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(key, found.clone());
+        found
+    }
+
+    /// Names the rules.
+    pub fn version(&self) -> String {
+        self.detector.version()
+    }
+}
+
+/// The hash of a masked text is that of what is left: it is another one when the rules change, and says nothing of a secret.
+pub fn with_masks(source: Source, found: &[SecretMatch]) -> Source {
+    if found.is_empty() {
+        return source;
+    }
+    let (text, masks) = masked(&source.text, found);
+    Source { hash: xxh3_128(text.as_bytes()), unmasked: Some(Arc::new(Unmasked { text: source.text, masks })), text, ..source }
+}

@@ -1,0 +1,207 @@
+//! From a chunk of the index to its text as it is now.
+//!
+//! No text is stored. Before anything is shown, its file is asked for again: may it still be read, and is it what was indexed? If
+//! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not returned.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Snapshot;
+use crate::base::cancel::CancelToken;
+use crate::base::error::Result;
+use crate::base::language::Language;
+use crate::base::lines::LineTable;
+use crate::base::masked_text::{Mask, Unmasked};
+use crate::base::types::{Chunk, SkipReason, Span};
+use crate::index::cut::cut;
+use crate::query::lexical::FilePlace;
+use crate::query::results::{ChunkInfo, Doc};
+use crate::workspace::walk::{AccessPolicy, AccessSession};
+
+/// A chunk whose text was checked against the buffer or the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CurrentChunk {
+    /// The chunk as it is now.
+    pub info: ChunkInfo,
+    /// What its file imports.
+    pub imports: Vec<String>,
+    /// Its text now.
+    pub text: String,
+    /// Where it begins in its first line, in UTF-16 units.
+    pub start_character: u32,
+    /// Where it ends in its last line, in UTF-16 units.
+    pub end_character: u32,
+    /// It is not where, or not what, the index says.
+    pub moved: bool,
+    /// How many secrets in its text were masked.
+    pub masked: u32,
+}
+
+/// A file as it is now.
+struct CurrentFile {
+    text: String,
+    hash: u128,
+    unmasked: Option<Arc<Unmasked>>,
+    /// Its chunks, once something asked for them.
+    chunks: Option<(Vec<Chunk>, Vec<String>)>,
+}
+
+impl Snapshot {
+    /// Read these chunks as they are now, in order, each checked against buffer or disk; or say why one can't be returned.
+    pub fn read_current(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<std::result::Result<CurrentChunk, String>>> {
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
+        let mut files: HashMap<String, std::result::Result<CurrentFile, String>> = HashMap::new();
+        let mut out = Vec::with_capacity(docs.len());
+        for &doc in docs {
+            cancel.check()?;
+            let Some(info) = self.info(doc) else {
+                out.push(Err("not in this snapshot".to_owned()));
+                continue;
+            };
+            let current = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()));
+            out.push(match current {
+                Ok(current) => self.refresh(info, current, cancel)?,
+                Err(reason) => Err(reason.clone()),
+            });
+        }
+        Ok(out)
+    }
+
+    /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter.
+    pub fn lines(&self, path: &str, first: u32, last: u32) -> Option<String> {
+        let text = self.text(path)?;
+        let table = LineTable::new(&text);
+        if first == 0 || first > last || last > table.count() {
+            return None;
+        }
+        text.get(table.start_of(first) as usize..table.end_of(last) as usize).map(str::to_owned)
+    }
+
+    /// All of an indexed file as it stands now; `None` where it may not be read or is gone.
+    pub fn text(&self, path: &str) -> Option<String> {
+        self.text_at(self.place_of(path)?)
+    }
+
+    pub(super) fn text_at(&self, place: FilePlace) -> Option<String> {
+        let doc = self.first_chunk(place)?;
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
+        Some(self.read_file(doc, &self.info(doc)?, session.as_mut()).ok()?.text)
+    }
+
+    /// The texts of these chunks, where their files may be read and are as they were indexed.
+    pub(super) fn indexed_texts(&self, docs: &[Doc]) -> Vec<Option<String>> {
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
+        let mut files: HashMap<String, Option<CurrentFile>> = HashMap::new();
+        let mut text_of = |doc: Doc| {
+            let info = self.info(doc)?;
+            let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()).ok());
+            let current = file.as_ref().filter(|current| current.hash == info.file_hash)?;
+            let span = info.chunk.span;
+            current.text.get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
+        };
+        docs.iter().map(|&doc| text_of(doc)).collect()
+    }
+
+    fn read_file(
+        &self,
+        doc: Doc,
+        info: &ChunkInfo,
+        session: Option<&mut AccessSession<'_>>,
+    ) -> std::result::Result<CurrentFile, String> {
+        let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
+        if info.overlay {
+            if !self.workspace.admits_buffer(&info.path) {
+                return Err(why(SkipReason::Ignored));
+            }
+            let buffer = self.searcher.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
+            let (text, unmasked) = (buffer.text.to_string(), buffer.unmasked.clone());
+            return Ok(CurrentFile { hash: info.file_hash, text, unmasked, chunks: None });
+        }
+        let file = session.ok_or(SkipReason::Gone).and_then(|session| session.open(&info.path)).map_err(why)?;
+        let source = self.workspace.read_again(file, &info.path).map_err(why)?;
+        Ok(CurrentFile { text: source.text, hash: source.hash, unmasked: source.unmasked, chunks: None })
+    }
+
+    fn refresh(
+        &self,
+        mut info: ChunkInfo,
+        current: &mut CurrentFile,
+        cancel: &CancelToken,
+    ) -> Result<std::result::Result<CurrentChunk, String>> {
+        let before = info.chunk.span;
+        let mut imports = None;
+        if current.hash != info.file_hash {
+            if current.chunks.is_none() {
+                let language = Language::of_file(&info.path, &current.text).unwrap_or(info.language);
+                let file = cut(&info.path, language, &current.text, &self.workspace.config.cut, cancel)?;
+                current.chunks = Some((file.chunks, file.imports));
+            }
+            let (chunks, now_imports) = current.chunks.as_ref().map_or((&[][..], &[][..]), |(c, i)| (c, i));
+            imports = Some(now_imports.to_vec());
+            let Some(now) = find(&info.chunk, chunks) else {
+                return Ok(Err(format!("{}:{}-{}: changed beyond recognition", info.path, before.start_line, before.end_line)));
+            };
+            info.chunk = now.clone();
+            info.file_hash = current.hash;
+        }
+        let span = info.chunk.span;
+        let Some(text) = current.text.get(span.start_byte as usize..span.end_byte as usize) else {
+            return Ok(Err(format!("{}: the index does not fit the file: index it again", info.path)));
+        };
+        let (start_character, end_character) = match current.unmasked.as_deref() {
+            None => characters(&current.text, span.start_byte, span.end_byte),
+            Some(whole) => {
+                characters(&whole.text, original(&whole.masks, span.start_byte), original(&whole.masks, span.end_byte))
+            }
+        };
+        let masked = current.unmasked.as_deref().map_or(0, |whole| masks_in(&whole.masks, span));
+        let moved = (span.start_line, span.end_line) != (before.start_line, before.end_line);
+        let imports = imports.unwrap_or_else(|| self.imports(info.doc));
+        Ok(Ok(CurrentChunk { imports, text: text.to_owned(), start_character, end_character, moved, masked, info }))
+    }
+}
+
+/// The chunk that `old` has become.
+fn find<'a>(old: &Chunk, now: &'a [Chunk]) -> Option<&'a Chunk> {
+    if let Some(same) = now.iter().find(|c| c.id == old.id) {
+        return Some(same);
+    }
+    let distance = |c: &&Chunk| c.span.start_line.abs_diff(old.span.start_line);
+    if !old.symbol.is_empty() {
+        let named = now.iter().filter(|c| c.symbol == old.symbol && c.container == old.container);
+        // Overloads share a symbol; the signature tells them apart while it lasts.
+        return named
+            .clone()
+            .filter(|c| c.signature == old.signature)
+            .min_by_key(distance)
+            .or_else(|| named.min_by_key(distance));
+    }
+    // Nameless code: the place with most of its lines, if that is still the same kind of thing.
+    let shared =
+        |c: &Chunk| (c.span.end_line.min(old.span.end_line) + 1).saturating_sub(c.span.start_line.max(old.span.start_line));
+    now.iter().filter(|c| c.kind == old.kind && shared(c) > 0).max_by_key(|c| shared(c))
+}
+
+/// The place in the original text of a byte of the masked one.
+fn original(masks: &[Mask], byte: u32) -> u32 {
+    let byte = byte as usize;
+    let Some(mask) = masks[..masks.partition_point(|mask| mask.start < byte)].last() else { return byte as u32 };
+    let place = if byte < mask.end { mask.original_start } else { mask.original_end + (byte - mask.end) };
+    place as u32
+}
+
+/// How many masks are in a span.
+fn masks_in(masks: &[Mask], span: Span) -> u32 {
+    let inside = |mask: &&Mask| mask.start < span.end_byte as usize && mask.end > span.start_byte as usize;
+    masks.iter().filter(inside).count() as u32
+}
+
+/// UTF-16 columns of two bytes. Looks back from each to its line's start: a table of all lines would cost more than the rest.
+fn characters(text: &str, start: u32, end: u32) -> (u32, u32) {
+    let column = |byte: u32| {
+        let before = text.get(..byte as usize).unwrap_or_default();
+        let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        before[start..].encode_utf16().count() as u32
+    };
+    (column(start), column(end))
+}

@@ -1,0 +1,108 @@
+//! What is shown is what stands there now.
+
+use carrel_core::workspace::snapshot::CurrentChunk;
+use carrel_core::workspace::store::Store;
+
+use crate::support::{Workspace, index, python, token, type_in};
+
+/// Ask a snapshot of before for a chunk as it is now.
+fn read_current(store: &Store, path: &str, symbol: &str, change: impl FnOnce()) -> Result<CurrentChunk, String> {
+    let snapshot = store.snapshot().unwrap();
+    let doc = snapshot.file_chunks(path).into_iter().find(|c| c.chunk.symbol == symbol).expect(symbol).doc;
+    change();
+    snapshot.read_current(&[doc], &token()).unwrap().remove(0)
+}
+
+fn setup() -> (Workspace, Store) {
+    let workspace = Workspace::new(&[("a.py", &python(&["one", "two", "three"]))]);
+    let store = workspace.open();
+    index(&store);
+    (workspace, store)
+}
+
+#[test]
+fn an_unchanged_file_gives_its_text() {
+    let (_workspace, store) = setup();
+    let chunk = read_current(&store, "a.py", "two", || ()).unwrap();
+    assert_eq!(chunk.text.trim_end(), python(&["two"]).trim_end());
+    assert_eq!((chunk.info.chunk.span.start_line, chunk.start_character, chunk.moved), (6, 0, false));
+}
+
+#[test]
+fn a_moved_function_is_found_where_it_is_now() {
+    let (workspace, store) = setup();
+    let chunk = read_current(&store, "a.py", "two", || workspace.write("a.py", &python(&["zero", "one", "two"]))).unwrap();
+    assert_eq!((chunk.info.chunk.span.start_line, chunk.moved), (11, true));
+    assert_eq!(chunk.text.trim_end(), python(&["two"]).trim_end());
+}
+
+#[test]
+fn an_edited_function_is_found_by_its_name() {
+    let (workspace, store) = setup();
+    let chunk =
+        read_current(&store, "a.py", "two", || workspace.write("a.py", "\ndef two(other):\n    return 'edited'\n")).unwrap();
+    assert!(chunk.text.contains("edited") && chunk.moved);
+}
+
+#[test]
+fn what_is_gone_is_not_given() {
+    let (workspace, store) = setup();
+    let gone = read_current(&store, "a.py", "two", || workspace.write("a.py", &python(&["one"])));
+    assert_eq!(gone, Err("a.py:6-8: changed beyond recognition".to_owned()));
+    let gone = read_current(&store, "a.py", "two", || workspace.remove("a.py"));
+    assert_eq!(gone, Err("a.py: gone".to_owned()));
+}
+
+#[test]
+fn what_became_private_is_not_given() {
+    let (workspace, store) = setup();
+    let private = read_current(&store, "a.py", "two", || workspace.write(".gitignore", "*.py\n"));
+    assert_eq!(private, Err("a.py: ignored".to_owned()));
+    assert_eq!(store.snapshot().unwrap().lines("a.py", 1, 2), None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_became_a_link_out_of_the_workspace_is_not_given() {
+    let (workspace, store) = setup();
+    let outside = workspace.index.with_extension("py");
+    std::fs::write(&outside, python(&["one", "two"])).unwrap();
+    let linked = read_current(&store, "a.py", "two", || {
+        workspace.remove("a.py");
+        std::os::unix::fs::symlink(&outside, workspace.root.join("a.py")).unwrap();
+    });
+    assert_eq!(linked, Err("a.py: link outside the workspace".to_owned()));
+}
+
+#[test]
+fn a_buffer_gives_its_own_text() {
+    let (_workspace, store) = setup();
+    type_in(&store, "a.py", &format!("# größe 𝄞\n{}", python(&["typed"])));
+    let chunk = read_current(&store, "a.py", "typed", || ()).unwrap();
+    assert!(chunk.text.contains("def typed") && chunk.info.overlay);
+}
+
+#[test]
+fn columns_count_as_editors_do() {
+    let workspace = Workspace::new(&[("a.js", "/* 𝄞é */ function f() { return 1; }\n")]);
+    let store = workspace.open();
+    index(&store);
+    let snapshot = store.snapshot().unwrap();
+    let chunk = snapshot.file_chunks("a.js").remove(0);
+    let fresh = snapshot.read_current(&[chunk.doc], &token()).unwrap().remove(0).unwrap();
+    let line: Vec<u16> = "/* 𝄞é */ function f() { return 1; }".encode_utf16().collect();
+    let first = fresh.text.lines().next().unwrap();
+    assert_eq!(String::from_utf16(&line[fresh.start_character as usize..]).unwrap(), first);
+    assert!(fresh.end_character as usize == line.len() || fresh.end_character == 0);
+}
+
+#[test]
+fn lines_are_those_of_now() {
+    let (workspace, store) = setup();
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(snapshot.lines("a.py", 1, 1).as_deref(), Some("def one(value):\n"));
+    workspace.write("a.py", "changed\r\nlines\r\n");
+    assert_eq!(snapshot.lines("a.py", 2, 2).as_deref(), Some("lines\r\n"));
+    assert_eq!(snapshot.lines("../a.py", 1, 1), None);
+    assert_eq!(snapshot.lines("missing.py", 1, 1), None);
+}
