@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.copilot.conftest import Start, initialize
 
+from carrel.frontends.common.toggle import Toggle
 from carrel.frontends.copilot import proxy as copilot_proxy
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.assistant import Assistant, ProxyOptions
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar
 from carrel.frontends.copilot.turns import turn_of
-from carrel.frontends.toggle import Toggle
 
 ASKED = b'"how does login work?"'
 

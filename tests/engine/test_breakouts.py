@@ -14,7 +14,7 @@ import pytest
 from carrel.core.types import ContextItem
 from carrel.engine.explain import Explanation
 from carrel.engine.formats import SourceForm, ToolForm, XmlForm, quoted
-from carrel.frontends import knowledge
+from carrel.frontends.common import knowledge
 from carrel.frontends.mcp import texts
 
 from .hits import hit

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from carrel.frontends.messages import AugmentResult, ContextResult
-from carrel.frontends.notices import Notices
+from carrel.frontends.lsp.messages import AugmentResult, ContextResult
+from carrel.frontends.lsp.notices import Notices
 
 FAULT = "The disk is full."
 

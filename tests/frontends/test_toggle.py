@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.toggle import Toggle
+from carrel.frontends.common.toggle import Toggle
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import pytest
 from mcp.server.stdio import stdio_server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from carrel.frontends.common.uris import longest_match
 from carrel.frontends.mcp import greeting
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.lobby import Lobby
 from carrel.frontends.mcp.server import McpServer
 from carrel.frontends.mcp.waiting import Waiting
-from carrel.frontends.uris import longest_match
 from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 

@@ -14,7 +14,7 @@ from carrel.core.errors import place_of
 from carrel.frontends.chat_proxy.pages import Pages
 from carrel.frontends.chat_proxy.questions import field_of
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
-from carrel.frontends.http_guard import Headers, bearer, header, refusal, same_token
+from carrel.frontends.common.http_guard import Headers, bearer, header, refusal, same_token
 
 log = logging.getLogger(__name__)
 

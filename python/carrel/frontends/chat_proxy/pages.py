@@ -10,9 +10,9 @@ from carrel.core.types import Budget
 from carrel.engine.chat import augment, question_of
 from carrel.frontends.chat_proxy.questions import Question, question_in
 from carrel.frontends.chat_proxy.room import room_for, window_of
-from carrel.frontends.rate_limit import RateLimit
-from carrel.frontends.toggle import Toggle
-from carrel.frontends.uris import longest_match, path_to_uri
+from carrel.frontends.common.rate_limit import RateLimit
+from carrel.frontends.common.toggle import Toggle
+from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.server import answers
 from carrel.server.answers import ContextAnswer, ContextRequest
 from carrel.server.session import Session

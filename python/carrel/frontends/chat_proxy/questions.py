@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from carrel.frontends import json_splice
+from carrel.frontends.common import json_splice
 
 ENDPOINTS = {
     "/chat/completions": "messages",

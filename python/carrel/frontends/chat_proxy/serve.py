@@ -14,9 +14,9 @@ import uvicorn
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.pages import PageOptions, Pages
 from carrel.frontends.chat_proxy.upstream import Upstream
-from carrel.frontends.http_guard import is_loopback
-from carrel.frontends.listening import listen
-from carrel.frontends.toggle import Toggle
+from carrel.frontends.common.http_guard import is_loopback
+from carrel.frontends.common.listening import listen
+from carrel.frontends.common.toggle import Toggle
 
 _CONNECT_SECONDS = 10.0
 

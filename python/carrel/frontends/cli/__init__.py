@@ -16,7 +16,7 @@ from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.arguments import WrongUsage, parser
 from carrel.frontends.cli.output import Enough, Output, Unwritable
 from carrel.frontends.cli.plain import is_text
-from carrel.frontends.interrupts import CANCELLED
+from carrel.frontends.common.interrupts import CANCELLED
 
 FAILED, WRONG_USAGE = 1, 2
 

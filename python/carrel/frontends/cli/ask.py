@@ -13,7 +13,7 @@ from carrel.frontends.cli.plain import LINE_END
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.commands import Commands
+    from carrel.frontends.lsp.commands import Commands
     from carrel.server.workspace import Workspace
 
 _SHOWN_LINES = 12

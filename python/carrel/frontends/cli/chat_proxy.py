@@ -11,8 +11,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.local import folder
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import CANCELLED
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import CANCELLED
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
-    from carrel.frontends import logs
-    from carrel.frontends.http_guard import is_loopback
-    from carrel.frontends.rate_limit import RateLimit
-    from carrel.frontends.toggle import Toggle
+    from carrel.frontends.common import logs
+    from carrel.frontends.common.http_guard import is_loopback
+    from carrel.frontends.common.rate_limit import RateLimit
+    from carrel.frontends.common.toggle import Toggle
 
     if not is_loopback(arguments.host):
         raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")

@@ -25,12 +25,12 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _proxy(command: list[str], arguments: Namespace) -> int:
-    from carrel.frontends import logs
+    from carrel.frontends.common import logs
+    from carrel.frontends.common.toggle import Toggle
+    from carrel.frontends.common.transport import claim_stdio
     from carrel.frontends.copilot.assistant import Assistant, ProxyOptions
     from carrel.frontends.copilot.proxy import Proxy, leave
     from carrel.frontends.copilot.sidecar import Sidecar
-    from carrel.frontends.toggle import Toggle
-    from carrel.frontends.transport import claim_stdio
 
     logs.start()
     toggle = Toggle()

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
 from carrel.frontends.cli.local import folder
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import told_of_interrupts
-from carrel.frontends.lsp_client import LspClient, LspError
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.frontends.common.lsp_client import LspClient, LspError
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.demo_view import View

@@ -14,7 +14,7 @@ from carrel.engine.indexer import IndexReport, follow_index
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder, settings
 from carrel.frontends.cli.wide import check_wide
-from carrel.frontends.messages import IndexResult
+from carrel.frontends.lsp.messages import IndexResult
 from carrel.server.jobs import Work
 from carrel.server.wiring import OpenIndex, Wiring
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.plain import is_text
 from carrel.frontends.cli.wide import check_wide
-from carrel.frontends.commands import Commands
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.uris import longest_match, path_to_uri
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.uris import longest_match, path_to_uri
+from carrel.frontends.lsp.commands import Commands
 from carrel.server.jobs import Work
 from carrel.server.session import Session
 from carrel.server.settings import Problem, Settings

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from carrel.engine.localize import LocatedFile
     from carrel.engine.retriever import Retrieval
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.commands import Commands
+    from carrel.frontends.lsp.commands import Commands
     from carrel.server.workspace import Workspace
 
 _HITS_A_FILE = 5

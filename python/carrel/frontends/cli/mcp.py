@@ -44,9 +44,9 @@ def run(arguments: Namespace, output: Output) -> int:
         from carrel.frontends.mcp.serve import run as serve
 
         return serve(roots, lobby, options)
+    from carrel.frontends.common.rate_limit import RateLimit
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
-    from carrel.frontends.rate_limit import RateLimit
 
     return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options)
 

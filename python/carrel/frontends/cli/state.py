@@ -7,14 +7,14 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from carrel.frontends.cli.local import indexed_folder, with_commands
-from carrel.frontends.commands import Commands, status_result
+from carrel.frontends.lsp.commands import Commands, status_result
 from carrel.server.answers import MOST_SKIPPED
 from carrel.server.settings_files import settings_of
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.messages import StatusResult
+    from carrel.frontends.lsp.messages import StatusResult
     from carrel.server.workspace import Workspace
 
 _SHOWN_SKIPPED = 12

@@ -12,13 +12,13 @@ from typing import Any
 
 from carrel.core.errors import place_of
 from carrel.engine.chat import augment, question_of
-from carrel.frontends import knowledge
+from carrel.frontends.common import knowledge
+from carrel.frontends.common.toggle import Toggle
+from carrel.frontends.common.uris import path_to_uri
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
 from carrel.frontends.copilot.turns import Mode, Turn, turn_of
-from carrel.frontends.toggle import Toggle
-from carrel.frontends.uris import path_to_uri
 
 log = logging.getLogger(__name__)
 

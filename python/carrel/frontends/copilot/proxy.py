@@ -15,11 +15,11 @@ from functools import partial
 from typing import TypeVar
 
 from carrel.core.errors import place_of
+from carrel.frontends.common.transport import frame
 from carrel.frontends.copilot import tool
 from carrel.frontends.copilot.assistant import Assistant
 from carrel.frontends.copilot.frames import Frame, FrameReader, widen, write_all
 from carrel.frontends.copilot.turns import TURNS
-from carrel.frontends.transport import frame
 
 log = logging.getLogger(__name__)
 

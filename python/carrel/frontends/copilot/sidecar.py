@@ -19,12 +19,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
 
-from carrel.frontends.transport import BadFrame, frame, read_frame
+from carrel.frontends.common.transport import BadFrame, frame, read_frame
 
 log = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 10.0
-SERVER = (sys.executable, "-m", "carrel.frontends.serve")
+SERVER = (sys.executable, "-m", "carrel.frontends.lsp.serve")
 _WARM_UP = {
     "jsonrpc": "2.0",
     "id": -1,

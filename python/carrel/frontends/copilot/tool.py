@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from carrel.frontends import knowledge
+from carrel.frontends.common import knowledge
 
 SEARCH = "carrel_search"
 KNOWLEDGE = "carrel_knowledge_base"

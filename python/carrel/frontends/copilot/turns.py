@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from carrel.frontends import json_splice
+from carrel.frontends.common import json_splice
 
 Mode = Literal["prepend", "references", "off"]
 

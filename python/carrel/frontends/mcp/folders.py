@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from carrel.core.errors import InvalidInput, NotReady
-from carrel.frontends.uris import path_to_uri, uri_to_path
+from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.server.session import Session
 from carrel.server.workspace import Workspace
 

@@ -20,9 +20,9 @@ from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.http_guard import refusal
-from carrel.frontends.listening import listen
-from carrel.frontends.rate_limit import RateLimit
+from carrel.frontends.common.http_guard import refusal
+from carrel.frontends.common.listening import listen
+from carrel.frontends.common.rate_limit import RateLimit
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

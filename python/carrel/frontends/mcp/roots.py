@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from carrel.frontends.uris import uri_to_path
+from carrel.frontends.common.uris import uri_to_path
 
 _KEY = "roots"
 _SECONDS = 5.0

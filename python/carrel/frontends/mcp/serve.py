@@ -11,15 +11,15 @@ from typing import Any, cast
 from mcp.server.stdio import stdio_server
 
 from carrel.core.errors import Cancelled
-from carrel.frontends import logs
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import CANCELLED, leave_at_once
+from carrel.frontends.common import logs
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import CANCELLED, leave_at_once
+from carrel.frontends.common.uris import longest_match
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.lobby import Lobby
 from carrel.frontends.mcp.server import McpServer
 from carrel.frontends.mcp.waiting import Waiting
-from carrel.frontends.uris import longest_match
 from carrel.server.session import Session
 from carrel.server.settings import Options
 from carrel.server.wiring import Wiring

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from carrel.core.types import Hit
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
-from carrel.frontends import knowledge
+from carrel.frontends.common import knowledge
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation

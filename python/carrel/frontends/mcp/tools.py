@@ -14,8 +14,9 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
-from carrel.frontends import convert, knowledge
-from carrel.frontends import messages as wire
+from carrel.frontends.common import knowledge
+from carrel.frontends.lsp import convert
+from carrel.frontends.lsp import messages as wire
 from carrel.frontends.mcp import messages, texts, uris
 from carrel.server import answers
 from carrel.server.answers import ContextRequest, Named

@@ -13,8 +13,8 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-from carrel.frontends.interrupts import leave_at_once
-from carrel.frontends.transport import BadFrame, claim_stdio, frame, read_frame
+from carrel.frontends.common.interrupts import leave_at_once
+from carrel.frontends.common.transport import BadFrame, claim_stdio, frame, read_frame
 
 
 def serve() -> int:
@@ -32,10 +32,10 @@ def serve() -> int:
     answered = _answer(params[0], stdout) if params else None
     if params and _asks_soon(params[1]):
         threading.Thread(target=_load_tokenizer, name="carrel-tokenizer", daemon=True).start()
-    from carrel.frontends.lsp_types import load_lsp_types  # noqa: PLC0415 - the point of this module
+    from carrel.frontends.lsp.lsp_types import load_lsp_types  # noqa: PLC0415 - the point of this module
 
     load_lsp_types()
-    from carrel.frontends.lsp import run  # noqa: PLC0415
+    from carrel.frontends.lsp.server import run  # noqa: PLC0415
 
     return run(stdin, stdout, first, answered)
 
@@ -54,7 +54,7 @@ def _initialize_params(first: bytes) -> tuple[str | int, dict[str, Any]] | None:
 
 def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
     """Answer `initialize`; gives its id, or None when nobody could be told."""
-    from carrel.frontends.capabilities import initialize_result  # noqa: PLC0415 - only now needed
+    from carrel.frontends.lsp.capabilities import initialize_result  # noqa: PLC0415 - only now needed
 
     body = json.dumps({"jsonrpc": "2.0", "id": identity, "result": initialize_result()}, separators=(",", ":"))
     try:
@@ -66,7 +66,7 @@ def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
 
 def _asks_soon(params: dict[str, Any]) -> bool:
     """Whether the memory is on by the editor's settings. A file may still turn it off: then a table was read in vain."""
-    from carrel.frontends.capabilities import own_settings  # noqa: PLC0415 - only now needed
+    from carrel.frontends.lsp.capabilities import own_settings  # noqa: PLC0415 - only now needed
 
     section = own_settings(params.get("initializationOptions"))
     return section is not None and section.get("ragEnabled") is True

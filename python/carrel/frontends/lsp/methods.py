@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from carrel.frontends import messages as wire
-from carrel.frontends import review_messages as talk
+from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp import review_messages as talk
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/status": (wire.StatusParams, wire.StatusResult),

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from carrel.frontends.capabilities import own_settings
-from carrel.frontends.untitled import is_untitled, path_for
-from carrel.frontends.uris import path_to_uri, uri_to_path
+from carrel.frontends.common.uris import path_to_uri, uri_to_path
+from carrel.frontends.lsp.capabilities import own_settings
+from carrel.frontends.lsp.untitled import is_untitled, path_for
 
 if TYPE_CHECKING:
-    from carrel.frontends.rpc import CarrelServer
+    from carrel.frontends.lsp.rpc import CarrelServer
     from carrel.server.session import Session
     from carrel.server.settings import Options
     from carrel.server.workspace import Workspace

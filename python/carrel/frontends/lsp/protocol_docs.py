@@ -1,4 +1,4 @@
-"""Write what is generated from `messages` and settings: `python -m carrel.frontends.protocol_docs [FOLDER]`.
+"""Write what is generated from `messages` and settings: `python -m carrel.frontends.lsp.protocol_docs [FOLDER]`.
 
 `docs/protocol.md` keeps its prose; what stands between its two markers is replaced. `editors/protocol.schema.json` is
 a JSON schema of every struct, from which editors make their types. The template for LSP4IJ gets a schema of the settings.
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from carrel.frontends.methods import CLIENT_REQUESTS, NOTIFICATIONS, PARTIAL_RESULTS, REQUESTS
+from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, PARTIAL_RESULTS, REQUESTS
 from carrel.server.settings_docs import json_schema as settings_schema
 
 BEGIN, END = "<!-- generated from messages.py: begin -->", "<!-- generated from messages.py: end -->"

@@ -23,7 +23,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput, NotReady
-from carrel.frontends.capabilities import COMMANDS, initialize_result
+from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, ContextPack, Filters, Hit, Signals, Span
-from carrel.frontends import messages as wire
+from carrel.frontends.lsp import messages as wire
 
 if TYPE_CHECKING:
     from carrel.engine.compare import Way

@@ -19,16 +19,16 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 
 from carrel.core.errors import CarrelError
-from carrel.frontends import logs, parent
-from carrel.frontends.capabilities import carrel_version, own_settings
-from carrel.frontends.client import Client
-from carrel.frontends.commands import Commands, status_result
-from carrel.frontends.documents import Documents
-from carrel.frontends.notices import Notices
-from carrel.frontends.progress import ProgressBars, StatusNotifier
-from carrel.frontends.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
-from carrel.frontends.transport import Writer, start_reader
-from carrel.frontends.uris import WINDOWS, ignores_case, longest_match
+from carrel.frontends.common import logs, parent
+from carrel.frontends.common.transport import Writer, start_reader
+from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
+from carrel.frontends.lsp.capabilities import carrel_version, own_settings
+from carrel.frontends.lsp.client import Client
+from carrel.frontends.lsp.commands import Commands, status_result
+from carrel.frontends.lsp.documents import Documents
+from carrel.frontends.lsp.notices import Notices
+from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
+from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 

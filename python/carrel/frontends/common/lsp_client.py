@@ -16,12 +16,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any
 
-from carrel.frontends.uris import path_to_uri
+from carrel.frontends.common.uris import path_to_uri
 
 Answer = Callable[[Any], Any]
 """What the client answers to a request of the server, at once or by and by; an `LspError` that it raises is sent as such."""
 
-SERVER = (sys.executable, "-m", "carrel.frontends.serve")
+SERVER = (sys.executable, "-m", "carrel.frontends.lsp.serve")
 
 
 class LspError(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from carrel.frontends.rpc import CarrelProtocol
+    from carrel.frontends.lsp.rpc import CarrelProtocol
     from carrel.server.status import Progress
     from carrel.server.workspace import Workspace
 

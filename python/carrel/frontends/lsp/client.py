@@ -13,11 +13,11 @@ from pygls.exceptions import JsonRpcException
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import Cancelled, InvalidInput, ProviderError
 from carrel.core.structs import decode
-from carrel.frontends import review_messages as wire
-from carrel.frontends.messages import ProgressToken, Wire
+from carrel.frontends.lsp import review_messages as wire
+from carrel.frontends.lsp.messages import ProgressToken, Wire
 
 if TYPE_CHECKING:
-    from carrel.frontends.rpc import CarrelServer
+    from carrel.frontends.lsp.rpc import CarrelServer
 
 METHOD = "carrel/complete"
 NO_MODEL = (

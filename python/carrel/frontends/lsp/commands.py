@@ -14,12 +14,12 @@ from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderErro
 from carrel.core.structs import decode
 from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
-from carrel.frontends import convert, convert_review
-from carrel.frontends import messages as wire
-from carrel.frontends.client import NO_MODEL
-from carrel.frontends.methods import REQUESTS
-from carrel.frontends.review_messages import ReviewParams, ReviewResult
-from carrel.frontends.uris import folder_path, join_uri, uri_to_path
+from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
+from carrel.frontends.lsp import convert, convert_review
+from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp.client import NO_MODEL
+from carrel.frontends.lsp.methods import REQUESTS
+from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.server import answers, reviews
 from carrel.server.answers import ContextRequest, KeptAnswer, Named
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from carrel.engine.reviewer import Step
-    from carrel.frontends.client import Client
-    from carrel.frontends.progress import ProgressBars
+    from carrel.frontends.lsp.client import Client
+    from carrel.frontends.lsp.progress import ProgressBars
     from carrel.server.session import Session
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from carrel.core.types import Hit
-from carrel.frontends import review_messages as wire
-from carrel.frontends.convert import UriOf, to_filters
-from carrel.frontends.messages import FiltersParam
+from carrel.frontends.lsp import review_messages as wire
+from carrel.frontends.lsp.convert import UriOf, to_filters
+from carrel.frontends.lsp.messages import FiltersParam
 from carrel.server.reviews import ReviewRequest
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.frontends.messages import FolderParams, ProgressToken, State, Wire
+from carrel.frontends.lsp.messages import FolderParams, ProgressToken, State, Wire
 
 
 class ReviewParams(FolderParams, kw_only=True, frozen=True):

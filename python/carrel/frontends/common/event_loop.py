@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from carrel.core.errors import Cancelled
-from carrel.frontends.interrupts import told_of_interrupts
+from carrel.frontends.common.interrupts import told_of_interrupts
 
 T = TypeVar("T")
 
