@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from carrel.core.errors import SettingsError
-from carrel.frontends.lsp.capabilities import FROM_SOURCE, carrel_version
+from carrel.frontends.common.version import FROM_SOURCE, carrel_version
 
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)

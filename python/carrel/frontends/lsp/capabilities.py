@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
 
 PROTOCOL = 1
 """Raised when `carrel/*` changes in a way that older editors can't read."""
-
-
-FROM_SOURCE = "0+source"
-"""The version where Carrel isn't installed as a package: in a checkout, and inside an editor's extension."""
 
 
 def command_name(method: str) -> str:
@@ -21,14 +17,6 @@ def command_name(method: str) -> str:
 
 
 COMMANDS = {command_name(method): method for method in REQUESTS}
-
-
-def carrel_version() -> str:
-    """The installed version."""
-    try:
-        return version("carrel-context")
-    except PackageNotFoundError:
-        return FROM_SOURCE
 
 
 def own_settings(sent: object) -> dict[str, Any] | None:

@@ -13,8 +13,9 @@ from pygls.exceptions import JsonRpcException
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import Cancelled, InvalidInput, ProviderError
 from carrel.core.structs import decode
+from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import review_messages as wire
-from carrel.frontends.lsp.messages import ProgressToken, Wire
+from carrel.frontends.lsp.messages import ProgressToken
 
 if TYPE_CHECKING:
     from carrel.frontends.lsp.rpc import CarrelServer

@@ -15,6 +15,7 @@ from carrel.core.structs import decode
 from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
 from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
+from carrel.frontends.common.wire import iso_time
 from carrel.frontends.lsp import convert, convert_review
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp.client import NO_MODEL
@@ -275,7 +276,7 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         languages=status.languages,
         model=wire.ModelInfo(id=status.model_id, dims=status.dims),
         store=status.store,
-        last_indexed=UNSET if status.last_indexed is None else convert.from_time(status.last_indexed),
+        last_indexed=UNSET if status.last_indexed is None else iso_time(status.last_indexed),
         head_sha=status.head_sha or UNSET,
         pending=status.pending,
         skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),

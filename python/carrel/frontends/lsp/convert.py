@@ -6,14 +6,15 @@ counts in it as well, so nothing is ever converted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, ContextPack, Filters, Hit, Signals, Span
+from carrel.frontends.common.filters import checked_filters
+from carrel.frontends.common.wire import Boost, DroppedResult, State, iso_time
 from carrel.frontends.lsp import messages as wire
 
 if TYPE_CHECKING:
@@ -50,36 +51,7 @@ def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filte
         max_age_days=param.max_age_days,
         metadata=param.metadata,
     )
-    return checked(filters, _NAMES)
-
-
-def checked(filters: Filters, names: Mapping[str, str]) -> Filters:
-    """The filters, if the core can use them; else `InvalidInput` with the field's name on the wire, which `names` gives."""
-    if not (filters.path_globs or filters.exclude or filters.languages or filters.metadata):
-        return filters
-    from carrel.engine.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
-
-    try:
-        native_filter(filters)
-    except InvalidInput as error:
-        told = str(error).removeprefix(f"{error.field}: ")
-        if error.field == "languages":
-            told += _language_meant(filters.languages)
-        raise InvalidInput(names.get(error.field, error.field), told) from None
-    return filters
-
-
-def _language_meant(typed: Iterable[str]) -> str:
-    """The language that a name which is none may stand for: of files that end so, or of a name like it."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what was typed wrongly
-
-    from carrel.core.native import detect_language, languages  # noqa: PLC0415 - a server starts without the core
-
-    known = languages()
-    wrong = next((name.lower() for name in typed if name.lower() not in known), "")
-    by_extension = detect_language(f"x.{wrong}")
-    near = [by_extension] if by_extension else get_close_matches(wrong, known, 1)
-    return f". Did you mean {near[0]}?" if near else ""
+    return checked_filters(filters, _NAMES)
 
 
 def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
@@ -118,7 +90,7 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
         imports=chunk.imports,
         container=chunk.container or UNSET,
         content_hash=chunk.content_hash,
-        updated_at=from_time(chunk.updated_at),
+        updated_at=iso_time(chunk.updated_at),
         source=chunk.source,
         masked=chunk.masked if masked is None else masked,
     )
@@ -134,7 +106,7 @@ def from_signals(signals: Signals) -> wire.SignalsResult:
         fused=signals.fused,
         rerank=UNSET if signals.rerank is None else signals.rerank,
         matched=signals.matched,
-        boosts=tuple(wire.Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
+        boosts=tuple(Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
     )
 
 
@@ -142,7 +114,7 @@ def from_pack(
     pack: ContextPack,
     uri_of: UriOf,
     *,
-    state: wire.State,
+    state: State,
     pending: int,
     error: str | None,
     elapsed_ms: float,
@@ -160,7 +132,7 @@ def from_pack(
         tokenizer=pack.tokenizer,
         hits=tuple(from_hit(item.hit, uri_of, masked=item.masked) for item in pack.items),
         dropped=tuple(
-            wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
+            DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
             for drop in pack.dropped
         ),
         query=pack.query,
@@ -170,8 +142,3 @@ def from_pack(
         elapsed_ms=elapsed_ms,
         stages=dict(stages),
     )
-
-
-def from_time(unix_seconds: float) -> str:
-    """Unix seconds to ISO 8601 in UTC."""
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

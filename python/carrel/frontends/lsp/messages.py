@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
-State = Literal["empty", "indexing", "ready", "error"]
+from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
+
 ProgressToken = int | str
-
-
-class Wire(Struct, rename="camel", kw_only=True, frozen=True):
-    """Base of everything that crosses the wire."""
 
 
 class Position(Wire, kw_only=True, frozen=True):
@@ -243,13 +240,6 @@ class IndexResult(Wire, kw_only=True, frozen=True):
     elapsed_ms: float
 
 
-class Boost(Wire, kw_only=True, frozen=True):
-    """A rule that moved a hit."""
-
-    rule: str
-    factor: float
-
-
 class SignalsResult(Wire, kw_only=True, frozen=True):
     """How each stage saw a hit."""
 
@@ -295,15 +285,6 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     state: State
     pending: int
     plan: Annotated[dict[str, Any], Meta(description="What was done to answer.")]
-
-
-class DroppedResult(Wire, kw_only=True, frozen=True):
-    """A hit or file that was left out, and why."""
-
-    path: str
-    start_line: int
-    end_line: int
-    reason: str
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import review_messages as talk
 
@@ -22,11 +23,11 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
 
-PARTIAL_RESULTS: dict[str, type[wire.Wire]] = {"carrel/review": talk.ReviewStep}
+PARTIAL_RESULTS: dict[str, type[Wire]] = {"carrel/review": talk.ReviewStep}
 """What such a request reports by `$/progress` under its `partialResultToken`, before its result."""
 
-CLIENT_REQUESTS: dict[str, tuple[type[wire.Wire], Any]] = {"carrel/complete": (talk.CompleteParams, talk.CompleteResult)}
+CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {"carrel/complete": (talk.CompleteParams, talk.CompleteResult)}
 """What the server asks of a client that announces it in its capabilities, under `experimental.carrel`: `{"complete": true}`."""
 
-NOTIFICATIONS: dict[str, type[wire.Wire]] = {"carrel/statusChanged": wire.StatusResult}
+NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": wire.StatusResult}
 """What the server sends by itself."""

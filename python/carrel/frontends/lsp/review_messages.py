@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.frontends.lsp.messages import FolderParams, ProgressToken, State, Wire
+from carrel.frontends.common.wire import State, Wire
+from carrel.frontends.lsp.messages import FolderParams, ProgressToken
 
 
 class ReviewParams(FolderParams, kw_only=True, frozen=True):

@@ -22,7 +22,8 @@ from carrel.core.errors import CarrelError
 from carrel.frontends.common import logs, parent
 from carrel.frontends.common.transport import Writer, start_reader
 from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
-from carrel.frontends.lsp.capabilities import carrel_version, own_settings
+from carrel.frontends.common.version import carrel_version
+from carrel.frontends.lsp.capabilities import own_settings
 from carrel.frontends.lsp.client import Client
 from carrel.frontends.lsp.commands import Commands, status_result
 from carrel.frontends.lsp.documents import Documents

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from carrel.core.structs import schema
-from carrel.frontends.lsp.capabilities import carrel_version
+from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp.tools import TOOLS, Tool
 
 NAME = "carrel"

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from carrel.engine import search_tool
 from carrel.engine.search_tool import Name, Names, Question
-from carrel.frontends.lsp.messages import Boost, DroppedResult, State, Wire
+from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
 
 Line = Annotated[int, Meta(ge=1, le=100_000_000)]
 FilePath = Annotated[

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.lsp.capabilities import carrel_version
+from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp import greeting, roots, uris
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.resources import Resources

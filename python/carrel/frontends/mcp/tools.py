@@ -14,9 +14,8 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
-from carrel.frontends.common import knowledge
-from carrel.frontends.lsp import convert
-from carrel.frontends.lsp import messages as wire
+from carrel.frontends.common import knowledge, wire
+from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, texts, uris
 from carrel.server import answers
 from carrel.server.answers import ContextRequest, Named
@@ -69,7 +68,7 @@ class Tools:
         """`search_code`."""
         name, workspace = self._folders.pick(asked.folder)
         await self._waiting.ready(workspace, report)
-        filters = convert.checked(search_tool.to_filters(asked), _NAMES)
+        filters = checked_filters(search_tool.to_filters(asked), _NAMES)
         found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
         return _hits(name, workspace, found.hits, search_tool.text_of)
 
@@ -78,7 +77,7 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._waiting.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=knowledge.LANGUAGES)
-        found = await answers.search(workspace, Query(asked.query, asked.limit, convert.checked(filters, _NAMES)), 0)
+        found = await answers.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.documents)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
@@ -98,7 +97,7 @@ class Tools:
             query=asked.query,
             limit=asked.top_k,
             budget=Budget(asked.max_tokens, "tokens"),
-            filters=convert.checked(Filters(exclude=asked.exclude), _NAMES),
+            filters=checked_filters(Filters(exclude=asked.exclude), _NAMES),
             model=asked.model or None,
             pinned=tuple(self._named(name, workspace, file) for file in asked.files),
             trigger="explicit",
@@ -250,7 +249,7 @@ def _status(name: str, status: Status) -> messages.FolderStatus:
         languages=status.languages,
         pending=status.pending,
         skipped=dict(Counter(reason for _, reason in status.skipped)),
-        last_indexed=UNSET if status.last_indexed is None else convert.from_time(status.last_indexed),
+        last_indexed=UNSET if status.last_indexed is None else wire.iso_time(status.last_indexed),
         problems=status.problems,
         error=status.error or UNSET,
     )
