@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
-from carrel.frontends.lsp.notices import ANSWER_SECONDS
+from carrel.frontends.lsp.user_messages import ANSWER_SECONDS
 
 from .conftest import Start
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.arguments import WrongUsage, parser
-from carrel.frontends.cli.output import Enough, Output, Unwritable
-from carrel.frontends.cli.plain import is_text
+from carrel.frontends.cli.output import Output, OutputClosed, OutputFailed
+from carrel.frontends.cli.terminal_text import is_text
 from carrel.frontends.common.interrupts import CANCELLED
 
 FAILED, WRONG_USAGE = 1, 2
@@ -37,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return WRONG_USAGE
         output = Output(json=getattr(arguments, "json", False))
         return _run(arguments, output)
-    except Enough:
+    except OutputClosed:
         return 0
-    except Unwritable as error:
+    except OutputFailed as error:
         output.warn(f"carrel: standard output can't be written: {error}. Send it somewhere that takes the answer.")
         return FAILED
 
@@ -79,8 +79,8 @@ def _check_text(arguments: Namespace) -> None:
 
 
 _MODULES = {
-    **dict.fromkeys(("search", "context", "files", "compare", "explain"), "ask"),
-    **dict.fromkeys(("status", "clear"), "state"),
+    **dict.fromkeys(("search", "context", "files", "compare", "explain"), "query"),
+    "clear": "status",
     "copilot-proxy": "copilot_proxy",
     "eval": "evaluate",
     "hook": "hooks_command",

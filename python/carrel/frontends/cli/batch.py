@@ -13,7 +13,7 @@ import msgspec
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import current_index, folder, settings
+from carrel.frontends.cli.in_process import current_index, folder, settings
 from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:

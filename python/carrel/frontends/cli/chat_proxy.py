@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import CANCELLED
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
     from carrel.frontends.common import logs
+    from carrel.frontends.common.context_switch import ContextSwitch
     from carrel.frontends.common.http_guard import is_loopback
     from carrel.frontends.common.rate_limit import RateLimit
-    from carrel.frontends.common.toggle import Toggle
 
     if not is_loopback(arguments.host):
         raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (folder(Path()),)
     try:
-        from carrel.frontends.chat_proxy.pages import PageOptions
+        from carrel.frontends.chat_proxy.context_injector import InjectionOptions
         from carrel.frontends.chat_proxy.serve import serve
         from carrel.frontends.chat_proxy.upstream import Upstream
     except ModuleNotFoundError as error:
@@ -38,7 +38,9 @@ def run(arguments: Namespace, output: Output) -> int:
             raise
         raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
-    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit))
+    options = InjectionOptions(
+        folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit)
+    )
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
     def started(port: int, unindexed: tuple[Path, ...]) -> None:
@@ -52,7 +54,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "this proxy: give --token-env NAME to have callers send a token."
         )
     logs.start()
-    logs.set_level(Toggle().log_level)
+    logs.set_level(ContextSwitch().log_level)
     try:
         run_cancellable(serve(arguments.host, arguments.port, upstream, options, started))
     except OSError as error:

@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import InvalidInput
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -26,15 +26,15 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _proxy(command: list[str], arguments: Namespace) -> int:
     from carrel.frontends.common import logs
-    from carrel.frontends.common.toggle import Toggle
+    from carrel.frontends.common.context_switch import ContextSwitch
     from carrel.frontends.common.transport import claim_stdio
-    from carrel.frontends.copilot.assistant import Assistant, ProxyOptions
+    from carrel.frontends.copilot.interceptor import Interceptor, ProxyOptions
     from carrel.frontends.copilot.proxy import Proxy, leave
     from carrel.frontends.copilot.sidecar import Sidecar
 
     logs.start()
-    toggle = Toggle()
-    logs.set_level(toggle.log_level)
+    switch = ContextSwitch()
+    logs.set_level(switch.log_level)
     options = ProxyOptions(
         mode=arguments.mode,
         deadline_ms=arguments.deadline_ms,
@@ -46,8 +46,8 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
     client_in, client_out = os.dup(stdin.fileno()), os.dup(stdout.fileno())
     stdin.close()
     stdout.close()
-    sidecar = Sidecar(toggle.options)
-    code = Proxy(Assistant(options, toggle, sidecar), client_in, client_out).run(command)
+    sidecar = Sidecar(switch.options)
+    code = Proxy(Interceptor(options, switch, sidecar), client_in, client_out).run(command)
     sidecar.close()
     leave(code)
     return code

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.lsp_client import LspClient, LspError

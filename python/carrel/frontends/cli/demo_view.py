@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from carrel.frontends.cli.plain import LINE_END, one_line
+from carrel.frontends.cli.terminal_text import LINE_END, one_line
 
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100
 _SHOWN_LINES = 9

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import current_index, folder, settings
-from carrel.frontends.cli.wide import check_wide
+from carrel.frontends.cli.in_process import current_index, folder, settings
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
-    check_wide(root, chosen_settings)
+    confirm_broad_folder(root, chosen_settings)
     if git_program(root) is None:
         raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it: install git")
     commits = history(root, arguments.commits * _COMMITS_A_CASE)

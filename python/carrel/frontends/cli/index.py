@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, StoreError
 from carrel.engine.indexer import IndexReport, follow_index
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder, settings
-from carrel.frontends.cli.wide import check_wide
+from carrel.frontends.cli.in_process import folder, settings
 from carrel.frontends.lsp.messages import IndexResult
 from carrel.server.jobs import Work
 from carrel.server.wiring import OpenIndex, Wiring
@@ -40,7 +40,7 @@ def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     wiring = Wiring()
     chosen = settings(root, output)
-    check_wide(root, chosen, agreed=arguments.yes)
+    confirm_broad_folder(root, chosen, agreed=arguments.yes)
     index = wiring.open_index(root, chosen)
     try:
         if index.temporary:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Query
-from carrel.frontends.cli.local import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
 from carrel.server import answers
 
 if TYPE_CHECKING:

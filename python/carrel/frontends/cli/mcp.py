@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, InvalidInput
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -38,12 +38,12 @@ def run(arguments: Namespace, output: Output) -> int:
             raise InvalidInput("--token-file", "is for --http; over stdio there is nobody to keep out")
         if arguments.rate_limit is not None:
             raise InvalidInput("--rate-limit", "is for --http; over stdio the one client waits for its answers")
-        from carrel.frontends.mcp.lobby import Lobby
+        from carrel.frontends.mcp.early_responder import EarlyResponder
 
-        lobby = Lobby.on_standard_streams()  # it answers while what follows is loaded
+        responder = EarlyResponder.on_standard_streams()  # it answers while what follows is loaded
         from carrel.frontends.mcp.serve import run as serve
 
-        return serve(roots, lobby, options)
+        return serve(roots, responder, options)
     from carrel.frontends.common.rate_limit import RateLimit
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve

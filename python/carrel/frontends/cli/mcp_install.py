@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 from carrel.frontends.mcp.clients import CLIENTS, Scope, System, configuration
 from carrel.frontends.mcp.install import Change, apply, plan
 

@@ -53,7 +53,7 @@ class Frame:
         return [name.replace(b"\\/", b"/").decode("ascii", "replace") for name in _METHOD.findall(edges)]
 
 
-def widen(descriptor: int) -> None:
+def enlarge_pipe(descriptor: int) -> None:
     """Let a pipe hold a whole large message, so that it passes with one change of process instead of sixteen."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - not on Windows

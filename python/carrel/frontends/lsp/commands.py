@@ -18,7 +18,7 @@ from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
 from carrel.frontends.common.wire import iso_time
 from carrel.frontends.lsp import convert, convert_review
 from carrel.frontends.lsp import messages as wire
-from carrel.frontends.lsp.client import NO_MODEL
+from carrel.frontends.lsp.client_model import NO_MODEL
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.server import answers, reviews
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from carrel.engine.reviewer import Step
-    from carrel.frontends.lsp.client import Client
+    from carrel.frontends.lsp.client_model import Client
     from carrel.frontends.lsp.progress import ProgressBars
     from carrel.server.session import Session
     from carrel.server.status import Status

@@ -19,17 +19,17 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.common import logs, parent
+from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
 from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.capabilities import own_settings
-from carrel.frontends.lsp.client import Client
+from carrel.frontends.lsp.client_model import Client
 from carrel.frontends.lsp.commands import Commands, status_result
 from carrel.frontends.lsp.documents import Documents
-from carrel.frontends.lsp.notices import Notices
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
+from carrel.frontends.lsp.user_messages import UserMessages
 from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 
@@ -66,7 +66,7 @@ class LspServer:
         self.session.on_problems = self._tell_problems
         self.bars = ProgressBars(self.protocol)
         self.statuses = StatusNotifier(self._send_status)
-        self.notices = Notices(self._show_message)
+        self.user_messages = UserMessages(self._show_message)
         self.documents = Documents(self.pygls, self.session)
         self.protocol.requests = {
             method: self._guarded(handler)
@@ -121,7 +121,7 @@ class LspServer:
 
     def _initialize(self, params: types.InitializeParams) -> None:
         if params.process_id:
-            parent.watch(params.process_id, lambda: self._exit(1))
+            parent_process.watch(params.process_id, lambda: self._exit(1))
         self.session.configure(own_settings(params.initialization_options) or {})
         self.documents.add_first_folders(params)
 
@@ -136,7 +136,7 @@ class LspServer:
     def _opened(self, workspace: Workspace) -> None:
         workspace.on_change = self.statuses.changed
         workspace.on_progress = self._progressed
-        workspace.on_fault = self.notices.tell_unless_answered
+        workspace.on_fault = self.user_messages.tell_unless_answered
 
     def _send_status(self, workspace: Workspace) -> None:
         if workspace.root_key not in self.session.folders:
@@ -168,7 +168,7 @@ class LspServer:
     def _tell_problems(self, problems: tuple[Problem, ...]) -> None:
         for problem in problems:
             log.warning("Settings: %s", problem)
-            self.notices.tell(str(problem))
+            self.user_messages.tell(str(problem))
 
     def _show_message(self, kind: int, text: str) -> None:
         self.protocol.send("window/showMessage", {"type": kind, "message": f"Carrel: {text}"})
@@ -182,9 +182,9 @@ class LspServer:
             except asyncio.CancelledError:
                 raise
             except Exception as error:
-                self.notices.refused(error)
+                self.user_messages.refused(error)
                 raise to_rpc_error(error) from None
-            self.notices.answered(params, result)
+            self.user_messages.answered(params, result)
             return result
 
         return guarded

@@ -117,7 +117,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
 
 
-class Story(Wire, kw_only=True, frozen=True):
+class ChunkExplanation(Wire, kw_only=True, frozen=True):
     """One chunk's way through the search. Ranks are 1-based; unset where a stage didn't see it."""
 
     path: str
@@ -142,7 +142,7 @@ class ExplainResult(Wire, kw_only=True, frozen=True):
     """`explain_hit`: every chunk that holds the line."""
 
     folder: str
-    chunks: tuple[Story, ...]
+    chunks: tuple[ChunkExplanation, ...]
 
 
 class FolderStatus(Wire, kw_only=True, frozen=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from carrel.core.types import Hit
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
-from carrel.frontends.common import knowledge
+from carrel.frontends.common import document_search
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
@@ -21,7 +21,7 @@ __all__ = ["NOTHING_FOUND", "documents", "explained", "notes", "status"]
 
 def documents(found: Sequence[Hit]) -> str:
     """Passages of documents in the form of spec D1."""
-    return knowledge.text_of(
+    return document_search.text_of(
         (hit.chunk.path, hit.chunk.span.start_line, hit.chunk.span.end_line, hit.chunk.text) for hit in found
     )
 

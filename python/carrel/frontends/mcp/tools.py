@@ -14,16 +14,16 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
-from carrel.frontends.common import knowledge, wire
+from carrel.frontends.common import document_search, wire
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.mcp import messages, texts, uris
+from carrel.frontends.mcp import messages, resource_uris, texts
 from carrel.server import answers
 from carrel.server.answers import ContextRequest, Named
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.frontends.mcp.folders import Folders
-    from carrel.frontends.mcp.waiting import Report, Waiting
+    from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
@@ -55,9 +55,9 @@ class Tool:
 class Tools:
     """The answers, over the use cases that editors and the command line share."""
 
-    def __init__(self, folders: Folders, waiting: Waiting) -> None:
+    def __init__(self, folders: Folders, readiness: IndexReadiness) -> None:
         self._folders = folders
-        self._waiting = waiting
+        self._readiness = readiness
 
     async def call(self, name: str, raw: object, report: Report) -> Answer:
         """Answer one call. Raises `CarrelError`."""
@@ -67,7 +67,7 @@ class Tools:
     async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
         """`search_code`."""
         name, workspace = self._folders.pick(asked.folder)
-        await self._waiting.ready(workspace, report)
+        await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
         found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
         return _hits(name, workspace, found.hits, search_tool.text_of)
@@ -75,8 +75,8 @@ class Tools:
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """`search_knowledge_base`."""
         name, workspace = self._folders.pick(asked.folder)
-        await self._waiting.ready(workspace, report)
-        filters = Filters(path_globs=asked.path_glob, languages=knowledge.LANGUAGES)
+        await self._readiness.ready(workspace, report)
+        filters = Filters(path_globs=asked.path_glob, languages=document_search.LANGUAGES)
         found = await answers.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.documents)
 
@@ -85,14 +85,14 @@ class Tools:
         if asked.end_line < asked.start_line:
             raise InvalidInput("endLine", "comes before startLine")
         name, workspace, path = self._folders.place(asked.folder, asked.path)
-        await self._waiting.ready(workspace, report)
+        await self._readiness.ready(workspace, report)
         hits = await answers.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
         return _hits(name, workspace, hits, search_tool.text_of)
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
         """`get_context`."""
         name, workspace = self._folders.pick(asked.folder)
-        await self._waiting.ready(workspace, report)
+        await self._readiness.ready(workspace, report)
         request = ContextRequest(
             query=asked.query,
             limit=asked.top_k,
@@ -127,9 +127,9 @@ class Tools:
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
         """`explain_hit`."""
         name, workspace, path = self._folders.place(asked.folder, asked.path)
-        await self._waiting.ready(workspace, report)
+        await self._readiness.ready(workspace, report)
         found = await answers.explain_line(workspace, Query(asked.query), path, asked.line)
-        value = messages.ExplainResult(folder=name, chunks=tuple(_story(item) for item in found))
+        value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in found))
         return Answer(texts.explained(found), value, texts.notes(workspace))
 
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
@@ -162,7 +162,7 @@ TOOLS = {
         Tool(
             "search_knowledge_base",
             "Search the documents",
-            knowledge.DESCRIPTION,
+            document_search.DESCRIPTION,
             messages.KnowledgeArguments,
             messages.HitsResult,
             Tools.search_knowledge_base,
@@ -219,7 +219,7 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
     chunk = hit.chunk
     lines = (chunk.span.start_line, chunk.span.end_line)
     return messages.Place(
-        uri=uris.build(folder, chunk.path, lines),
+        uri=resource_uris.build(folder, chunk.path, lines),
         path=chunk.path,
         start_line=lines[0],
         end_line=lines[1],
@@ -232,10 +232,10 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
     )
 
 
-def _story(item: Explanation) -> messages.Story:
+def _explanation(item: Explanation) -> messages.ChunkExplanation:
     values = {key: value for key, value in dataclasses.asdict(item).items() if value is not None}
     values["boosts"] = tuple(wire.Boost(rule=rule, factor=factor) for rule, factor in item.boosts)
-    return messages.Story(**values)
+    return messages.ChunkExplanation(**values)
 
 
 def _status(name: str, status: Status) -> messages.FolderStatus:

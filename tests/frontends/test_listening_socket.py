@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from carrel.frontends.common.listening import listen
+from carrel.frontends.common.listening_socket import listen
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])

@@ -10,9 +10,9 @@ from carrel.server.settings import Settings
 from carrel.server.wiring import Wiring
 
 
-def check_wide(root: Path, settings: Settings, *, agreed: bool = False) -> None:
+def confirm_broad_folder(root: Path, settings: Settings, *, agreed: bool = False) -> None:
     """Ask before a whole disk or home is indexed for the first time; raises `CarrelError` unless the person agrees."""
-    what = _wide(root)
+    what = _broad(root)
     if what is None or agreed or Wiring().index_exists(root, settings):
         return
     if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
@@ -25,7 +25,7 @@ def check_wide(root: Path, settings: Settings, *, agreed: bool = False) -> None:
         raise CarrelError("Nothing was indexed.")
 
 
-def _wide(root: Path) -> str | None:
+def _broad(root: Path) -> str | None:
     root, home = root.resolve(), Path.home().resolve()
     if root == Path(root.anchor):
         return "a whole disk"

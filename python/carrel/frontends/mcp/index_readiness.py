@@ -1,4 +1,4 @@
-"""Waiting for an index on behalf of a tool call: with progress, with an end, and never longer than a client would."""
+"""IndexReadiness for an index on behalf of a tool call: with progress, with an end, and never longer than a client would."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CATCH_UP_SECONDS = 1.5
 _TICK = 0.2
 
 
-class Waiting:
+class IndexReadiness:
     """Brings indexes to where they can answer, and tells callers how far they are."""
 
     def __init__(self, session: Session) -> None:

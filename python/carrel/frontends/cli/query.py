@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput
-from carrel.frontends.cli.local import bring_up_to_date, folder, with_commands
-from carrel.frontends.cli.plain import LINE_END
+from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.terminal_text import LINE_END
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output

@@ -16,26 +16,26 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, BinaryIO
 
-from carrel.frontends.mcp import greeting
+from carrel.frontends.mcp import server_info
 
 
-class Lobby:
+class EarlyResponder:
     """Lines from a client and to it. A thread reads; until `lines` is asked for it also answers what it can."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
-        self._known: dict[str, Any] = {"ping": {}, "tools/list": {"tools": greeting.tools()}}
+        self._known: dict[str, Any] = {"ping": {}, "tools/list": {"tools": server_info.tools()}}
         self._greeted: int | str | None = None  # the id under which the client was greeted
         self._kept_back = False
         self._lock = threading.Lock()
-        self._waiting: deque[bytes | None] = deque()  # None is the end
+        self._unanswered: deque[bytes | None] = deque()  # None is the end
         self._loop: asyncio.AbstractEventLoop | None = None
         self._more = asyncio.Event()
         threading.Thread(target=self._read, name="mcp-input", daemon=True).start()
 
     @classmethod
-    def on_standard_streams(cls) -> Lobby:
+    def on_standard_streams(cls) -> EarlyResponder:
         """Take standard input and output for the protocol alone: from now on nothing else can read or write them."""
         streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -51,8 +51,8 @@ class Lobby:
             self._loop = asyncio.get_running_loop()
         while True:
             self._more.clear()
-            while self._waiting:
-                line = self._waiting.popleft()
+            while self._unanswered:
+                line = self._unanswered.popleft()
                 if line is None:
                     return
                 yield line.decode("utf-8", "replace")
@@ -82,7 +82,7 @@ class Lobby:
             self._pass(None)
 
     def _pass(self, line: bytes | None) -> None:
-        self._waiting.append(line)
+        self._unanswered.append(line)
         if self._loop and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._more.set)
 
@@ -97,7 +97,7 @@ class Lobby:
         method = message.get("method")
         if method == "initialize" and self._greeted is None and (version := _version(message.get("params"))):
             self._greeted = message["id"]
-            self._answer(message["id"], greeting.initialized(version))
+            self._answer(message["id"], server_info.initialized(version))
             return False
         params = message.get("params", {})
         whole = isinstance(params, dict) and params.get("cursor") is None
@@ -120,4 +120,4 @@ def _version(params: Any) -> str | None:
         return None
     client, version = params.get("clientInfo"), params.get("protocolVersion")
     known = isinstance(client, dict) and isinstance(client.get("name"), str) and isinstance(client.get("version"), str)
-    return version if known and isinstance(version, str) and version in greeting.HANDSHAKE_VERSIONS else None
+    return version if known and isinstance(version, str) and version in server_info.HANDSHAKE_VERSIONS else None

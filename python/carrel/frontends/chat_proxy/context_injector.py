@@ -8,10 +8,10 @@ from pathlib import Path
 
 from carrel.core.types import Budget
 from carrel.engine.chat import augment, question_of
+from carrel.frontends.chat_proxy.context_budget import context_budget, model_window
 from carrel.frontends.chat_proxy.questions import Question, question_in
-from carrel.frontends.chat_proxy.room import room_for, window_of
+from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
-from carrel.frontends.common.toggle import Toggle
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.server import answers
 from carrel.server.answers import ContextAnswer, ContextRequest
@@ -26,7 +26,7 @@ _COMMON_MODEL = "gpt-4o"
 
 
 @dataclass(frozen=True, slots=True)
-class PageOptions:
+class InjectionOptions:
     """Which folders may be asked about (the first is the default), how much may be given, and how often."""
 
     folders: tuple[Path, ...]
@@ -36,14 +36,14 @@ class PageOptions:
     limit: RateLimit = field(default_factory=RateLimit)
 
 
-class Pages:
+class ContextInjector:
     """The open workspaces. Made, used and closed on one event loop."""
 
-    def __init__(self, options: PageOptions, toggle: Toggle) -> None:
+    def __init__(self, options: InjectionOptions, switch: ContextSwitch) -> None:
         self._options = options
-        self._toggle = toggle
+        self._switch = switch
         self._session = Session(Wiring(), longest_match)
-        self._session.configure(toggle.options)
+        self._session.configure(switch.options)
         self._by_name: dict[str, Workspace] = {}
         self._limit_told = False
         for folder in options.folders:
@@ -56,7 +56,7 @@ class Pages:
         return tuple(workspace.root for workspace in self._session.folders.values() if not workspace.has_index)
 
     async def warm_up(self) -> None:
-        """Ask what nobody waits for: loading an index's pages and a tokenizer's table takes longer than a caller's deadline."""
+        """Ask a question whose answer nobody awaits: loading an index and a tokenizer takes longer than a caller's deadline."""
         for workspace in tuple(self._session.folders.values()):
             await answers.context(
                 workspace, ContextRequest("where does it start?", 1, Budget(1_000, "tokens"), model=_COMMON_MODEL)
@@ -75,12 +75,12 @@ class Pages:
         found = self._session.locate(name) if Path(name).is_absolute() else None
         return found[0] if found else None
 
-    async def rewritten(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
+    async def rewrite(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
         """The body with context in it, or as it was, and what happened, in a word or two for a header."""
-        if not self._toggle.on:
+        if not self._switch.on:
             return raw, "off"
-        if self._toggle.changed():
-            self._session.configure(self._toggle.options)
+        if self._switch.changed():
+            self._session.configure(self._switch.options)
         question = question_in(path, raw)
         query = question_of(question.asked) if question else ""
         if question is None or not query:
@@ -88,12 +88,14 @@ class Pages:
         workspace = self.workspace(name)
         if workspace is None:
             return raw, "unknown workspace"
-        return await self._with_pages(path, raw, question, query, workspace)
+        return await self._with_context(path, raw, question, query, workspace)
 
-    async def _with_pages(self, path: str, raw: bytes, question: Question, query: str, workspace: Workspace) -> tuple[bytes, str]:
+    async def _with_context(
+        self, path: str, raw: bytes, question: Question, query: str, workspace: Workspace
+    ) -> tuple[bytes, str]:
         settings = workspace.settings
         wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget
-        budget = room_for(question.body, len(raw), window_of(question.body, path, self._options.window), wanted)
+        budget = context_budget(question.body, len(raw), model_window(question.body, path, self._options.window), wanted)
         if budget is None:
             return raw, "no room"
         if self._options.limit.take():  # a chat is never refused: it goes on as it came

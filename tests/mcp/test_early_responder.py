@@ -14,11 +14,11 @@ from mcp.server.stdio import stdio_server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from carrel.frontends.common.uris import longest_match
-from carrel.frontends.mcp import greeting
+from carrel.frontends.mcp import server_info
+from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
-from carrel.frontends.mcp.lobby import Lobby
+from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
-from carrel.frontends.mcp.waiting import Waiting
 from carrel.server.session import Session
 from carrel.server.wiring import Wiring
 
@@ -34,14 +34,14 @@ def hello(version: str, number: int | str = 1) -> dict[str, Any]:
 
 
 class Pipes:
-    """A client's two ends, and the lobby behind them."""
+    """A client's two ends, and the responder behind them."""
 
     def __init__(self) -> None:
         (there, to), (answers, back) = os.pipe(), os.pipe()
         self.to: BinaryIO = os.fdopen(to, "wb")
         self.answers: BinaryIO = os.fdopen(answers, "rb")
         self._its_own = os.fdopen(there, "rb"), os.fdopen(back, "wb")
-        self.lobby = Lobby(*self._its_own)
+        self.responder = EarlyResponder(*self._its_own)
 
     def send(self, *messages: Any) -> None:
         for message in messages:
@@ -84,7 +84,7 @@ async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, 
     """What the SDK by itself answers to these."""
     session = Session(Wiring(), longest_match)
     session.configure({})
-    sdk = McpServer(Folders(session, (root,), fallback=root), Waiting(session), ask_roots=False).sdk
+    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(session), ask_roots=False).sdk
     spoken = Spoken(sum("id" in message for message in messages))
 
     async def lines() -> AsyncIterator[str]:
@@ -101,10 +101,10 @@ async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, 
 
 
 def test_it_knows_the_versions_that_the_sdk_knows() -> None:
-    assert greeting.HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+    assert server_info.HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
 
 
-@pytest.mark.parametrize("version", greeting.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", server_info.HANDSHAKE_VERSIONS)
 async def test_its_answers_are_those_of_the_sdk(project: Path, client: Pipes, version: str) -> None:
     asked = [
         hello(version),
@@ -121,13 +121,13 @@ async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes
     call = request(3, "tools/call", name="index_status", arguments={})
     client.send(hello("2025-06-18"), request(2, "tools/list"), call)
     await asyncio.to_thread(lambda: [client.answer() for _ in range(2)])
-    lines = client.lobby.lines()
+    lines = client.responder.lines()
     assert [json.loads(await anext(lines)).get("id") for _ in range(2)] == [1, 3]
     client.send(request(4, "tools/list"))
     assert json.loads(await anext(lines))["id"] == 4, "from now on all is the SDK's"
-    await client.lobby.write('{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n')  # the server's own first question
-    await client.lobby.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
-    await client.lobby.write('{"jsonrpc":"2.0","id":1,"result":{"a":1}}\n')
+    await client.responder.write('{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n')  # the server's own first question
+    await client.responder.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    await client.responder.write('{"jsonrpc":"2.0","id":1,"result":{"a":1}}\n')
     assert [await asyncio.to_thread(client.answer) for _ in range(2)] == [
         {"jsonrpc": "2.0", "id": 1, "method": "roots/list"},
         {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}},
@@ -155,7 +155,7 @@ async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes
 async def test_what_it_does_not_know_for_certain_is_the_sdks(client: Pipes, strange: Any) -> None:
     client.send(strange, {**request(7, "tools/list"), "params": {"cursor": "x"}})
     client.to.close()
-    passed = [line async for line in client.lobby.lines()]
+    passed = [line async for line in client.responder.lines()]
     assert len(passed) == 2
     os.set_blocking(client.answers.fileno(), False)
     assert client.answers.read() is None

@@ -15,7 +15,7 @@ _LINES = re.compile(r"lines=([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ResourceRef:
     """What a resource's URI names. `lines` are 1-based and inclusive; None is the whole file."""
 
     folder: str
@@ -30,7 +30,7 @@ def build(folder: str, path: str, lines: tuple[int, int] | None = None) -> str:
     return f"{PREFIX}{name}/{rest}" + (f"?lines={lines[0]}-{lines[1]}" if lines else "")
 
 
-def parse(uri: str) -> Named:
+def parse(uri: str) -> ResourceRef:
     """Read a resource's URI; raises `InvalidInput`. Whether its path may be read is the gate's to say."""
     if not uri.startswith(PREFIX):
         raise InvalidInput("uri", f"is not one of this server's; they begin with {PREFIX}")
@@ -40,9 +40,9 @@ def parse(uri: str) -> Named:
     if not folder or not path or path.startswith("/"):
         raise InvalidInput("uri", f"names no file; the form is {FILE_TEMPLATE}")
     if not query:
-        return Named(folder, path)
+        return ResourceRef(folder, path)
     match = _LINES.fullmatch(query)
     lines = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= lines[0] <= lines[1]:
         raise InvalidInput("uri", f"{query!r} names no lines; the form is lines=10-20")
-    return Named(folder, path, lines)
+    return ResourceRef(folder, path, lines)

@@ -24,7 +24,7 @@ _WINDOWS = (
 )
 
 
-def window_of(body: dict[str, Any], path: str, given: int | None) -> int:
+def model_window(body: dict[str, Any], path: str, given: int | None) -> int:
     """The model's window: as given, as the request sets it, by the model's name, or a careful guess."""
     if given:
         return given
@@ -37,7 +37,7 @@ def window_of(body: dict[str, Any], path: str, given: int | None) -> int:
     return next((size for name, size in _WINDOWS if isinstance(model, str) and name.search(model)), _UNKNOWN)
 
 
-def room_for(body: dict[str, Any], length: int, window: int, wanted: Budget) -> Budget | None:
+def context_budget(body: dict[str, Any], length: int, window: int, wanted: Budget) -> Budget | None:
     """What the context may take, at most what is wanted, at most half of what is left; None when that is too little.
 
     `length` is the request's size in bytes: a bound on the conversation's that costs nothing, tools and schemas included.

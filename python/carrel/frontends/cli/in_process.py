@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.errors import CarrelError, InvalidInput
-from carrel.frontends.cli.plain import is_text
-from carrel.frontends.cli.wide import check_wide
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
+from carrel.frontends.cli.terminal_text import is_text
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands import Commands
@@ -118,7 +118,7 @@ def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace
 
 async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Output) -> int:
     """Index what changed, unless another process does; return for how many milliseconds a question may wait for the index."""
-    check_wide(workspace.root, workspace.settings)
+    confirm_broad_folder(workspace.root, workspace.settings)
     index = await workspace.open()
     for problem in index.problems:
         output.warn(problem)

@@ -6,7 +6,7 @@ import shutil
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.local import indexed_folder, with_commands
+from carrel.frontends.cli.in_process import indexed_folder, with_commands
 from carrel.frontends.lsp.commands import Commands, status_result
 from carrel.server.answers import MOST_SKIPPED
 from carrel.server.settings_files import settings_of

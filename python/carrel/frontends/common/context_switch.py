@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 QUIET = "warning"
 
 
-class Toggle:
+class ContextSwitch:
     """The user's settings as they are at this moment. Cheap to ask: one look at a time stamp."""
 
     def __init__(self) -> None:

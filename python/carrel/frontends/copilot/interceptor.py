@@ -12,10 +12,10 @@ from typing import Any
 
 from carrel.core.errors import place_of
 from carrel.engine.chat import augment, question_of
-from carrel.frontends.common import knowledge
-from carrel.frontends.common.toggle import Toggle
+from carrel.frontends.common import document_search
+from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
-from carrel.frontends.copilot import tool
+from carrel.frontends.copilot import search_tools
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
 from carrel.frontends.copilot.turns import Mode, Turn, turn_of
@@ -39,12 +39,12 @@ class ProxyOptions:
     tool: bool = True
 
 
-class Assistant:
+class Interceptor:
     """Answers for Carrel between client and server. Called from the forwarding threads; `Sidecar` does the work."""
 
-    def __init__(self, options: ProxyOptions, toggle: Toggle, sidecar: Sidecar) -> None:
+    def __init__(self, options: ProxyOptions, switch: ContextSwitch, sidecar: Sidecar) -> None:
         self._options = options
-        self._toggle = toggle
+        self._switch = switch
         self._sidecar = sidecar
         self._folders: tuple[str, ...] = ()
         self._active: str | None = None
@@ -52,10 +52,10 @@ class Assistant:
     @property
     def on(self) -> bool:
         """Whether anything at all is done."""
-        return self._options.mode != "off" and self._toggle.on
+        return self._options.mode != "off" and self._switch.on
 
     @property
-    def offers_tool(self) -> bool:
+    def offers_tools(self) -> bool:
         """Whether the tool is to be registered."""
         return self._options.tool and self.on
 
@@ -87,9 +87,9 @@ class Assistant:
         query = question_of(turn.whole_text)
         if not query:
             return None
-        if self._toggle.changed():
+        if self._switch.changed():
             self._sidecar.start(self._folders)  # it was off when the editor started
-            self._sidecar.notify("workspace/didChangeConfiguration", {"settings": {"carrel": self._toggle.options}})
+            self._sidecar.notify("workspace/didChangeConfiguration", {"settings": {"carrel": self._switch.options}})
         left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
         params = self._question(turn, query)
         try:
@@ -120,22 +120,22 @@ class Assistant:
 
     # --- from the server
 
-    def answer_tool(self, request: dict[str, Any]) -> bytes:
+    def tool_answer(self, request: dict[str, Any]) -> bytes:
         """Do what the server's agent asked for. Blocks; runs on a thread of its own."""
-        if not tool.needs_search(request):
-            return tool.consent(request)
+        if not search_tools.needs_search(request):
+            return search_tools.consent(request)
         try:
-            query, limit = tool.question(request)
+            query, limit = search_tools.question(request)
         except ValueError as error:
-            return tool.result(request, str(error), ok=False)
-        answer = self._documents if request["params"]["name"] == tool.KNOWLEDGE else self._code
+            return search_tools.result(request, str(error), ok=False)
+        answer = self._documents if request["params"]["name"] == search_tools.KNOWLEDGE else self._code
         try:
-            return tool.result(request, answer(query, limit), ok=True)
+            return search_tools.result(request, answer(query, limit), ok=True)
         except Unavailable as error:
-            return tool.result(request, f"Carrel can't answer now: {error}.", ok=False)
+            return search_tools.result(request, f"Carrel can't answer now: {error}.", ok=False)
         except Exception as error:  # the agent would wait for ever
             log.error("A tool gave nothing: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
-            return tool.result(request, "Something went wrong inside Carrel; its log says more.", ok=False)
+            return search_tools.result(request, "Something went wrong inside Carrel; its log says more.", ok=False)
 
     def _code(self, query: str, limit: int) -> str:
         params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
@@ -145,13 +145,13 @@ class Assistant:
         return pack["text"] or "No relevant code found."
 
     def _documents(self, query: str, limit: int) -> str:
-        params = {"query": query, "limit": limit, "filters": {"languages": knowledge.LANGUAGES}}
+        params = {"query": query, "limit": limit, "filters": {"languages": document_search.LANGUAGES}}
         hits = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)["hits"]
-        return knowledge.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"]) for hit in hits)
+        return document_search.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"]) for hit in hits)
 
-    def start_tool(self, request: dict[str, Any], answer: Any) -> None:
+    def run_tool(self, request: dict[str, Any], answer: Any) -> None:
         """Answer on a thread; `answer` takes the message body."""
-        threading.Thread(target=lambda: answer(self.answer_tool(request)), daemon=True, name="carrel-tool").start()
+        threading.Thread(target=lambda: answer(self.tool_answer(request)), daemon=True, name="carrel-tool").start()
 
 
 def _params(frame: Frame) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.common.toggle import Toggle
+from carrel.frontends.common.context_switch import ContextSwitch
 
 
 @pytest.fixture
@@ -35,24 +35,24 @@ def test_only_a_clear_yes_or_nothing_is_on(
 ) -> None:
     settings.write_text(text)
     with caplog.at_level(logging.WARNING):
-        toggle = Toggle()
-        assert [toggle.on, toggle.on, toggle.options["ragEnabled"]] == [on, on, on]
+        switch = ContextSwitch()
+        assert [switch.on, switch.on, switch.options["ragEnabled"]] == [on, on, on]
     assert len(caplog.messages) == warnings
     assert all(str(settings) in told and "ragEnabled" in told for told in caplog.messages)
 
 
 def test_a_corrected_file_counts_at_once(settings: Path) -> None:
     settings.write_text('ragEnabled = "no"')
-    toggle = Toggle()
-    assert not toggle.on
+    switch = ContextSwitch()
+    assert not switch.on
     settings.write_text("ragEnabled = true")
     later = settings.stat().st_mtime_ns + 1_000_000_000
     os.utime(settings, ns=(later, later))
-    assert toggle.on
-    assert [toggle.changed(), toggle.changed()] == [True, False]
+    assert switch.on
+    assert [switch.changed(), switch.changed()] == [True, False]
 
 
 @pytest.mark.parametrize(("text", "level"), [("", "warning"), ('logLevel = "debug"', "debug"), ('logLevel = "loud"', "warning")])
 def test_a_proxy_logs_little_unless_the_user_wants_more(settings: Path, text: str, level: str) -> None:
     settings.write_text(text)
-    assert Toggle().log_level == Toggle().options["logLevel"] == level
+    assert ContextSwitch().log_level == ContextSwitch().options["logLevel"] == level

@@ -20,7 +20,7 @@ ERROR: _Kind = 1
 WARNING: _Kind = 2
 
 
-class Notices:
+class UserMessages:
     """Remembers what was said. Used on the event loop only."""
 
     def __init__(self, show: Callable[[int, str], None], patience: float = ANSWER_SECONDS) -> None:
