@@ -113,7 +113,7 @@ class ChatProxy:
             await response.aclose()
 
     async def _rewrite(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
-        """The body with context in it; whatever goes wrong there, as it was."""
+        """Put context into the body; whatever goes wrong there, give it back as it was."""
         try:
             return await self._injector.rewrite(path, raw, name)
         except Exception as error:
@@ -168,7 +168,7 @@ async def _left(receive: Receive) -> None:
 
 
 async def _relay(response: httpx.Response, note: str | None, send: Send) -> None:
-    """Status, headers and bytes as the upstream sends them, each piece at once."""
+    """Pass status, headers and bytes on as the upstream sends them, each piece at once."""
     headers = [(key.lower(), value) for key, value in response.headers.raw if key.lower() not in _HOP]
     if note:
         headers.append((b"x-carrel-context", note.encode("ascii", "replace")))

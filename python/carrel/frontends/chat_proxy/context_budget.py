@@ -25,7 +25,7 @@ _WINDOWS = (
 
 
 def model_window(body: dict[str, Any], path: str, given: int | None) -> int:
-    """The model's window: as given, as the request sets it, by the model's name, or a careful guess."""
+    """Return the model's window: as given, as the request sets it, by the model's name, or a careful guess."""
     if given:
         return given
     options = body.get("options")
@@ -38,7 +38,7 @@ def model_window(body: dict[str, Any], path: str, given: int | None) -> int:
 
 
 def context_budget(body: dict[str, Any], length: int, window: int, wanted: Budget) -> Budget | None:
-    """What the context may take, at most what is wanted, at most half of what is left; None when that is too little.
+    """Return what the context may take: at most what is wanted and half of what is left; None when that is too little.
 
     `length` is the request's size in bytes: a bound on the conversation's that costs nothing, tools and schemas included.
     """

@@ -52,7 +52,7 @@ class ContextInjector:
             self._session.start(workspace)
 
     def unindexed(self) -> tuple[Path, ...]:
-        """Folders that nobody has indexed: they can be asked about, and give nothing."""
+        """Return the folders that nobody has indexed: they can be asked about, and give nothing."""
         return tuple(workspace.root for workspace in self._session.folders.values() if not workspace.has_index)
 
     async def warm_up(self) -> None:
@@ -67,7 +67,7 @@ class ContextInjector:
         await self._session.close()
 
     def workspace(self, name: str | None) -> Workspace | None:
-        """The workspace of that name or path. Callers choose among the folders that were opened; they can't open others."""
+        """Return the workspace of that name or path. Callers choose among open folders; they can't open others."""
         if not name:
             return next(iter(self._session.folders.values()), None)
         if name in self._by_name:
@@ -76,7 +76,7 @@ class ContextInjector:
         return found[0] if found else None
 
     async def rewrite(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
-        """The body with context in it, or as it was, and what happened, in a word or two for a header."""
+        """Put context into the body, or leave it as it was; also give what happened, in a word or two for a header."""
         if not self._switch.on:
             return raw, "off"
         if self._switch.changed():

@@ -75,7 +75,7 @@ def run(arguments: Namespace, output: Output) -> int:
         for opened in folders.values():
             opened.index.store.close()
     if failed:
-        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered; correct them and ask again.")
+        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered", "Correct them and ask again.")
     return 0
 
 
@@ -99,6 +99,6 @@ def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken
 
 
 def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:
-    """The lines that are shown, or to be read first."""
+    """Return the lines that are shown, or to be read first."""
     start, end = shown or (chunk.span.start_line, chunk.span.end_line)
     return {"path": chunk.path, "start_line": start, "end_line": end}

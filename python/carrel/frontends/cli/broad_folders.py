@@ -17,12 +17,12 @@ def confirm_broad_folder(root: Path, settings: Settings, *, agreed: bool = False
         return
     if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInput(
-            "path", f"{root} is {what}: name a project's folder, or index all of it by `carrel index --yes {root}`"
+            "path", f"{root} is {what}", f"Name a project's folder, or index all of it by `carrel index --yes {root}`."
         )
     sys.stderr.write(f"{root} is {what}. Index all of its text? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise CarrelError("Nothing was indexed.")
+        raise CarrelError("Nothing was indexed")
 
 
 def _broad(root: Path) -> str | None:

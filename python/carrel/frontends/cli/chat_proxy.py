@@ -26,7 +26,11 @@ def run(arguments: Namespace, output: Output) -> int:
     from carrel.frontends.common.rate_limit import RateLimit
 
     if not is_loopback(arguments.host):
-        raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")
+        raise InvalidInput(
+            "host",
+            f"{arguments.host} is not a loopback address",
+            "The proxy serves this machine only: give 127.0.0.1, ::1 or localhost.",
+        )
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (folder(Path()),)
     try:
@@ -36,7 +40,7 @@ def run(arguments: Namespace, output: Output) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("httpx", "uvicorn"):
             raise
-        raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel-context[proxy]'") from None
+        raise CarrelError(f"`carrel proxy` needs {error.name}", "pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
     options = InjectionOptions(
         folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit)
@@ -58,7 +62,7 @@ def run(arguments: Namespace, output: Output) -> int:
     try:
         run_cancellable(serve(arguments.host, arguments.port, upstream, options, started))
     except OSError as error:
-        raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}. Choose another --port.") from error
+        raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}", "Choose another --port.") from error
     except Cancelled:
         return CANCELLED
     return 0
@@ -71,7 +75,9 @@ def _upstream(url: str) -> SplitResult:
     except ValueError:  # brackets or a port that are none
         usable = False
     if not usable:
-        raise InvalidInput("upstream", "give an http or https URL, such as http://localhost:11434 or https://api.openai.com/v1")
+        raise InvalidInput(
+            "upstream", "is not an http or https URL", "Give one such as http://localhost:11434 or https://api.openai.com/v1."
+        )
     return parts
 
 
@@ -80,5 +86,5 @@ def _secret(name: str | None) -> str | None:
         return None
     value = os.environ.get(name)
     if not value:
-        raise InvalidInput(name, "the environment variable isn't set")
+        raise InvalidInput(name, "the environment variable isn't set", "Set it, or name another.")
     return value

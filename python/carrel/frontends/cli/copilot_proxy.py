@@ -20,7 +20,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.server[:1] != ["--"] and command[:1] in (["install"], ["uninstall"]):
         return _set_up(command, arguments, output)
     if not command:
-        raise InvalidInput("COMMAND", "is missing: carrel copilot-proxy -- copilot-language-server --stdio")
+        raise InvalidInput("COMMAND", "is missing", "carrel copilot-proxy -- copilot-language-server --stdio")
     return _proxy(command, arguments)
 
 
@@ -63,8 +63,8 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
 
         raise InvalidInput(
             "CLIENT",
-            f"give one of {', '.join(install.CLIENTS)}: carrel copilot-proxy {words[0]} {install.CLIENTS[0]}."
-            + did_you_mean(client, install.CLIENTS),
+            f"is not one of {', '.join(install.CLIENTS)}",
+            f"carrel copilot-proxy {words[0]} {install.CLIENTS[0]}." + did_you_mean(client, install.CLIENTS),
         )
     if words[0] == "uninstall":
         for line in install.uninstall(client):
@@ -77,7 +77,7 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
 
 
 def _as_typed(arguments: Namespace) -> list[str]:
-    """The options that the launcher starts the proxy with: those that it is installed with."""
+    """Return the options that the launcher starts the proxy with: those that it is installed with."""
     options = ["--mode", arguments.mode, "--deadline-ms", str(arguments.deadline_ms)]
     if arguments.top_k:
         options += ["--top-k", str(arguments.top_k)]

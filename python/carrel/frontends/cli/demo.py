@@ -41,7 +41,9 @@ def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every co
             options = {"ragEnabled": True, **({"cacheFolder": scratch} if arguments.fresh else {})}
             run_cancellable(_talk(view, root, question, arguments.tokens, options))
     except (LspError, ConnectionError, TimeoutError) as error:
-        raise CarrelError(f"The server failed ({error}). `carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log.") from None
+        raise CarrelError(
+            f"The server failed ({error})", "`carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log."
+        ) from None
     view.close()
     return 0
 

@@ -31,10 +31,10 @@ def run(arguments: Namespace, output: Output) -> int:
     chosen_settings = settings(root, output)
     confirm_broad_folder(root, chosen_settings)
     if git_program(root) is None:
-        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it: install git")
+        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it", "Install git.")
     commits = history(root, arguments.commits * _COMMITS_A_CASE)
     if commits is None:
-        raise CarrelError(f"{root} has no git history to measure on: give a folder inside a repository")
+        raise CarrelError(f"{root} has no git history to measure on", "Give a folder inside a repository.")
     figures: list[Figures] = []
 
     def work(token: CancelToken) -> None:
@@ -52,8 +52,8 @@ def run(arguments: Namespace, output: Output) -> int:
     cancellable(work)
     if not figures:
         raise CarrelError(
-            f"none of the last {len(commits)} commits can be asked about: each needs a subject of a few words and up to 8 changed"
-            " files of code that still exist"
+            f"none of the last {len(commits)} commits can be asked about",
+            "Each needs a subject of a few words and up to 8 changed files of code that still exist.",
         )
     summary = summarize(figures, arguments.misses)
     if output.json:

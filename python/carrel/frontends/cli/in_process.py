@@ -30,25 +30,25 @@ _FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never hav
 
 
 def folder(path: Path) -> Path:
-    """An existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
+    """Return an existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
     absolute = _absolute(path)
     if not absolute.is_dir():
         raise InvalidInput("path", f"{absolute} is not a folder")
     if not is_text(str(absolute)):
-        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor; rename it")
+        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor", "Rename it.")
     if reason := unreadable(absolute):
-        raise CarrelError(f"{absolute} can't be read: {reason}. Give yourself the right to read it.")
+        raise CarrelError(f"{absolute} can't be read: {reason}", "Give yourself the right to read it.")
     return absolute
 
 
 def _absolute(path: Path) -> Path:
-    """As it was named, links included; but `..` would stand in every URI that is made of it."""
+    """Return a path as it was named, links included; but `..` would stand in every URI that is made of it."""
     absolute = path.absolute()
     return absolute.resolve() if ".." in absolute.parts else absolute
 
 
 def unreadable(folder: Path) -> str | None:
-    """Why the entries of a folder can't be listed and looked at; None if they can."""
+    """Return why the entries of a folder can't be listed and looked at; None if they can."""
     try:
         with os.scandir(folder):
             (folder / ".git").lstat()
@@ -60,7 +60,7 @@ def unreadable(folder: Path) -> str | None:
 
 
 def indexed_folder(path: Path) -> Path:
-    """A folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
+    """Return a folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
     absolute = _absolute(path)
     if is_text(str(absolute)) and not absolute.exists() and Wiring().index_exists(absolute, settings_of(absolute)[0]):
         return absolute
@@ -68,7 +68,7 @@ def indexed_folder(path: Path) -> Path:
 
 
 def settings(path: Path, output: Output) -> Settings:
-    """What counts for a folder; what can't be used of it is told. Raises `SettingsError`."""
+    """Return the settings of a folder; tell what can't be used of them. Raises `SettingsError`."""
     found, problems = settings_of(path)
     tell(problems, output)
     return found

@@ -44,7 +44,9 @@ def _index(arguments: Namespace, output: Output) -> int:
     index = wiring.open_index(root, chosen)
     try:
         if index.temporary:
-            raise StoreError(f"{index.not_kept} Make the folder writable, or set `cacheFolder` to one that is.")
+            raise StoreError(
+                index.not_kept or "The index can't be kept", "Make the folder writable, or set `cacheFolder` to one that is."
+            )
         for text in index.problems:
             output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
@@ -71,7 +73,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
-    """Beside another writer: see that the index is current."""
+    """See that the index is current, beside another writer."""
     report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
     if not index.store.read_only:
         output.note("Another Carrel process keeps this index up to date.")

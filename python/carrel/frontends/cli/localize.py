@@ -50,16 +50,16 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _text(arguments: Namespace) -> str:
-    """The text that was typed, or that stands in the file or on standard input."""
+    """Return the text that was typed, or that stands in the file or on standard input."""
     source = arguments.file or ("-" if arguments.text == "-" else None)
     text = arguments.text if source is None else _read(source)
     if not text.strip():
-        raise InvalidInput("text", "is empty; give the text of an issue, a trace or a question")
+        raise InvalidInput("text", "is empty", "Give the text of an issue, a trace or a question.")
     return str(text)
 
 
 def _read(source: str) -> str:
-    """Pasted logs hold any bytes: those that are no text become marks, and a byte order mark says the encoding."""
+    """Read a text. Pasted logs hold any bytes: those that are not text become marks; a byte order mark says the encoding."""
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:

@@ -99,7 +99,7 @@ def _write(data: bytes) -> None:
 
 
 def _tell(text: str) -> None:
-    """Nobody may be there to be told; that is no reason to fail."""
+    """Print a line on standard error; nobody may be there to read it, which is no reason to fail."""
     if sys.stderr is not None:
         with suppress(OSError):
             print(one_line(text), file=sys.stderr, flush=True)  # noqa: T201

@@ -29,7 +29,7 @@ def run(arguments: Namespace, output: Output) -> int:
         result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
     except InvalidInput as wrong:
         if option := _OPTIONS.get(wrong.field):
-            raise InvalidInput(option, str(wrong).removeprefix(f"{wrong.field}: ")) from None
+            raise wrong.of(option) from None
         raise
     if error := getattr(result, "error", None):
         raise CarrelError(error)
@@ -66,7 +66,7 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
 
 
 def _in_folder(path: str, workspace: Workspace) -> str:
-    """A file as the folder knows it, however it was named: from the folder, from the current one, or in full."""
+    """Name a file as the folder knows it, however it was named: from the folder, from the current one, or in full."""
     if not (workspace.root / path).exists() or Path(path).is_absolute():
         with contextlib.suppress(ValueError):
             return Path(path).resolve().relative_to(workspace.root.resolve()).as_posix()

@@ -15,7 +15,7 @@ _OBEYED = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 
 def one_line(text: str) -> str:
-    """The text on one line, with all that a terminal would obey shown as an escape."""
+    """Put the text on one line, with all that a terminal would obey shown as an escape."""
     return _OBEYED.sub(_escape, text)
 
 
@@ -25,5 +25,5 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def is_text(value: str) -> bool:
-    """False for what the system gave as bytes that are no UTF-8."""
+    """Return false for what the system gave as bytes that are not UTF-8."""
     return not any("\ud800" <= char <= "\udfff" for char in value)

@@ -48,7 +48,7 @@ class ContextSwitch:
         return self._log_level
 
     def changed(self) -> bool:
-        """True once after each change."""
+        """Return true once after each change."""
         changed, self._changed = self._changed, False
         return changed
 

@@ -23,7 +23,7 @@ _HEADER = re.compile(rf"^(?=(?:{spelled('file')}|{spelled('content')}):)", re.MU
 
 
 def text_of(documents: Iterable[tuple[str, int, int, str]]) -> str:
-    """Passages as (path, first line, last line, text) in the form of spec D1. A document can't forge another's header."""
+    """Write passages of (path, first line, last line, text) in the form of spec D1. None can forge another's header."""
     return "\n\n".join(_block(*document) for document in documents) or NOTHING_FOUND
 
 

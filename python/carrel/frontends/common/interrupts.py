@@ -21,7 +21,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def leave_at_once(*others: str) -> None:
-    """From now on Ctrl-C ends the process without a word, unless it is ignored (a shell's background job).
+    """Have Ctrl-C end the process from now on without a word, unless it is ignored (a shell's background job).
 
     So do signals with the names `others`, where this system has them: with 128 and the signal's number, as shells have it.
     """
@@ -31,7 +31,7 @@ def leave_at_once(*others: str) -> None:
 
 @contextmanager
 def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[None]:
-    """Within, the first Ctrl-C calls `ask` in the main thread, and a second one ends the process at once.
+    """Have the first Ctrl-C call `ask` in the main thread, and a second one end the process at once.
 
     `others` are names of signals that count as Ctrl-C; those that this system lacks or this process ignores don't.
     """
@@ -53,7 +53,7 @@ def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[None
 
 
 def _heeded(*names: str) -> list[signal.Signals]:
-    """Those that this system has and this process doesn't ignore."""
+    """Return the signals that this system has and this process doesn't ignore."""
     found = [getattr(signal, name) for name in names if hasattr(signal, name)]
     return [number for number in found if signal.getsignal(number) is not signal.SIG_IGN]
 

@@ -7,7 +7,7 @@ import socket
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on `host`:`port`; port 0 is any that is free. Raises `OSError`.
+    """Listen on `host`:`port`; port 0 is any that is free. Raises `OSError`.
 
     It names its protocol, which `socket.create_server` doesn't: asyncio switches Nagle's algorithm off only then. With it on,
     a second answer over a kept connection waits 40 ms for the client's delayed acknowledgement.

@@ -40,7 +40,7 @@ def start() -> None:
 
 
 def set_level(level: str) -> None:
-    """How much is logged."""
+    """Set how much is logged."""
     logging.getLogger("carrel").setLevel(_LEVELS[level])
 
 

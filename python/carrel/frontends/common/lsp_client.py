@@ -82,7 +82,7 @@ class LspClient:
         capabilities: Mapping[str, Any] | None = None,
         **spawn: Any,
     ) -> AsyncIterator[LspClient]:
-        """A server that was initialized with these folders, and is shut down at the end."""
+        """Start a server, initialize it with these folders, and shut it down at the end."""
         client = await cls.spawn(**spawn)
         try:
             await client.initialize(*folders, options=options, capabilities=capabilities)

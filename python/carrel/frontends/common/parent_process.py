@@ -36,7 +36,7 @@ def watch(pid: int, on_death: Callable[[], None]) -> None:
 
 
 def alive(pid: int) -> bool:
-    """True while a process of this id exists."""
+    """Return true while a process of this id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -81,7 +81,7 @@ def _tell_skipped(count: int) -> None:
 
 
 def frame(body: bytes) -> bytes:
-    """A message with its header."""
+    """Return a message with its header."""
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 

@@ -62,13 +62,13 @@ class Interceptor:
     # --- from the client
 
     def initialize(self, frame: Frame) -> None:
-        """The client's first request: start the server on its folders."""
+        """Start the server on the folders of the client's first request."""
         self._folders = tuple(path_to_uri(str(path)) for path in self._options.folders) or _folders(_params(frame))
         if self.on:
             self._sidecar.start(self._folders)
 
     def notice(self, frame: Frame, method: str) -> None:
-        """Something happened in the editor: unsaved buffers count, and so does the file that is looked at."""
+        """Note what happened in the editor: unsaved buffers count, and so does the file that is looked at."""
         if method in _DOCUMENTS:
             self._sidecar.forward(frame.body)
         elif method == "textDocument/didFocus":
@@ -77,7 +77,7 @@ class Interceptor:
             self._active = uri if isinstance(uri, str) else None
 
     def rewrite(self, frame: Frame) -> bytes | None:
-        """The turn with its context, as a message body; None to let it go as it was."""
+        """Put the context into a turn and give its message body; None to let it go as it was."""
         began = time.monotonic()
         if not self.on:
             return None
@@ -163,7 +163,7 @@ def _params(frame: Frame) -> dict[str, Any]:
 
 
 def _folders(params: dict[str, Any]) -> tuple[str, ...]:
-    """The folders of an `initialize` request: the list, else the older roots."""
+    """Return the folders of an `initialize` request: the list, else the older roots."""
     listed = params.get("workspaceFolders")
     found = [item.get("uri") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     if not found:

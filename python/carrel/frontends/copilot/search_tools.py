@@ -35,19 +35,19 @@ def _input(name: str) -> dict[str, Any]:
 
 
 def registration() -> bytes:
-    """The request that registers the tools beside the client's own."""
+    """Return the request that registers the tools beside the client's own."""
     params = {"tools": [{"name": name, "description": text, "inputSchema": _input(name)} for name, text in _DESCRIPTIONS.items()]}
     return _encode({"jsonrpc": "2.0", "id": REGISTER_ID, "method": "conversation/registerTools", "params": params})
 
 
 def is_registered(body: bytes) -> bool:
-    """True for the answer to `registration`."""
+    """Return true for the answer to `registration`."""
     message = _parse(body)
     return message.get("id") == REGISTER_ID and "method" not in message
 
 
 def invocation(body: bytes) -> dict[str, Any] | None:
-    """The request if it is about one of these tools; the client's own are the client's business."""
+    """Return the request if it is about one of these tools; the client answers for its own."""
     message = _parse(body)
     params = message.get("params")
     ours = message.get("method") in METHODS and isinstance(params, dict) and params.get("name") in (SEARCH, KNOWLEDGE)
@@ -55,12 +55,12 @@ def invocation(body: bytes) -> dict[str, Any] | None:
 
 
 def needs_search(request: dict[str, Any]) -> bool:
-    """False when only a consent is asked for. Searching reads what the chat may see anyway, so nobody is asked."""
+    """Return false when only a consent is asked for: searching reads what the chat may see anyway, so nobody is asked."""
     return bool(request["method"] == _INVOKE)
 
 
 def question(request: dict[str, Any]) -> tuple[str, int]:
-    """Query and limit; raises `ValueError` in words that the model can act on."""
+    """Return query and limit; raises `ValueError` in words that the model can act on."""
     given = request["params"].get("input")
     query = given.get("query") if isinstance(given, dict) else None
     if not isinstance(query, str) or not query.strip():
@@ -72,12 +72,12 @@ def question(request: dict[str, Any]) -> tuple[str, int]:
 
 
 def consent(request: dict[str, Any]) -> bytes:
-    """The answer to a request for consent."""
+    """Return the answer to a request for consent."""
     return _answer(request, {"result": "accept"})
 
 
 def result(request: dict[str, Any], text: str, *, ok: bool) -> bytes:
-    """The answer to an invocation."""
+    """Return the answer to an invocation."""
     return _answer(request, {"content": [{"value": text}], "status": "success" if ok else "error"})
 
 

@@ -78,7 +78,7 @@ class Sidecar:
             self._outgoing.put(frame(body))
 
     def ask(self, method: str, params: Mapping[str, Any], seconds: float) -> Any:
-        """The result of a request; raises `Unavailable` when there is none in time."""
+        """Send a request and wait for its result; raises `Unavailable` when there is none in time."""
         with self._lock:
             if not self._alive():
                 self._launch()

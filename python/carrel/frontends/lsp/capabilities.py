@@ -12,7 +12,7 @@ PROTOCOL = 1
 
 
 def command_name(method: str) -> str:
-    """`carrel/search` as a command: `carrel.search`."""
+    """Spell a method as a command: `carrel/search` is `carrel.search`."""
     return method.replace("/", ".")
 
 
@@ -20,13 +20,13 @@ COMMANDS = {command_name(method): method for method in REQUESTS}
 
 
 def own_settings(sent: object) -> dict[str, Any] | None:
-    """Carrel's settings in what a client sent as settings or options: a section of that name, or all of it; None if neither."""
+    """Find Carrel's settings in what a client sent: a section of that name, or all of it; None if neither."""
     section = sent.get("carrel", sent) if isinstance(sent, dict) else None
     return section if isinstance(section, dict) else None
 
 
 def initialize_result() -> dict[str, Any]:
-    """What the server can do. UTF-16 positions: the one encoding that every client must support."""
+    """Return what the server can do. UTF-16 positions: the one encoding that every client must support."""
     return {
         "capabilities": {
             "positionEncoding": "utf-16",

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 METHOD = "carrel/complete"
 NO_MODEL = (
-    "Carrel has no chat model to ask: this client doesn't lend its own. A client that does announces "
-    '`{"complete": true}` under `experimental.carrel` in its capabilities, and answers `carrel/complete`.'
+    "Carrel has no chat model to ask: this client doesn't lend its own",
+    'Use one that announces `{"complete": true}` under `experimental.carrel` and answers `carrel/complete`.',
 )
+"""Reason and remedy."""
 PATIENCE_SECONDS = 300.0
 """A model that says nothing for so long won't say anything any more."""
 
@@ -42,9 +43,9 @@ class Client:
         self._server = server
 
     def model(self, token: ProgressToken | None) -> ClientModel:
-        """The model that the client means by this token; raises `ProviderError` where it lends none."""
+        """Return the model that the client means by this token; raises `ProviderError` where it lends none."""
         if not lends_model(self._server.client_capabilities.experimental):
-            raise ProviderError(NO_MODEL)
+            raise ProviderError(*NO_MODEL)
         return ClientModel(self._server.protocol.ask_client, token)
 
     def report(self, token: ProgressToken | None, partial: Wire) -> None:
@@ -54,7 +55,7 @@ class Client:
 
 
 def lends_model(experimental: object) -> bool:
-    """Whether a client's experimental capabilities say that it answers `carrel/complete`."""
+    """Return whether a client's experimental capabilities say that it answers `carrel/complete`."""
     carrel = experimental.get("carrel") if isinstance(experimental, Mapping) else None
     return isinstance(carrel, Mapping) and carrel.get("complete") is True
 

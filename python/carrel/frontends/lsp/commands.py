@@ -19,6 +19,7 @@ from carrel.frontends.common.wire import iso_time
 from carrel.frontends.lsp import convert, convert_review
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp.client_model import NO_MODEL
+from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.server import answers, reviews
@@ -39,22 +40,22 @@ class Commands:
     """One coroutine a request; parameters come as plain data, results are wire structs."""
 
     def __init__(self, session: Session, bars: ProgressBars | None, client: Client | None = None) -> None:
-        """`client` is who can be told of progress and asked for its chat model; the command line has none."""
+        """Answer from `session`. `client` can be told of progress and asked for its chat model; the command line has none."""
         self._session = session
         self._bars = bars
         self._client = client
 
     def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
-        """The handler of every method."""
+        """Return the handler of every method."""
         return {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS}
 
     async def status(self, raw: Any) -> wire.StatusResult:
-        """`carrel/status`."""
+        """Answer `carrel/status`."""
         workspace = self._workspace(decode(wire.StatusParams, raw))
         return status_result(workspace, await workspace.status())
 
     async def index(self, raw: Any) -> wire.IndexResult:
-        """`carrel/index`."""
+        """Answer `carrel/index`."""
         params = decode(wire.IndexParams, raw)
         workspace = self._workspace(params)
         await workspace.settle()
@@ -62,7 +63,7 @@ class Commands:
         return wire.IndexResult(**dataclasses.asdict(report))
 
     async def search(self, raw: Any) -> wire.SearchResult:
-        """`carrel/search`."""
+        """Answer `carrel/search`."""
         started = time.perf_counter()
         params = decode(wire.SearchParams, raw)
         workspace = self._workspace(params)
@@ -71,7 +72,7 @@ class Commands:
         return self._search_result(workspace, found.hits, {**found.plan, "stages": found.stages}, started)
 
     async def similar(self, raw: Any) -> wire.SearchResult:
-        """`carrel/similar`."""
+        """Answer `carrel/similar`."""
         started = time.perf_counter()
         params = decode(wire.SimilarParams, raw)
         workspace, path = self._file(params.uri)
@@ -80,7 +81,7 @@ class Commands:
         return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
 
     async def files(self, raw: Any) -> wire.FilesResult:
-        """`carrel/files`."""
+        """Answer `carrel/files`."""
         started = time.perf_counter()
         params = decode(wire.FilesParams, raw)
         workspace = self._workspace(params)
@@ -91,7 +92,7 @@ class Commands:
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
     async def compare(self, raw: Any) -> wire.CompareResult:
-        """`carrel/compare`."""
+        """Answer `carrel/compare`."""
         started = time.perf_counter()
         params = decode(wire.CompareParams, raw)
         workspace = self._workspace(params)
@@ -108,22 +109,22 @@ class Commands:
         )
 
     async def context(self, raw: Any) -> wire.ContextResult:
-        """`carrel/context`."""
+        """Answer `carrel/context`."""
         params = decode(wire.ContextParams, raw)
         return await self._context(params, params.query)
 
     async def augment(self, raw: Any) -> wire.AugmentResult:
-        """`carrel/augment`."""
+        """Answer `carrel/augment`."""
         params = decode(wire.AugmentParams, raw)
         pack = await self._context(params, params.query or question_of(params.text))
         return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
 
     async def review(self, raw: Any) -> ReviewResult:
-        """`carrel/review`."""
+        """Answer `carrel/review`."""
         started = time.perf_counter()
         params = decode(ReviewParams, raw)
         if self._client is None:
-            raise ProviderError(NO_MODEL)
+            raise ProviderError(*NO_MODEL)
         client, model, workspace = self._client, self._client.model(params.model_token), self._workspace(params)
         uri_of = partial(_uri_of, workspace)
 
@@ -134,7 +135,7 @@ class Commands:
         return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
 
     async def explain(self, raw: Any) -> dict[str, Any]:
-        """`carrel/explain`."""
+        """Answer `carrel/explain`."""
         params = decode(wire.ExplainParams, raw)
         if params.pack_id is not None:
             kept = self._session.recent.get(params.pack_id)
@@ -142,7 +143,7 @@ class Commands:
                 raise InvalidInput("packId", "is not among the recent packs")
             return {**answers.explanation_of(kept), "candidates": [_plain(item) for item in kept.candidates()]}
         if params.query is None or params.path is None or params.line is None:
-            raise InvalidInput("packId", "give `packId`, or `query`, `path` and `line`")
+            raise InvalidInput("packId", "is not given", "Give `packId`, or `query`, `path` and `line`.")
         workspace, path = self._workspace(params), params.path
         if path.startswith("file:"):
             workspace, path = self._file(path)
@@ -150,7 +151,7 @@ class Commands:
         return {"candidates": [_plain(item) for item in found]}
 
     async def clear(self, raw: Any) -> wire.ClearResult:
-        """`carrel/clear`."""
+        """Answer `carrel/clear`."""
         workspace = self._workspace(decode(wire.ClearParams, raw))
         return wire.ClearResult(freed_bytes=await workspace.clear())
 
@@ -186,7 +187,7 @@ class Commands:
         try:
             workspace = self._workspace(params)
         except (NotReady, InvalidInput) as error:
-            answer = answers.empty(request, None if self._quiet(params) else str(error))
+            answer = answers.empty(request, None if self._quiet(params) else str(on_wire(error)))
         else:
             answer, kept = await answers.context(workspace, self._request(workspace, params, query))
             if kept:
@@ -246,7 +247,7 @@ class Commands:
         path = uri_to_path(uri)
         found = self._session.locate(path) if path else self._session.unsaved(uri)
         if found is None or not found[1]:
-            raise InvalidInput("uri", "is no file in an open folder")
+            raise InvalidInput("uri", "is not a file in an open folder")
         return found
 
     def _left_out(self, workspace: Workspace, given: Iterable[wire.LinesParam]) -> Iterator[Lines]:
@@ -265,7 +266,7 @@ class Commands:
 
 
 def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
-    """A status as editors see it."""
+    """Encode a status."""
     return wire.StatusResult(
         workspace_folder=workspace.uri,
         state=status.state,
@@ -286,7 +287,7 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
 
 
 def _uri_of(workspace: Workspace | None, path: str) -> str:
-    """A path as the editor spells it."""
+    """Spell a path as the editor does."""
     if workspace is None:
         return join_uri("", path)
     return workspace.buffers.uri(path) or join_uri(workspace.uri, path)

@@ -31,7 +31,7 @@ _NAMES = {
 
 
 def to_range(span: Span) -> wire.Range:
-    """1-based inclusive lines to LSP's half-open range."""
+    """Encode 1-based inclusive lines as LSP's half-open range."""
     return wire.Range(
         start=wire.Position(line=span.start_line - 1, character=span.start_character),
         end=wire.Position(line=span.end_line - 1, character=span.end_character),
@@ -39,7 +39,7 @@ def to_range(span: Span) -> wire.Range:
 
 
 def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:
-    """Filters as sent to the core's; raises `InvalidInput` for a pattern, a language or a field that is none."""
+    """Decode filters; raises `InvalidInput` for a pattern, a language or a field that can't be used."""
     globs = (param.path_glob,) if isinstance(param.path_glob, str) else param.path_glob
     filters = Filters(
         sources=param.sources,
@@ -55,23 +55,23 @@ def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filte
 
 
 def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
-    """The budget that was asked for, or the default."""
+    """Decode the budget that was asked for, or the default."""
     if param is None or (param.tokens is None and param.chars is None):
         return default
     if param.tokens is not None and param.chars is not None:
-        raise InvalidInput("budget", "give either tokens or chars, not both")
+        raise InvalidInput("budget", "gives both tokens and chars", "Give one of the two.")
     if param.tokens is not None:
         return Budget(param.tokens, "tokens")
     return Budget(param.chars or default.amount, "chars")
 
 
 def from_way(way: Way) -> wire.WayResult:
-    """One side of a comparison."""
+    """Encode one side of a comparison."""
     return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 
 
 def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitResult:
-    """A hit as editors see it; `masked` where only a part of it is shown."""
+    """Encode a hit; `masked` where only a part of it is shown."""
     chunk = hit.chunk
     return wire.HitResult(
         id=chunk.id,
@@ -97,7 +97,7 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
 
 
 def from_signals(signals: Signals) -> wire.SignalsResult:
-    """What each stage said, without those that said nothing."""
+    """Encode what each stage said, without those that said nothing."""
     return wire.SignalsResult(
         dense=UNSET if signals.dense is None else signals.dense,
         dense_rank=signals.dense_rank or UNSET,
@@ -120,7 +120,7 @@ def from_pack(
     elapsed_ms: float,
     stages: Mapping[str, float],
 ) -> wire.ContextResult:
-    """A pack as editors see it."""
+    """Encode a pack."""
     in_tokens = pack.budget.unit == "tokens"
     return wire.ContextResult(
         id=pack.id,

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def to_request(params: wire.ReviewParams) -> ReviewRequest:
-    """What was asked for; raises `InvalidInput` for a glob that is none, before a model is asked."""
+    """Decode what was asked for; raises `InvalidInput` for an invalid glob, before a model is asked."""
     exclude = to_filters(FiltersParam(), params.exclude).exclude
     return ReviewRequest(params.title, params.body, exclude, params.model, params.max_tokens, params.wait_ms)
 
 
 def from_step(step: Step, uri_of: UriOf) -> wire.ReviewStep:
-    """A step as editors see it."""
+    """Encode a step."""
     from carrel.engine import reviewer  # noqa: PLC0415 - a server starts without the engine
 
     match step:
@@ -42,7 +42,7 @@ def from_step(step: Step, uri_of: UriOf) -> wire.ReviewStep:
 def from_reviewed(
     reviewed: Reviewed, uri_of: UriOf, tokenizer: str, workspace: Workspace, elapsed_ms: float
 ) -> wire.ReviewResult:
-    """A review as editors see it."""
+    """Encode a review."""
     answer = reviewed.answer
     return wire.ReviewResult(
         review=wire.ReviewAnswer(**dataclasses.asdict(answer), chunks_used=reviewed.chunks_used) if answer else UNSET,

@@ -50,7 +50,7 @@ class Documents:
     # --- the start
 
     def add_first_folders(self, params: types.InitializeParams) -> None:
-        """The folders named in `initialize`: the list, else the older root."""
+        """Add the folders named in `initialize`: the list, else the older root."""
         folders = [(folder.uri, uri_to_path(folder.uri)) for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [(params.root_uri, uri_to_path(params.root_uri))]
@@ -60,7 +60,7 @@ class Documents:
             self._add(uri, path)
 
     async def begin(self, capabilities: types.ClientCapabilities) -> None:
-        """After `initialized`: ask for settings and for news of files, then let the folders start."""
+        """Ask for settings and for news of files after `initialized`, then let the folders start."""
         workspace = capabilities.workspace
         self._pull_settings = bool(workspace and workspace.configuration)
         self._first_options = self._session.options
@@ -115,26 +115,26 @@ class Documents:
     # --- notifications
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
-        """A document's truth is the editor's buffer from now on."""
+        """Read a document from the editor's buffer from now on."""
         self._open(params.text_document.uri, params.text_document.language_id)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
-        """The buffer's text was changed by pygls already."""
+        """Note that a buffer changed; pygls changed its text already."""
         if found := self._locate(params.text_document.uri):
             found[0].buffers.changed(found[1])
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
-        """The file on disk is new."""
+        """Note that the file on disk is new."""
         if found := self._locate(params.text_document.uri):
             self._changed_on_disk(found[0], [found[1]])
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        """The file on disk is the truth again."""
+        """Read a document from disk again."""
         if found := self._locate(params.text_document.uri):
             found[0].buffers.closed(found[1])
 
     def did_change_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
-        """Files were created, changed or deleted by anyone."""
+        """Note that files were created, changed or deleted by anyone."""
         by_workspace: dict[Workspace, list[str]] = {}
         for change in params.changes:
             if found := self._locate(change.uri):
@@ -143,7 +143,7 @@ class Documents:
             self._changed_on_disk(workspace, paths)
 
     async def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
-        """Folders joined or left the window. A new one starts when its own settings are known."""
+        """Add folders that joined the window, drop those that left. A new one starts when its own settings are known."""
         for folder in params.event.removed:
             if path := uri_to_path(folder.uri):
                 self._session.remove_folder(path)
@@ -156,7 +156,7 @@ class Documents:
                 self._session.start(workspace)
 
     async def did_change_configuration(self, params: types.DidChangeConfigurationParams) -> None:
-        """Settings are others; some clients send them, others wait to be asked."""
+        """Take other settings; some clients send them, others wait to be asked."""
         if self._pull_settings:
             await self._fetch_settings()
             return
@@ -199,7 +199,7 @@ class Documents:
             workspace.files_changed(paths)
 
     def _adopt_open_documents(self) -> None:
-        """A document may now belong to another folder."""
+        """Find the folder of each open document anew."""
         for document in list(self._server.workspace.text_documents.values()):
             found = self._locate(document.uri)
             if found is None or found[0].buffers.text(found[1]) is None:

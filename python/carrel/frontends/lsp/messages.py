@@ -30,6 +30,25 @@ class Range(Wire, kw_only=True, frozen=True):
     end: Position
 
 
+class ErrorData(Wire, kw_only=True, frozen=True):
+    """The `data` of an error that Carrel answers a request with; `message` says the same in a sentence."""
+
+    kind: Annotated[
+        str,
+        Meta(
+            description="`InvalidInput`, `NotReady`, `SettingsError`, `StoreError`, `NewerFormat`, `NotWriter`, `ProviderError`, "
+            "or `CarrelError` for anything else that can't be done."
+        ),
+    ]
+    reason: Annotated[str, Meta(description="What happened, and why.")]
+    remedy: Annotated[str, Meta(description="The command, setting or act that mends it; empty where none is known.")] = ""
+    retryable: Annotated[bool, Meta(description="Whether the same request may succeed later, though nobody mends anything.")] = (
+        False
+    )
+    field: Annotated[str | UnsetType, Meta(description="The parameter that can't be used, for `InvalidInput`.")] = UNSET
+    value: Annotated[str | UnsetType, Meta(description="Which of its values the reason speaks of, where it has several.")] = UNSET
+
+
 class ActiveEditor(Wire, kw_only=True, frozen=True):
     """The editor that the person is looking at."""
 

@@ -84,7 +84,7 @@ class ProgressBars:
             self._bars.pop(job, None)
 
     def cancel(self, token: str | int) -> None:
-        """The person pressed the button."""
+        """Cancel what the bar of this token shows."""
         if cancel := self._cancels.get(token):
             cancel()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from carrel.frontends.lsp.messages import ErrorData
 from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, PARTIAL_RESULTS, REQUESTS
 from carrel.server.settings_docs import json_schema as settings_schema
 
@@ -22,8 +23,8 @@ LSP4IJ_SETTINGS = Path("editors/intellij/lsp4ij-template/settings.schema.json")
 
 
 def schema() -> dict[str, Any]:
-    """Every struct under `$defs`, every request with its parameters and result."""
-    pairs, singles = {**REQUESTS, **CLIENT_REQUESTS}, [*NOTIFICATIONS.values(), *PARTIAL_RESULTS.values()]
+    """Return every struct under `$defs`, every request with its parameters and result."""
+    pairs, singles = {**REQUESTS, **CLIENT_REQUESTS}, [*NOTIFICATIONS.values(), *PARTIAL_RESULTS.values(), ErrorData]
     kinds = [kind for pair in pairs.values() for kind in pair] + singles
     refs, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     ref = iter(refs)
@@ -37,12 +38,13 @@ def schema() -> dict[str, Any]:
         "partialResults": partial_results,
         "clientRequests": {method: ends[method] for method in CLIENT_REQUESTS},
         "notifications": notifications,
+        "errorData": next(ref),
         "$defs": {**dict(sorted(definitions.items())), "Settings": settings_schema()},
     }
 
 
 def tables() -> str:
-    """The generated part of the document."""
+    """Return the generated part of the document."""
     whole = schema()
     head = ["| request | parameters | result | what it is for |", "| --- | --- | --- | --- |"]
     lines = ["## Requests", "", *head]
@@ -66,19 +68,19 @@ def _row(method: str, params: type[msgspec.Struct], ends: dict[str, Any]) -> str
 
 
 def document(text: str) -> str:
-    """The document with its generated part renewed."""
+    """Return the document with its generated part renewed."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{tables()}{END}{tail}"
 
 
 def schema_text() -> str:
-    """The schema file."""
+    """Return the schema file."""
     return _text(schema())
 
 
 def lsp4ij_settings_text() -> str:
-    """The schema of what a person types into LSP4IJ's configuration of the server: the settings with dotted names."""
+    """Return the schema of what a person types into LSP4IJ's configuration of the server: the settings with dotted names."""
     properties = {f"carrel.{key}": spec for key, spec in settings_schema()["properties"].items()}
     return _text(
         {

@@ -22,8 +22,9 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInval
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
 
-from carrel.core.errors import Cancelled, CarrelError, InvalidInput, NotReady
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
+from carrel.frontends.lsp.errors import error_data, on_wire
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +39,15 @@ Handler = Callable[[Any], Coroutine[Any, Any, Any]]
 
 
 def to_rpc_error(error: BaseException) -> JsonRpcException:
-    """An error as it travels: kinds become codes, faults of ours say nothing of their content."""
+    """Encode an error: kinds become codes, faults of ours say nothing of their content."""
     if isinstance(error, JsonRpcException):
         return error
-    if isinstance(error, InvalidInput):
-        return JsonRpcException(str(error), INVALID_PARAMS, {"field": error.field})
     if isinstance(error, Cancelled):
         return JsonRpcException(str(error) or "cancelled", REQUEST_CANCELLED)
     if isinstance(error, CarrelError):
-        kind = "NotReady" if isinstance(error, NotReady) else type(error).__name__
-        return JsonRpcException(str(error), REQUEST_FAILED, {"kind": kind})
+        told = on_wire(error)
+        code = INVALID_PARAMS if isinstance(told, InvalidInput) else REQUEST_FAILED
+        return JsonRpcException(str(told), code, msgspec.to_builtins(error_data(told)))
     # Without the message: it may quote what was being worked on.
     log.error("%s in a request, at:\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return JsonRpcException(f"Something went wrong inside Carrel ({type(error).__name__}); its log says where.", INTERNAL_ERROR)
@@ -60,7 +60,7 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
 
 
 def _decoded(body: bytes) -> Any:
-    """JSON; half of an emoji that a client cut, or a byte that is no UTF-8, is replaced: no chat may wait for ever for one."""
+    """Decode JSON; half of an emoji that a client cut, or a byte that is not UTF-8, is replaced: no chat may hang on one."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -68,7 +68,7 @@ def _decoded(body: bytes) -> Any:
 
 
 def _ids_in(body: bytes) -> Iterator[str | int]:
-    """What may be the id of a message that can't be read, so that who waits hears of it; its own comes first as a rule."""
+    """Find what may be the id of a message that can't be read, so that who waits hears of it; its own mostly comes first."""
     for found in _ID.finditer(body):
         with contextlib.suppress(msgspec.DecodeError):
             yield msgspec.json.decode(found[1], type=str | int)
@@ -143,7 +143,7 @@ class CarrelProtocol(LanguageServerProtocol):
         self.handle_message(message)
 
     def _without_unreadable(self, data: dict[str, Any]) -> dict[str, Any]:
-        """An `initialize` without the parameters that can't be read."""
+        """Return an `initialize` without the parameters that can't be read."""
         kept: dict[str, Any] = dict(_NOTHING_TOLD)
         for name, value in data["params"].items():
             with contextlib.suppress(JsonRpcInvalidParams):
@@ -159,12 +159,14 @@ class CarrelProtocol(LanguageServerProtocol):
             return self._converter.structure(data, kind)
         except (cattrs.BaseValidationError, KeyError, TypeError, ValueError) as error:
             reasons = (
-                cattrs.transform_error(error, path="") if isinstance(error, cattrs.BaseValidationError) else ["can't be read"]
+                cattrs.transform_error(error, path="message")
+                if isinstance(error, cattrs.BaseValidationError)
+                else ["can't be read"]
             )
-            raise JsonRpcInvalidParams("; ".join(reasons[:3]).replace(".params.", "")) from None
+            raise JsonRpcInvalidParams("; ".join(reasons[:3])) from None
 
     def _mend_initialize(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Clients leave out what the specification demands; pygls would leave them without an answer."""
+        """Add what the specification demands and clients leave out; pygls would leave them without an answer."""
         given = data.get("params")
         params = dict(given) if isinstance(given, dict) else {}
         if not isinstance(params.get("capabilities"), dict):
@@ -183,7 +185,7 @@ class CarrelProtocol(LanguageServerProtocol):
             future.set_result(data.get("result"))
 
     def _awaited(self, identity: Any) -> Future[Any] | None:
-        """Who waits for the answer to this request of ours, once."""
+        """Return who waits for the answer to this request of ours, once."""
         future = self._request_futures.pop(identity, None) if isinstance(identity, str) else None
         return None if future is None or future.done() else future
 
@@ -249,9 +251,9 @@ class CarrelProtocol(LanguageServerProtocol):
         method = COMMANDS.get(str(params.get("command")))
         arguments = params.get("arguments") or [{}]
         if method is None:
-            raise JsonRpcException("command: there is no such command", INVALID_PARAMS, {"field": "command"})
+            raise to_rpc_error(InvalidInput("command", "there is no such command"))
         if not isinstance(arguments, list) or len(arguments) != 1:
-            raise JsonRpcException("arguments: Expected one object", INVALID_PARAMS, {"field": "arguments"})
+            raise to_rpc_error(InvalidInput("arguments", "Expected one object"))
         argument = arguments[0]
         if isinstance(argument, dict) and params.get("workDoneToken") is not None:
             argument = {"workDoneToken": params["workDoneToken"], **argument}

@@ -41,7 +41,7 @@ def serve() -> int:
 
 
 def _initialize_params(first: bytes) -> tuple[str | int, dict[str, Any]] | None:
-    """Id and parameters of a well-formed `initialize`; None when the server shall look at the message itself."""
+    """Return id and parameters of a well-formed `initialize`; None when the server shall look at the message itself."""
     try:
         message = json.loads(first)
         identity, params = message["id"], message["params"]
@@ -65,7 +65,7 @@ def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
 
 
 def _asks_soon(params: dict[str, Any]) -> bool:
-    """Whether the memory is on by the editor's settings. A file may still turn it off: then a table was read in vain."""
+    """Return whether the editor's settings switch context on. A file may still switch it off: then a table was read in vain."""
     from carrel.frontends.lsp.capabilities import own_settings  # noqa: PLC0415 - only now needed
 
     section = own_settings(params.get("initializationOptions"))

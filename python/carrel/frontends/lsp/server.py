@@ -157,7 +157,7 @@ class LspServer:
         self.bars.report(job, progress)
 
     async def _show(self, workspace: Workspace, job: Any) -> None:
-        """A bar for a run that nobody asked for in so many words."""
+        """Show a bar for a run that nobody asked for explicitly."""
         title = f"Indexing {workspace.root.name}"
         bar = await self.bars.open_by_server(job, title, lambda: workspace.queue.cancel(job))
         await asyncio.wait({job.done})
@@ -174,7 +174,7 @@ class LspServer:
         self.protocol.send("window/showMessage", {"type": kind, "message": f"Carrel: {text}"})
 
     def _guarded(self, handler: Handler) -> Handler:
-        """A handler whose errors travel by their kinds."""
+        """Wrap a handler so that its errors travel by their kinds."""
 
         async def guarded(params: Any) -> Any:
             try:

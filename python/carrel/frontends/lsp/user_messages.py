@@ -24,7 +24,7 @@ class UserMessages:
     """Remembers what was said. Used on the event loop only."""
 
     def __init__(self, show: Callable[[int, str], None], patience: float = ANSWER_SECONDS) -> None:
-        """`show` gets LSP's message type and the text."""
+        """Show messages by `show`, which gets LSP's message type and the text."""
         self._show = show
         self._patience = patience
         self._said: set[str] = set()
@@ -41,11 +41,11 @@ class UserMessages:
             asyncio.get_running_loop().call_later(self._patience, self.tell, text, ERROR)
 
     def refused(self, error: Exception) -> None:
-        """A request is answered by an error: whoever asked shows it."""
+        """Note that a request was answered by an error: whoever asked shows it."""
         self._said.add(str(error))
 
     def answered(self, params: Any, result: Any) -> None:
-        """A pack may carry an error. Who asked in so many words shows it; a chat turn goes on without a word."""
+        """Note the error in a pack. Who asked explicitly shows it; a chat turn goes on without a word."""
         pack = result.pack if isinstance(result, wire.AugmentResult) else result
         if not isinstance(pack, wire.ContextResult) or not isinstance(pack.error, str):
             return

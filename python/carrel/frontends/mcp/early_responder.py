@@ -46,7 +46,7 @@ class EarlyResponder:
         return cls(*streams)
 
     async def lines(self) -> AsyncIterator[str]:
-        """Everything that wasn't answered here, until the client leaves."""
+        """Yield everything that wasn't answered here, until the client leaves."""
         with self._lock:
             self._loop = asyncio.get_running_loop()
         while True:
@@ -68,7 +68,7 @@ class EarlyResponder:
         await asyncio.to_thread(self._send, line.encode())
 
     async def flush(self) -> None:
-        """Nothing is held: each line goes out as it is written."""
+        """Do nothing: each line goes out as it is written."""
 
     def _read(self) -> None:
         try:
@@ -115,7 +115,7 @@ class EarlyResponder:
 
 
 def _version(params: Any) -> str | None:
-    """The version that a well-formed `initialize` offers, if the handshake is all there is to it."""
+    """Return the version that a well-formed `initialize` offers, if the handshake is all there is to it."""
     if not isinstance(params, dict) or not isinstance(params.get("capabilities"), dict):
         return None
     client, version = params.get("clientInfo"), params.get("protocolVersion")

@@ -137,4 +137,4 @@ def _bound(port: int) -> socket.socket:
     try:
         return listen(HOST, port)
     except OSError as error:
-        raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror}): choose another, or 0 for any.") from None
+        raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror})", "Choose another, or 0 for any.") from None

@@ -24,7 +24,7 @@ class ResourceRef:
 
 
 def build(folder: str, path: str, lines: tuple[int, int] | None = None) -> str:
-    """The URI of a file or of some lines of it."""
+    """Return the URI of a file or of some lines of it."""
     name = quote(folder.encode("utf-8", "surrogateescape"), safe="-._~")
     rest = quote(path.encode("utf-8", "surrogateescape"), safe="/-._~")
     return f"{PREFIX}{name}/{rest}" + (f"?lines={lines[0]}-{lines[1]}" if lines else "")
@@ -33,16 +33,16 @@ def build(folder: str, path: str, lines: tuple[int, int] | None = None) -> str:
 def parse(uri: str) -> ResourceRef:
     """Read a resource's URI; raises `InvalidInput`. Whether its path may be read is the gate's to say."""
     if not uri.startswith(PREFIX):
-        raise InvalidInput("uri", f"is not one of this server's; they begin with {PREFIX}")
+        raise InvalidInput("uri", "is not one of this server's", f"They begin with {PREFIX}")
     rest, _, query = uri[len(PREFIX) :].partition("?")
     folder, _, path = rest.partition("/")
     folder, path = (unquote(part, errors="surrogateescape") for part in (folder, path))
     if not folder or not path or path.startswith("/"):
-        raise InvalidInput("uri", f"names no file; the form is {FILE_TEMPLATE}")
+        raise InvalidInput("uri", "names no file", f"The form is {FILE_TEMPLATE}")
     if not query:
         return ResourceRef(folder, path)
     match = _LINES.fullmatch(query)
     lines = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= lines[0] <= lines[1]:
-        raise InvalidInput("uri", f"{query!r} names no lines; the form is lines=10-20")
+        raise InvalidInput("uri", "names no lines", "The form is lines=10-20", value=query)
     return ResourceRef(folder, path, lines)

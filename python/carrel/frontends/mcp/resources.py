@@ -34,7 +34,7 @@ class Resources:
         self._readiness = readiness
 
     async def page(self, cursor: str | None) -> ResourcePage:
-        """The files of every index that exists, a page at a time. Listing makes no index and waits for none."""
+        """Return the files of every index that exists, a page at a time. Listing makes no index and waits for none."""
         at, offset = _position(cursor)
         folders = self._folders.all()
         while at < len(folders):
@@ -52,7 +52,7 @@ class Resources:
         return ResourcePage((), None)
 
     async def read(self, uri: str, report: Report) -> str:
-        """The text of a file or of some of its lines, as it stands now. Raises `CarrelError`."""
+        """Return the text of a file or of some of its lines, as it stands now. Raises `CarrelError`."""
         ref = resource_uris.parse(uri)
         _, workspace, path = self._folders.place(ref.folder, ref.path)
         await self._readiness.ready(workspace, report)
@@ -71,7 +71,7 @@ class Resources:
 
 
 def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:
-    """A page of paths and one more if there is one; an empty string stands where a file may no longer be read."""
+    """Return a page of paths and one more if there is one; an empty string stands where a file may no longer be read."""
     paths = index.store.snapshot().paths()[offset : offset + PAGE + 1]
     return [path if index.store.gate(path) is None else "" for path in paths]
 

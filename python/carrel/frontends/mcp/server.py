@@ -30,7 +30,7 @@ class McpServer:
     """Handlers for one process's MCP connections."""
 
     def __init__(self, folders: Folders, readiness: IndexReadiness, *, ask_roots: bool) -> None:
-        """`ask_roots` lets a client say which folders it works in; over HTTP it may not."""
+        """Register the handlers. `ask_roots` lets a client say which folders it works in; over HTTP it may not."""
         self._folders = folders
         self._tools = Tools(folders, readiness)
         self._resources = Resources(folders, readiness)

@@ -21,7 +21,7 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 
 def initialized(version: str) -> dict[str, Any]:
-    """The result of `initialize`."""
+    """Return the result of `initialize`."""
     return {
         "capabilities": {"resources": {"listChanged": False, "subscribe": False}, "tools": {"listChanged": False}},
         "instructions": INSTRUCTIONS,
@@ -31,7 +31,7 @@ def initialized(version: str) -> dict[str, Any]:
 
 
 def tools() -> list[dict[str, Any]]:
-    """The tools, as `tools/list` gives them."""
+    """Return the tools, as `tools/list` gives them."""
     return [_listed(tool) for tool in TOOLS.values()]
 
 

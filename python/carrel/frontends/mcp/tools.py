@@ -65,7 +65,7 @@ class Tools:
         return await tool.run(self, decode_call(tool.arguments, raw), report)
 
     async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
-        """`search_code`."""
+        """Answer `search_code`."""
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
@@ -73,7 +73,7 @@ class Tools:
         return _hits(name, workspace, found.hits, search_tool.text_of)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
-        """`search_knowledge_base`."""
+        """Answer `search_knowledge_base`."""
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=document_search.LANGUAGES)
@@ -81,7 +81,7 @@ class Tools:
         return _hits(name, workspace, found.hits, texts.documents)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
-        """`similar_code`."""
+        """Answer `similar_code`."""
         if asked.end_line < asked.start_line:
             raise InvalidInput("endLine", "comes before startLine")
         name, workspace, path = self._folders.place(asked.folder, asked.path)
@@ -90,7 +90,7 @@ class Tools:
         return _hits(name, workspace, hits, search_tool.text_of)
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
-        """`get_context`."""
+        """Answer `get_context`."""
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         request = ContextRequest(
@@ -125,7 +125,7 @@ class Tools:
         return Answer(pack.text or texts.NOTHING_FOUND, value, texts.notes(workspace))
 
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
-        """`explain_hit`."""
+        """Answer `explain_hit`."""
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._readiness.ready(workspace, report)
         found = await answers.explain_line(workspace, Query(asked.query), path, asked.line)
@@ -133,14 +133,14 @@ class Tools:
         return Answer(texts.explained(found), value, texts.notes(workspace))
 
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
-        """`index_status`. Looks only: it makes no index and waits for none."""
+        """Answer `index_status`. It looks only: it makes no index and waits for none."""
         chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
         found = [(name, await workspace.status(most_skipped=answers.MOST_SKIPPED)) for name, workspace in chosen]
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 
     def _named(self, folder: str, workspace: Workspace, file: str) -> Named:
-        """A file that matters; one that lies outside is left out of the pack, with the reason."""
+        """Find a file that matters; one outside the workspace is left out of the pack, with the reason."""
         try:
             _, found, path = self._folders.place(folder, file)
         except InvalidInput:
