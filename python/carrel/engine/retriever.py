@@ -9,6 +9,7 @@ from carrel.core.ports import Embedder, SnapshotView
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import issue_text, query_words
 from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.ranking import Asked, rank, relevances, scene_of, signals
@@ -36,7 +37,7 @@ class Retrieval:
     asked: Asked
     scene: Scene
     stages: dict[str, float]  # milliseconds
-    plan: dict[str, object]
+    diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()  # of a text that was read as an issue: the files that it is about
 
     @property
@@ -56,7 +57,9 @@ def retrieve(
     watch = Stopwatch()
     scene = scene_of(query)
     if not query.text.strip():
-        return Retrieval((), frozenset(), (), Order(), Asked(query_words.read("")), scene, watch.stages, {})
+        return Retrieval(
+            (), frozenset(), (), Order(), Asked(query_words.read("")), scene, watch.stages, RetrievalDiagnostics(embedder.id)
+        )
     files: tuple[LocatedFile, ...] = ()
     if issue := issue_text.read(query.text):
         located = localize(view, embedder, issue, query, cancel, watch)
@@ -71,24 +74,20 @@ def retrieve(
     hits, given, dropped = _take(view, order, asked, query, cancel)
     watch.lap("read")
     return Retrieval(
-        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _plan(order, asked, embedder, issue), files
+        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _diagnostics(order, asked, embedder, issue), files
     )
 
 
-def _plan(order: Order, asked: Asked, embedder: Embedder, issue: issue_text.IssueText | None) -> dict[str, object]:
+def _diagnostics(order: Order, asked: Asked, embedder: Embedder, issue: issue_text.IssueText | None) -> RetrievalDiagnostics:
     question = asked.question
-    return {
-        "words": list(question.words),
-        "names": list(question.names),
-        "symbolQuery": question.is_symbol,
-        "issue": issue is not None,
-        "candidates": {
-            "dense": sum(r.dense_rank is not None for r in order.ranked),
-            "lexical": sum(r.lexical_rank is not None for r in order.ranked),
-            "definitions": sum(r.defines > 0 for r in order.ranked),
-        },
-        "embedder": embedder.id,
-    }
+    counts = CandidateCounts(
+        dense=sum(r.dense_rank is not None for r in order.ranked),
+        lexical=sum(r.lexical_rank is not None for r in order.ranked),
+        definitions=sum(r.defines > 0 for r in order.ranked),
+    )
+    return RetrievalDiagnostics(
+        embedder.id, tuple(question.words), tuple(question.names), question.is_symbol, issue is not None, counts
+    )
 
 
 def _take(

@@ -75,7 +75,7 @@ async def _locate(text: str, limit: int, output: Output, commands: Commands, wor
     began = time.perf_counter()
     found: Retrieval = await answers.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms)
     elapsed_ms = 1000 * (time.perf_counter() - began)
-    return _Located(located_files(found)[:limit], found.hits[:limit], bool(found.plan.get("issue")), elapsed_ms)
+    return _Located(located_files(found)[:limit], found.hits[:limit], found.diagnostics.is_issue, elapsed_ms)
 
 
 def _plain(located: _Located) -> dict[str, Any]:

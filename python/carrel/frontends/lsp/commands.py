@@ -69,7 +69,7 @@ class Commands:
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
         found = await answers.search(workspace, query, params.wait_ms)
-        return self._search_result(workspace, found.hits, {**found.plan, "stages": found.stages}, started)
+        return self._search_result(workspace, found.hits, convert.from_diagnostics(found), started)
 
     async def similar(self, raw: Any) -> wire.SearchResult:
         """Answer `carrel/similar`."""
@@ -141,14 +141,14 @@ class Commands:
             kept = self._session.recent.get(params.pack_id)
             if not isinstance(kept, KeptAnswer):
                 raise InvalidInput("packId", "is not among the recent packs")
-            return {**answers.explanation_of(kept), "candidates": [_plain(item) for item in kept.candidates()]}
+            return convert.from_kept(kept)
         if params.query is None or params.path is None or params.line is None:
             raise InvalidInput("packId", "is not given", "Give `packId`, or `query`, `path` and `line`.")
         workspace, path = self._workspace(params), params.path
         if path.startswith("file:"):
             workspace, path = self._file(path)
         found = await answers.explain_line(workspace, Query(params.query), path, params.line)
-        return {"candidates": [_plain(item) for item in found]}
+        return {"candidates": [convert.from_explanation(item) for item in found]}
 
     async def clear(self, raw: Any) -> wire.ClearResult:
         """Answer `carrel/clear`."""
@@ -291,15 +291,6 @@ def _uri_of(workspace: Workspace | None, path: str) -> str:
     if workspace is None:
         return join_uri("", path)
     return workspace.buffers.uri(path) or join_uri(workspace.uri, path)
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    return {_camel(key): item for key, item in dataclasses.asdict(value).items() if item is not None}
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.capitalize() for part in tail)
 
 
 def _since(started: float) -> float:

@@ -6,19 +6,23 @@ counts in it as well, so nothing is ever converted.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
 from carrel.core.errors import InvalidInput
-from carrel.core.types import Budget, ContextPack, Filters, Hit, Signals, Span
+from carrel.core.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.common.wire import Boost, DroppedResult, State, iso_time
+from carrel.frontends.common.wire import Boost, DroppedResult, State, camel_case, iso_time
 from carrel.frontends.lsp import messages as wire
 
 if TYPE_CHECKING:
     from carrel.engine.compare import Way
+    from carrel.engine.explain import Explanation
+    from carrel.engine.retriever import Retrieval
+    from carrel.server.answers import KeptAnswer
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
@@ -96,6 +100,48 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
     )
 
 
+def from_diagnostics(found: Retrieval) -> dict[str, Any]:
+    """Return what was done to answer, as `SearchResult.plan` holds it."""
+    done = found.diagnostics
+    return {
+        "words": done.words,
+        "names": done.names,
+        "symbolQuery": done.is_symbol,
+        "issue": done.is_issue,
+        "candidates": dataclasses.asdict(done.candidates),
+        "embedder": done.embedder,
+        "stages": found.stages,
+    }
+
+
+def from_kept(kept: KeptAnswer) -> dict[str, Any]:
+    """Return a pack's story: what is in it, what was left out, and every candidate in the final order."""
+    pack = kept.answer.pack
+    items = [(item.hit.chunk.path, item.hit.chunk.span, item.elided) for item in pack.items]
+    return {
+        "packId": pack.id,
+        "query": pack.query,
+        "tokens": pack.tokens,
+        "items": [
+            {"path": path, "startLine": span.start_line, "endLine": span.end_line, "elided": elided}
+            for path, span, elided in items
+        ],
+        "dropped": [from_dropped(drop) for drop in pack.dropped],
+        "stages": kept.answer.stages,
+        "candidates": [from_explanation(item) for item in kept.candidates()],
+    }
+
+
+def from_explanation(item: Explanation) -> dict[str, Any]:
+    """Return why a chunk was or wasn't given, without the stages that didn't see it."""
+    return {camel_case(key): value for key, value in dataclasses.asdict(item).items() if value is not None}
+
+
+def from_dropped(drop: Dropped) -> DroppedResult:
+    """Return what was left out as editors see it."""
+    return DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
+
+
 def from_signals(signals: Signals) -> wire.SignalsResult:
     """Encode what each stage said, without those that said nothing."""
     return wire.SignalsResult(
@@ -131,10 +177,7 @@ def from_pack(
         budget_chars=UNSET if in_tokens else pack.budget.amount,
         tokenizer=pack.tokenizer,
         hits=tuple(from_hit(item.hit, uri_of, masked=item.masked) for item in pack.items),
-        dropped=tuple(
-            DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
-            for drop in pack.dropped
-        ),
+        dropped=tuple(from_dropped(drop) for drop in pack.dropped),
         query=pack.query,
         state=state,
         pending=pending,
