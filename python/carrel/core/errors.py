@@ -49,14 +49,14 @@ class InvalidInput(CarrelError):
         self.value = value
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.told}"
+        return f"{self.field}: {self.sentence}"
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """Value, reason and remedy as a sentence, for who names the field in another way."""
         return _joined(self.reason if self.value is None else f'"{self.value}" {self.reason}', self.remedy)
 
-    def of(self, field: str, remedy: str | None = None) -> InvalidInput:
+    def renamed(self, field: str, remedy: str | None = None) -> InvalidInput:
         """Return the same error under the name that the caller knows the field by, with a remedy where one is known here."""
         return InvalidInput(field, self.reason, self.remedy if remedy is None else remedy, value=self.value)
 

@@ -16,6 +16,7 @@ from carrel.core.errors import InvalidInput
 
 S = TypeVar("S", bound=Struct)
 
+# A `msgspec.ValidationError` has nothing but its text, which ends in the path of the field: the one text that is taken apart.
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
 

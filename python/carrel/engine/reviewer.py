@@ -212,7 +212,7 @@ class _Review:
 
 def _refusal(error: InvalidInput) -> str:
     """What is wrong with a call, with the name that the model knows the field by."""
-    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {error.told}"
+    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {error.sentence}"
 
 
 def _read(said: Completion) -> tuple[ReviewAnswer | None, str]:

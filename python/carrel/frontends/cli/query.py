@@ -29,7 +29,7 @@ def run(arguments: Namespace, output: Output) -> int:
         result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
     except InvalidInput as wrong:
         if option := _OPTIONS.get(wrong.field):
-            raise wrong.of(option) from None
+            raise wrong.renamed(option) from None
         raise
     if error := getattr(result, "error", None):
         raise CarrelError(error)

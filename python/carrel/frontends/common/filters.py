@@ -18,7 +18,7 @@ def checked_filters(filters: Filters, names: Mapping[str, str]) -> Filters:
         native_filter(filters)
     except InvalidInput as error:
         remedy = _language_meant(filters.languages) if error.field == "languages" else None
-        raise error.of(names.get(error.field, error.field), remedy) from None
+        raise error.renamed(names.get(error.field, error.field), remedy) from None
     return filters
 
 

@@ -15,7 +15,7 @@ E = TypeVar("E", bound=CarrelError)
 
 def on_wire(error: E) -> E | InvalidInput:
     """Return the error under the field's name on the wire; what lies further in knows its own names only."""
-    return error.of(camel_case(error.field)) if isinstance(error, InvalidInput) else error
+    return error.renamed(camel_case(error.field)) if isinstance(error, InvalidInput) else error
 
 
 def error_data(error: CarrelError) -> ErrorData:
