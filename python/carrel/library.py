@@ -61,7 +61,9 @@ class Index:
         self._on_disk = path is not None
         windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
         if windows and not 0 <= windows[1] < windows[0]:
-            raise InvalidInput("line_chunks", f"{windows} are no windows: give (lines, overlap), the overlap less than the lines")
+            raise InvalidInput(
+                "line_chunks", f"{windows} are no windows", "Give (lines, overlap), the overlap less than the lines."
+            )
         cut = CutOptions(always_lines=windows)
         if path is None:
             self._store = self._memory(cut)
@@ -82,7 +84,7 @@ class Index:
     ) -> IndexReport:
         """Bring the index up to date with the folder. An editor's server that writes it is waited for; raises `NotWriter`."""
         if not self._on_disk:
-            raise InvalidInput("path", "this index has no folder; give its texts to add_file")
+            raise InvalidInput("path", "is not given: this index has no folder", "Give its texts to add_file.")
         if self._store.role == "follower" and not self._store.try_lead():
             return follow_index(self._store, cancel or CancelToken(), force=force)
         return run_index(

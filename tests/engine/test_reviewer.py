@@ -252,7 +252,7 @@ async def test_neither_issue_nor_code_leaves_its_block() -> None:
     assert result.startswith("--- src/login.py (lines 1-2, relevance: 0.50) ---\n\\--- src/secret.py")
 
 
-@pytest.mark.parametrize(("title", "max_tokens", "field"), [(" \n", 9_000, "title"), ("x", 3_999, "maxTokens")])
+@pytest.mark.parametrize(("title", "max_tokens", "field"), [(" \n", 9_000, "title"), ("x", 3_999, "max_tokens")])
 def test_what_can_not_be_reviewed_is_refused_before_anybody_is_asked(title: str, max_tokens: int, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         reviewer.opened(Issue(title), TOKENS, max_tokens)

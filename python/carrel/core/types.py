@@ -127,7 +127,7 @@ class Query:
     left_out: tuple[Lines, ...] = ()
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
-        """Whether some of these lines were left out by whoever asks."""
+        """Return whether some of these lines were left out by whoever asks."""
         return any(
             lines.path == path and start_line <= lines.end_line and lines.start_line <= end_line for lines in self.left_out
         )

@@ -73,9 +73,9 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
     at once where the index shall be built anew by `force`; `StoreError` where nobody can write it.
     """
     if force and store.read_only:
-        raise StoreError(f"{store.directory} can't be written, so the index can't be built anew. {_READ_ONLY_REMEDY}")
+        raise StoreError(f"{store.directory} can't be written, so the index can't be built anew", _READ_ONLY_REMEDY)
     if force:
-        raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {_WRITER_REMEDY}")
+        raise NotWriter("Another Carrel process writes this index, so it can't be built anew here", _WRITER_REMEDY)
     started = time.perf_counter()
     while True:
         store.follow()
@@ -88,9 +88,9 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
             return IndexReport(unchanged=unchanged, skipped=skipped, elapsed_ms=round(1000 * elapsed, 3))
         waiting = "1 changed file waits" if behind == 1 else f"{behind} changed files wait"
         if store.read_only:
-            raise StoreError(f"{store.directory} can't be written, and {waiting} for being indexed. {_READ_ONLY_REMEDY}")
+            raise StoreError(f"{store.directory} can't be written, and {waiting} for being indexed", _READ_ONLY_REMEDY)
         if elapsed > _WRITER_WAIT_S:
-            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it. {_WRITER_REMEDY}")
+            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it", _WRITER_REMEDY)
         time.sleep(0.2)
 
 

@@ -10,6 +10,7 @@ from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import issue_text, query_words
 from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.prepare import PreparedQuery
@@ -38,7 +39,7 @@ class Retrieval:
     asked: Asked
     scene: Scene
     stages: dict[str, float]  # milliseconds
-    plan: dict[str, object]
+    diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()  # of a text that was read as an issue: the files that it is about
 
     @property
@@ -60,7 +61,9 @@ def retrieve(
     watch.stages["embed"] = prepared.milliseconds
     scene = scene_of(query)
     if not query.text.strip():
-        return Retrieval((), frozenset(), (), Order(), Asked(query_words.read("")), scene, watch.stages, {})
+        return Retrieval(
+            (), frozenset(), (), Order(), Asked(query_words.read("")), scene, watch.stages, RetrievalDiagnostics(model.id)
+        )
     files: tuple[LocatedFile, ...] = ()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
@@ -75,24 +78,20 @@ def retrieve(
     hits, given, dropped = _take(view, order, asked, query, cancel)
     watch.lap("read")
     return Retrieval(
-        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _plan(order, asked, model, issue), files
+        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _diagnostics(order, asked, model, issue), files
     )
 
 
-def _plan(order: Order, asked: Asked, model: EmbeddingSpec, issue: issue_text.IssueText | None) -> dict[str, object]:
+def _diagnostics(order: Order, asked: Asked, model: EmbeddingSpec, issue: issue_text.IssueText | None) -> RetrievalDiagnostics:
     question = asked.question
-    return {
-        "words": list(question.words),
-        "names": list(question.names),
-        "symbolQuery": question.is_symbol,
-        "issue": issue is not None,
-        "candidates": {
-            "dense": sum(r.dense_rank is not None for r in order.ranked),
-            "lexical": sum(r.lexical_rank is not None for r in order.ranked),
-            "definitions": sum(r.defines > 0 for r in order.ranked),
-        },
-        "embedder": model.id,
-    }
+    counts = CandidateCounts(
+        dense=sum(r.dense_rank is not None for r in order.ranked),
+        lexical=sum(r.lexical_rank is not None for r in order.ranked),
+        definitions=sum(r.defines > 0 for r in order.ranked),
+    )
+    return RetrievalDiagnostics(
+        model.id, tuple(question.words), tuple(question.names), question.is_symbol, issue is not None, counts
+    )
 
 
 def _take(

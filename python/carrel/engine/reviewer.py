@@ -33,7 +33,7 @@ ANSWER_TOKENS = 1_000
 _TRUSTED = 0.85
 """The share of a window that is used: a model may count more tokens than the tokenizer that stands in for its own."""
 _LONGEST_RESULT = 3_000
-_FILTER_NAMES = {"path_globs": "pathGlob"}
+_FILTER_NAMES = {"path_globs": search_tool.argument_name("path_glob")}
 
 _INSTRUCTIONS = f"""You are an experienced engineer who says what an issue takes before somebody is given it.
 You don't know the code yet. Find out with {search_tool.NAME}: search instead of reading whole files, first with the words of the
@@ -124,9 +124,9 @@ async def review(window: Window, model: ChatModel, search: Search, tell: Callabl
 def opened(issue: Issue, tokenizer: Tokenizer, max_tokens: int) -> Window:
     """The conversation about an issue, with a model that takes so many tokens; raises `InvalidInput`."""
     if not issue.title.strip():
-        raise InvalidInput("title", "is empty: say in a line what the issue is")
+        raise InvalidInput("title", "is empty", "Say in a line what the issue is.")
     if max_tokens < LEAST_TOKENS:
-        raise InvalidInput("maxTokens", f"is too small: a review needs a model that takes at least {LEAST_TOKENS:,} tokens")
+        raise InvalidInput("max_tokens", f"is too small: a review needs a model that takes at least {LEAST_TOKENS:,} tokens")
     limit = int(min(max_tokens, MOST_TOKENS) * _TRUSTED) - ANSWER_TOKENS
     instructions = Message("system", _INSTRUCTIONS)
     room = Window([instructions], [TOOL], limit, tokenizer).room
@@ -213,8 +213,7 @@ class _Review:
 
 def _refusal(error: InvalidInput) -> str:
     """What is wrong with a call, with the name that the model knows the field by."""
-    reason = str(error).removeprefix(f"{error.field}: ")
-    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {reason}"
+    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {error.sentence}"
 
 
 def _read(said: Completion) -> tuple[ReviewAnswer | None, str]:

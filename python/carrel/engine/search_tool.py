@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from carrel.core.types import Budget, ContextItem, Filters, Hit
 from carrel.engine.formats import ToolForm
@@ -48,6 +48,11 @@ class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
     sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
     kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
     containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
+
+
+def argument_name(field: str) -> str:
+    """Return a field of `SearchArguments` as models spell it."""
+    return next(found.encode_name for found in structs.fields(SearchArguments) if found.name == field)
 
 
 @dataclass(frozen=True, slots=True)

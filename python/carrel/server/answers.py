@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Hit, Lines, Query, Trigger
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
-_FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
+_FIRST_INDEX_MS = 10_000  # of the requests that say nothing of it
 MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
 
@@ -275,24 +275,3 @@ def _allowed(index: OpenIndex, named: Sequence[Named], refused: list[Dropped]) -
         else:
             refused.append(Dropped(file.path or file.label, 0, 0, reason))
     return tuple(allowed)
-
-
-def explanation_of(kept: KeptAnswer) -> dict[str, Any]:
-    """A pack's story as plain data: what is in it, what was left out, and every candidate."""
-    pack = kept.answer.pack
-    return {
-        "packId": pack.id,
-        "query": pack.query,
-        "tokens": pack.tokens,
-        "items": [
-            {
-                "path": i.hit.chunk.path,
-                "startLine": i.hit.chunk.span.start_line,
-                "endLine": i.hit.chunk.span.end_line,
-                "elided": i.elided,
-            }
-            for i in pack.items
-        ],
-        "dropped": [{"path": d.path, "startLine": d.start_line, "endLine": d.end_line, "reason": d.reason} for d in pack.dropped],
-        "stages": kept.answer.stages,
-    }

@@ -71,12 +71,12 @@ class Session:
     def workspace(self, path: str | None) -> Workspace:
         """The workspace that holds `path`, or the first; raises `NotReady` or `InvalidInput`."""
         if not self.folders:
-            raise NotReady("No folder is open: open one, or give the server a workspace folder.")
+            raise NotReady("No folder is open", "Open one, or give the server a workspace folder.")
         if path is None:
             return next(iter(self.folders.values()))
         found = self.locate(path)
         if found is None:
-            raise InvalidInput("workspaceFolder", "is not an open folder")
+            raise InvalidInput("workspace_folder", "is not an open folder")
         return found[0]
 
     def locate(self, path: str) -> tuple[Workspace, str] | None:

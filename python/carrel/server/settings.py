@@ -199,9 +199,8 @@ def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[st
                 Filter(exclude_globs=[_PATTERNS[name].format(item.removeprefix("!"))])
             usable.append(item)
         except InvalidInput as error:
-            reason = str(error).rpartition("': ")[2]  # without the pattern as the core sees it
             effect = "counts for nothing" if name.startswith("secret_") else "leaves out nothing"
-            problems.append(f"{item!r} {effect}, for it is no pattern: {reason}")
+            problems.append(f"{item!r} {effect}, for it {error.reason}")
     return tuple(usable), problems
 
 

@@ -204,7 +204,7 @@ class Wiring:
 
 def _check_root(root: Path) -> None:
     if not root.is_dir():
-        raise StoreError(f"{root} is gone; its index is kept. Bring the folder back, or delete the index: carrel clear {root}")
+        raise StoreError(f"{root} is gone; its index is kept", f"Bring the folder back, or delete the index: carrel clear {root}")
 
 
 def walk_options(settings: Settings) -> WalkOptions:
@@ -285,7 +285,7 @@ def _temporary_index(
     try:
         place = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
     except OSError:
-        raise StoreError(f"{location.directory} can't be written ({reason}). Set `cacheFolder` to a folder that can.") from None
+        raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
     not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
     store = _open_store(Path(place.name), root, settings, embedder)
     return OpenIndex(root, store, embedder, Path(place.name), location.problems, temporary=place, not_kept=not_kept)

@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FOLLOW_SECONDS = 1.0
-NO_INDEX = "This folder has no index yet; `carrel index`, or indexing it in the editor, makes it."
+NO_INDEX = "This folder has no index yet"
+MAKE_INDEX = "`carrel index`, or indexing it in the editor, makes it."
 _MOMENT_SECONDS = 0.25
 _STATE_SECONDS = 5.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
@@ -128,7 +129,7 @@ class Workspace:
     async def _open_existing(self) -> OpenIndex:
         """Open what somebody made; raises `NotReady`. Who only looks mustn't hold an empty index: nobody could fill it."""
         if not self.has_index:
-            raise NotReady(NO_INDEX)
+            raise NotReady(NO_INDEX, MAKE_INDEX)
         return await self.open()
 
     async def _open(self) -> OpenIndex:
@@ -376,7 +377,7 @@ class Workspace:
             return 0
         index = await self.open()
         if index.not_kept and (kept := self._wiring.index_folder(self.root, self.settings)).is_dir():
-            raise StoreError(f"{kept} can't be written, so the index in it was not deleted: make the folder writable.")
+            raise StoreError(f"{kept} can't be written, so the index in it was not deleted", "Make the folder writable.")
         async with self.queue.alone():
             freed = index.store.bytes_on_disk
             await self.ask(lambda _: index.clear())

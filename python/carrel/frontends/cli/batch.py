@@ -13,7 +13,7 @@ import msgspec
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import current_index, folder, settings
+from carrel.frontends.cli.in_process import current_index, folder, settings
 from carrel.server.wiring import OpenIndex, Wiring
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(arguments: Namespace, output: Output) -> int:
         for opened in folders.values():
             opened.index.store.close()
     if failed:
-        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered; correct them and ask again.")
+        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered", "Correct them and ask again.")
     return 0
 
 
@@ -100,6 +100,6 @@ def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken
 
 
 def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:
-    """The lines that are shown, or to be read first."""
+    """Return the lines that are shown, or to be read first."""
     start, end = shown or (chunk.span.start_line, chunk.span.end_line)
     return {"path": chunk.path, "start_line": start, "end_line": end}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from carrel.core.errors import CarrelError
 from carrel.core.types import Query
 from carrel.engine.prepare import prepare_blocking
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import current_index, folder, settings
-from carrel.frontends.cli.wide import check_wide
+from carrel.frontends.cli.in_process import current_index, folder, settings
 from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def run(arguments: Namespace, output: Output) -> int:
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
-    check_wide(root, chosen_settings)
+    confirm_broad_folder(root, chosen_settings)
     if git_program(root) is None:
-        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it: install git")
+        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it", "Install git.")
     commits = history(root, arguments.commits * _COMMITS_A_CASE)
     if commits is None:
-        raise CarrelError(f"{root} has no git history to measure on: give a folder inside a repository")
+        raise CarrelError(f"{root} has no git history to measure on", "Give a folder inside a repository.")
     figures: list[Figures] = []
 
     def work(token: CancelToken) -> None:
@@ -56,8 +56,8 @@ def run(arguments: Namespace, output: Output) -> int:
     cancellable(work)
     if not figures:
         raise CarrelError(
-            f"none of the last {len(commits)} commits can be asked about: each needs a subject of a few words and up to 8 changed"
-            " files of code that still exist"
+            f"none of the last {len(commits)} commits can be asked about",
+            "Each needs a subject of a few words and up to 8 changed files of code that still exist.",
         )
     summary = summarize(figures, arguments.misses)
     if output.json:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, StoreError
 from carrel.engine.indexer import IndexReport, follow_index
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder, settings
-from carrel.frontends.cli.wide import check_wide
-from carrel.frontends.messages import IndexResult
+from carrel.frontends.cli.in_process import folder, settings
+from carrel.frontends.lsp.messages import IndexResult
 from carrel.server.jobs import Work
 from carrel.server.wiring import OpenIndex, Wiring
 
@@ -40,11 +40,13 @@ def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     wiring = Wiring()
     chosen = settings(root, output)
-    check_wide(root, chosen, agreed=arguments.yes)
+    confirm_broad_folder(root, chosen, agreed=arguments.yes)
     index = wiring.open_index(root, chosen)
     try:
         if index.temporary:
-            raise StoreError(f"{index.not_kept} Make the folder writable, or set `cacheFolder` to one that is.")
+            raise StoreError(
+                index.not_kept or "The index can't be kept", "Make the folder writable, or set `cacheFolder` to one that is."
+            )
         for text in index.problems:
             output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
@@ -71,7 +73,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
-    """Beside another writer: see that the index is current."""
+    """See that the index is current, beside another writer."""
     report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
     if not index.store.read_only:
         output.note("Another Carrel process keeps this index up to date.")

@@ -12,7 +12,7 @@ from carrel.server.wiring import Wiring
 
 
 def index(folder: Path) -> Iterator[Finding]:
-    """The index of this folder: its format, its segments, who writes it."""
+    """Check the index of this folder: its format, its segments, who writes it."""
     settings, _ = settings_of(folder)
     wiring = Wiring()
     if not wiring.index_exists(folder, settings):
@@ -21,7 +21,8 @@ def index(folder: Path) -> Iterator[Finding]:
     try:
         opened = wiring.open_index(folder, settings)
     except StoreError as error:
-        yield Finding("Index", "error", str(error), f"If nothing else helps: carrel clear {folder}")
+        remedy = f"{error.remedy[:1].upper()}{error.remedy[1:]}. " if error.remedy else ""
+        yield Finding("Index", "error", error.reason, f"{remedy}If nothing else helps: carrel clear {folder}")
         return
     try:
         for problem in opened.problems:
