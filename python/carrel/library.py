@@ -14,7 +14,7 @@ from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOpt
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
 from carrel.engine.context import pack, render
 from carrel.engine.formats import Form, ToolForm
-from carrel.engine.indexer import IndexReport, follow_index, run_index
+from carrel.engine.indexer import IndexReport, follow_index, run_index_blocking
 from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
@@ -85,7 +85,7 @@ class Index:
             raise InvalidInput("path", "this index has no folder; give its texts to add_file")
         if self._store.role == "follower" and not self._store.try_lead():
             return follow_index(self._store, cancel or CancelToken(), force=force)
-        return run_index(
+        return run_index_blocking(
             self._store, self._embedder, cancel or CancelToken(), scope="force" if force else "all", progress=progress
         )
 

@@ -119,7 +119,7 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
 
 async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
     """Code like the code in these lines; raises `CarrelError`."""
-    from carrel.engine.prepare import embed_queries
+    from carrel.engine.embedding import embed_queries
     from carrel.engine.similar import similar as find
     from carrel.engine.similar import stored_vector
 

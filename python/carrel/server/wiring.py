@@ -159,13 +159,13 @@ class Wiring:
         """
         _check_root(index.root)
         from carrel.core.native import give_back_memory
-        from carrel.engine.indexer import IndexReport, run_index
+        from carrel.engine.indexer import IndexReport, run_index_blocking
 
         if not (work.full or index.begun):
             return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
         scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
         try:
-            report = run_index(index.store, index.embedder, token, scope=scope, progress=progress)
+            report = run_index_blocking(index.store, index.embedder, token, scope=scope, progress=progress)
         except CarrelError as error:
             # The error may be kept for long, and its frames hold the texts and vectors of a batch.
             traceback.clear_frames(error.__traceback__)
