@@ -179,7 +179,7 @@ async def test_a_cancelled_question_leaves_at_once_and_its_thread_follows() -> N
             time.sleep(0.001)
         left.set()
 
-    question = asyncio.create_task(jobs.ask(work, token))
+    question = asyncio.create_task(jobs.run_interactive(work, token))
     await asyncio.sleep(0.02)
     began = time.perf_counter()
     question.cancel()

@@ -19,20 +19,25 @@ import pytest
 
 from carrel.core.types import Budget, Query
 from carrel.frontends.mcp.texts import notes
-from carrel.server import answers
+from carrel.server import queries
+from carrel.server.composition import Composition
+from carrel.server.context_service import ContextRequest, context
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Jobs
+from carrel.server.open_index import RENEWED
 from carrel.server.settings import Settings
-from carrel.server.wiring import RENEWED, Wiring
+from carrel.server.state import FolderSettings
 from carrel.server.workspace import Workspace
 
 
-class SlowWiring(Wiring):
+class SlowComposition(Composition):
     """Opens an index when it is let."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.begun, self.gate, self.closed = threading.Event(), threading.Event(), threading.Event()
 
-    def open_index(self, *_: object) -> Any:
+    def open_index(self, *_: object, **__: object) -> Any:
         self.begun.set()
         self.gate.wait(10)
         return SimpleNamespace(store=SimpleNamespace(close=self.closed.set))
@@ -41,46 +46,50 @@ class SlowWiring(Wiring):
 async def test_an_index_that_opens_too_late_is_closed_and_nobody_complains(tmp_path: Path) -> None:
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
-    wiring = SlowWiring()
-    workspace = Workspace(tmp_path, "file:///shop", settings=Settings(), wiring=wiring, jobs=Jobs())
+    composition = SlowComposition()
+    workspace = Workspace(tmp_path, "file:///shop", folder=FolderSettings(), composition=composition, jobs=Jobs())
     asked = asyncio.create_task(workspace.open())
-    await asyncio.to_thread(wiring.begun.wait, 10)
+    await asyncio.to_thread(composition.begun.wait, 10)
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
     await workspace.close()
     opening = asyncio.all_tasks() - {asyncio.current_task()}
-    wiring.gate.set()
+    composition.gate.set()
     await asyncio.wait(opening)
-    assert wiring.closed.is_set()
+    assert composition.closed.is_set()
     del workspace, asked, opening
     gc.collect()
     assert complaints == []
 
 
-class HeldWiring(Wiring):
+class HeldRunner(IndexRunner):
     """Indexes saved files when it is let; everything else at once."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
 
-    def run_index(self, index: Any, work: Any, *rest: Any) -> Any:
+    async def run(self, index: Any, work: Any, *rest: Any) -> Any:
         if not work.full:
-            self.gate.wait(10)
-        return super().run_index(index, work, *rest)
+            await asyncio.to_thread(self.gate.wait, 10)
+        return await super().run(index, work, *rest)
+
+
+Shop = Callable[..., Workspace]
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Callable[[Wiring], Workspace]]:
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
     """Opens a workspace of one file with an index of its own."""
     opened: list[Workspace] = []
     root = tmp_path / "shop"
     root.mkdir()
     (root / "login.py").write_text("def sign_in_with_password(user, password):\n    return check(user, password)\n")
 
-    def of(wiring: Wiring) -> Workspace:
-        settings = Settings(cache_folder=str(tmp_path / "cache"))
-        opened.append(Workspace(root, root.as_uri(), settings=settings, wiring=wiring, jobs=Jobs()))
+    def of(runner: IndexRunner | None = None, composition: Composition | None = None) -> Workspace:
+        folder = FolderSettings(Settings(cache_folder=str(tmp_path / "cache")))
+        parts = composition or Composition()
+        opened.append(Workspace(root, root.as_uri(), folder=folder, composition=parts, jobs=Jobs(), runner=runner))
         return opened[-1]
 
     yield of
@@ -91,7 +100,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Callable[[Wiring], Workspace]]:
 async def saved_and_found(workspace: Workspace, name: str) -> bool:
     (workspace.root / "new.py").write_text(f"def {name}():\n    return 'what was saved right before the question'\n")
     workspace.files_changed(["new.py"])
-    found = await answers.search(workspace, Query(name, 1), 10_000)
+    found = await queries.search(workspace, Query(name, 1), 10_000)
     return any(name in hit.chunk.text for hit in found.hits)
 
 
@@ -104,144 +113,144 @@ async def soon(condition: Callable[[], bool]) -> bool:
     return False
 
 
-class HeldRenewal(Wiring):
+class HeldRenewal(IndexRunner):
     """Indexes a whole workspace at once, and again when it is let."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.indexed = 0
 
-    def run_index(self, *named: Any) -> Any:
+    async def run(self, *named: Any) -> Any:
         self.indexed += 1
         if self.indexed > 1:
-            self.gate.wait(10)
-        return super().run_index(*named)
+            await asyncio.to_thread(self.gate.wait, 10)
+        return await super().run(*named)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows doesn't let files be deleted that somebody has open")
-async def test_answers_say_that_a_deleted_index_is_built_anew(shop: Callable[[Wiring], Workspace]) -> None:
-    wiring = HeldRenewal()
-    workspace = shop(wiring)
-    workspace.settings = replace(workspace.settings, rag_enabled=True)
-    await answers.search(workspace, Query("password", 1), 10_000)
-    workspace.watched = True  # so that no look at the disk comes in between
+async def test_answers_say_that_a_deleted_index_is_built_anew(shop: Shop) -> None:
+    runner = HeldRenewal()
+    workspace = shop(runner)
+    workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=True)))
+    await queries.search(workspace, Query("password", 1), 10_000)
+    workspace.watch()  # so that no look at the disk comes in between
     assert workspace.index
     shutil.rmtree(workspace.index.directory)
-    question = answers.ContextRequest("sign in with a password", 3, Budget(1000, "tokens"))
-    turn, _ = await answers.context(workspace, question)
+    question = ContextRequest("sign in with a password", 3, Budget(1000, "tokens"))
+    turn = await context(workspace, question)
     assert (turn.pack.items, turn.error, workspace.state()) == ((), RENEWED, "indexing")
     assert RENEWED in (await workspace.status()).problems
     assert "being made anew" in notes(workspace)[0]
-    wiring.gate.set()
+    runner.gate.set()
     assert await soon(lambda: not workspace.queue.busy)
-    turn, _ = await answers.context(workspace, question)
+    turn = await context(workspace, question)
     assert turn.pack.items
     assert turn.error is None
     assert (await workspace.status()).problems == ()
 
 
-async def test_a_question_right_after_a_save_finds_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:
-    workspace = shop(Wiring())
-    await answers.search(workspace, Query("password", 1), 10_000)
+async def test_a_question_right_after_a_save_finds_what_was_saved(shop: Shop) -> None:
+    workspace = shop()
+    await queries.search(workspace, Query("password", 1), 10_000)
     for i in range(20):
         assert await saved_and_found(workspace, f"refund_of_order_{i}")
 
 
-async def test_a_question_waits_only_a_moment_for_what_was_saved(shop: Callable[[Wiring], Workspace]) -> None:
-    wiring = HeldWiring()
-    workspace = shop(wiring)
-    await answers.search(workspace, Query("password", 1), 10_000)
+async def test_a_question_waits_only_a_moment_for_what_was_saved(shop: Shop) -> None:
+    runner = HeldRunner()
+    workspace = shop(runner)
+    await queries.search(workspace, Query("password", 1), 10_000)
     began = time.monotonic()
     assert not await saved_and_found(workspace, "refund_of_order")
     assert time.monotonic() - began < 5
-    wiring.gate.set()
+    runner.gate.set()
 
 
-class HeldReopening(Wiring):
+class HeldReopening(Composition):
     """Opens an index at once, and again when it is let."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.gate = threading.Event()
         self.opened = 0
 
-    def open_index(self, *named: Any) -> Any:
+    def open_index(self, *named: Any, **more: Any) -> Any:
         self.opened += 1
         if self.opened > 1:
             self.gate.wait(10)
-        return super().open_index(*named)
+        return super().open_index(*named, **more)
 
 
-async def test_a_question_that_waits_while_settings_change_is_answered(shop: Callable[[Wiring], Workspace]) -> None:
-    wiring = HeldReopening()
-    workspace = shop(wiring)
-    await answers.search(workspace, Query("password", 1), 10_000)
+async def test_a_question_that_waits_while_settings_change_is_answered(shop: Shop) -> None:
+    composition = HeldReopening()
+    workspace = shop(composition=composition)
+    await queries.search(workspace, Query("password", 1), 10_000)
     workspace.queue.delay = 10
     workspace.files_changed(["login.py"])
-    asked = asyncio.create_task(answers.search(workspace, Query("password", 1), 10_000))
+    asked = asyncio.create_task(queries.search(workspace, Query("password", 1), 10_000))
     await asyncio.sleep(0.05)
-    old, workspace.settings = workspace.settings, replace(workspace.settings, editor_exclude=("/old.py",))
-    workspace.changing = asyncio.create_task(workspace.reconfigure(old))
+    workspace.apply(FolderSettings(replace(workspace.settings, editor_exclude=("/old.py",))))
     await asyncio.wait({asked}, timeout=0.5)  # longer than it waits for what was saved
     assert not asked.done()
-    wiring.gate.set()
+    composition.gate.set()
     assert (await asked).hits[0].chunk.path == "login.py"
 
 
-async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself(shop: Callable[[Wiring], Workspace]) -> None:
+async def test_where_nobody_tells_of_changes_the_first_question_looks_for_itself(shop: Shop) -> None:
     for i in range(4):
-        workspace = shop(Wiring())
-        found = await answers.search(workspace, Query(f"refund_of_order_{i}", 1), 10_000)
+        workspace = shop()
+        found = await queries.search(workspace, Query(f"refund_of_order_{i}", 1), 10_000)
         assert i == 0 or f"refund_of_order_{i}" in found.hits[0].chunk.text
         await workspace.close()
         (workspace.root / "new.py").write_text(f"def refund_of_order_{i + 1}():\n    return 'written while nobody looked'\n")
 
 
-async def test_a_long_first_index_delays_no_look_and_what_waits_is_told(shop: Callable[[Wiring], Workspace]) -> None:
+async def test_a_long_first_index_delays_no_look_and_what_waits_is_told(shop: Shop) -> None:
     gate = threading.Event()
 
-    class Held(Wiring):
-        def run_index(self, index: Any, work: Any, token: Any, progress: Any) -> Any:
+    class Held(IndexRunner):
+        async def run(self, index: Any, work: Any, token: Any, progress: Any, native: Any) -> Any:
             def held(done: int, total: int, at: str) -> None:
                 progress(done, total, at)
                 if total and not done:
                     gate.wait(20)  # as embedding takes
 
-            return super().run_index(index, work, token, held)
+            return await super().run(index, work, token, held, native)
 
     workspace = shop(Held())
     asyncio.get_running_loop().call_later(2, gate.set)
-    await answers.search(workspace, Query("password", 1), 10_000)
+    await queries.search(workspace, Query("password", 1), 10_000)
     (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
-    assert await soon(lambda: workspace.looks.due(watched=False, waits=True))  # twenty times the two seconds are far away
+    assert await soon(lambda: workspace.indexing.rescans.is_due(watched=False, waits=True))  # twenty times 2 s are far
     gate.clear()
-    await answers.search(workspace, Query("refund_of_order", 1), 10_000)  # doesn't wait for it all
+    await queries.search(workspace, Query("refund_of_order", 1), 10_000)  # doesn't wait for it all
     assert await soon(lambda: workspace.pending > 0)
     assert "still being indexed" in notes(workspace)[0]
     gate.set()
     assert await soon(lambda: not workspace.queue.busy)
     assert notes(workspace) == ()
-    found = await answers.search(workspace, Query("refund_of_order", 1), 10_000)
+    found = await queries.search(workspace, Query("refund_of_order", 1), 10_000)
     assert "refund_of_order" in found.hits[0].chunk.text
 
 
-async def test_where_changes_are_told_no_question_waits_for_a_look(shop: Callable[[Wiring], Workspace]) -> None:
-    workspace = shop(Wiring())
-    workspace.watched = True
-    await answers.search(workspace, Query("password", 1), 10_000)
+async def test_where_changes_are_told_no_question_waits_for_a_look(shop: Shop) -> None:
+    workspace = shop()
+    workspace.watch()
+    await queries.search(workspace, Query("password", 1), 10_000)
     await asyncio.sleep(0.6)
     (workspace.root / "new.py").write_text("def refund_of_order():\n    return 'nobody told of it'\n")
-    await answers.search(workspace, Query("password", 1), 10_000)
+    await queries.search(workspace, Query("password", 1), 10_000)
     assert not workspace.queue.busy
 
 
 async def test_the_state_in_the_project_follows_what_was_saved(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
-    settings = Settings(storage="workspace")
-    workspace = Workspace(tmp_path, tmp_path.as_uri(), settings=settings, wiring=Wiring(), jobs=Jobs())
-    await answers.search(workspace, Query("alpha", 1), 10_000)
+    folder = FolderSettings(Settings(storage="workspace"))
+    workspace = Workspace(tmp_path, tmp_path.as_uri(), folder=folder, composition=Composition(), jobs=Jobs())
+    await queries.search(workspace, Query("alpha", 1), 10_000)
     (tmp_path / "b.py").write_text("def beta(value):\n    return value + 2  # long enough to be a chunk\n")
     workspace.files_changed(["b.py"])
-    await answers.search(workspace, Query("beta", 1), 10_000)
+    await queries.search(workspace, Query("beta", 1), 10_000)
     await workspace.close()
     state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())
     assert list(state["files"]) == ["a.py", "b.py"]

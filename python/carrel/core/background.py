@@ -104,6 +104,15 @@ async def run_to_end(pool: Executor | None, work: Callable[[], T], token: Stoppa
         raise
 
 
+def is_being_cancelled() -> bool:
+    """Tell whether the current task was asked to end, rather than something that it awaited."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # there is no event loop
+        return False
+    return task is not None and task.cancelling() > 0
+
+
 class _Background:
     """One event loop on a daemon thread, made when it is first needed, and again in a process that was forked."""
 

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from carrel.core.background import run_blocking
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import Batch, CancelToken
@@ -183,6 +184,18 @@ def give_vectors(
         log.warning("%d files were not embedded and will be tried again: %s", len(concerned), answer)
         batch.fail(concerned, str(answer))
     batch.set_vectors(b"".join(parts))
+
+
+def embed_batch_blocking(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:
+    """Give a batch its vectors from a thread, whether or not it has an event loop. Raises `ProviderError`."""
+    if isinstance(embedder, CoreEmbedder):
+        embedder.embed_batch(batch, cancel)
+        return
+    asked = batch_requests(batch, embedder.spec)
+    answers = run_blocking(embed_documents(embedder, asked), cancel)
+    if failed := next((answer for answer in answers if isinstance(answer, ProviderError)), None):
+        raise failed
+    give_vectors(batch, asked, answers, embedder.spec)
 
 
 def embed_buffer(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:

@@ -63,7 +63,7 @@ async def run_index(
     """Bring the index up to date with the whole workspace, or with the paths in `scope`.
 
     `native` runs work on a thread. A model of the core embeds there, in one piece with all other work; any other is awaited
-    between two steps, so that it holds no thread. `progress` is called on the thread, `tokenizer` counts where a model has a limit.
+    between two steps, so that it holds no thread. `progress` is called on the thread; `tokenizer` counts where it has limits.
 
     Raises `Cancelled` and `StoreError`; batches that were committed before stay. What the model can't embed is left as it was
     and counted as failed: the next run tries it again.

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrel.server.mounts import is_network
+from carrel.server.filesystem import is_network
 from carrel.server.settings import Settings
 
 KEEP_GONE_SECONDS = 30 * 24 * 3600

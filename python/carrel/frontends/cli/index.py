@@ -15,8 +15,10 @@ from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.local import folder, settings
 from carrel.frontends.cli.wide import check_wide
 from carrel.frontends.messages import IndexResult
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
-from carrel.server.wiring import OpenIndex, Wiring
+from carrel.server.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -38,10 +40,9 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
-    wiring = Wiring()
     chosen = settings(root, output)
     check_wide(root, chosen, agreed=arguments.yes)
-    index = wiring.open_index(root, chosen)
+    index = Composition().open_index(root, chosen)
     try:
         if index.temporary:
             raise StoreError(f"{index.not_kept} Make the folder writable, or set `cacheFolder` to one that is.")
@@ -52,7 +53,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
         def work(token: CancelToken) -> IndexReport:
             with output.progress(f"Indexing {root.name}") as progress:
-                return wiring.run_index(index, Work(full=True, force=arguments.force), token, progress)
+                return IndexRunner().run_blocking(index, Work(full=True, force=arguments.force), token, progress)
 
         report = cancellable(work)
         snapshot = index.store.snapshot()

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from carrel.core.errors import StoreError
 from carrel.frontends.cli.checks import Finding
+from carrel.server.composition import Composition
 from carrel.server.settings_files import settings_of
-from carrel.server.wiring import Wiring
 
 
 def index(folder: Path) -> Iterator[Finding]:
     """The index of this folder: its format, its segments, who writes it."""
     settings, _ = settings_of(folder)
-    wiring = Wiring()
+    wiring = Composition()
     if not wiring.index_exists(folder, settings):
         yield Finding("Index", "note", "none yet for this folder", "It is made by the first question, or by `carrel index`.")
         return
