@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.engine.awaited import AwaitedEmbedder, rows
+from tests.shop import write_files
 
 from carrel.core.errors import Cancelled
 from carrel.core.types import Budget, Query
@@ -94,14 +94,14 @@ async def test_a_hung_model_costs_a_question_half_its_time_and_words_answer(open
 async def test_typing_asks_no_awaited_model_until_the_file_is_saved(open_workspace: Open) -> None:
     model = AwaitedEmbedder()
     workspace = await indexed(open_workspace(embedder=model))
-    path, text = workspace.root / "src/orders.py", "def refund_of_wombat(order):\n    return order.total_price() * -1\n"
+    text = "def refund_of_wombat(order):\n    return order.total_price() * -1\n"
     before = len(model.documents())
     workspace.buffers.opened("src/orders.py", lambda: text)
     await workspace.buffers.flush()
     found = await queries.search(workspace, Query("refund_of_wombat", 5), 0)
     assert "refund_of_wombat" in {hit.chunk.symbol for hit in found.hits}
     assert len(model.documents()) == before
-    Path(path).write_text(text)
+    write_files(workspace.root, {"src/orders.py": text})
     workspace.files_changed(["src/orders.py"])
     await asyncio.wait({workspace.queue.request(paths=["src/orders.py"]).done})
     assert len(model.documents()) == before + 1
