@@ -13,7 +13,7 @@ from tests.shop import write_files
 from carrel.core.errors import Cancelled
 from carrel.core.types import Budget, Query
 from carrel.core.vectors import Vectors
-from carrel.engine import embedding
+from carrel.engine import embedding, prepare
 from carrel.server import queries
 from carrel.server.context_service import ContextRequest, context
 from carrel.server.jobs import Jobs
@@ -79,12 +79,22 @@ async def test_index_runs_whose_model_hangs_hold_no_thread_and_end_at_once_when_
             await asyncio.shield(job.done)
 
 
-async def test_a_hung_model_costs_a_question_half_its_time_and_words_answer(open_workspace: Open) -> None:
-    gate = Gate("query")
+async def test_a_hung_model_leaves_words_their_time(open_workspace: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, given = Gate("query"), list[float]()
     gate.open.set()
     workspace = await indexed(open_workspace(embedder=AwaitedEmbedder(gate)))
     gate.open.clear()
-    answer = await context(workspace, asked(deadline_ms=2_000))
+    as_it_is = prepare.prepare
+
+    async def noted(*named: Any, seconds: float) -> Any:
+        given.append(seconds)
+        return await as_it_is(*named, seconds=0.01)
+
+    monkeypatch.setattr(prepare, "prepare", noted)
+    for deadline_ms in (8_000, 60_000, None):
+        answer = await context(workspace, asked(deadline_ms=deadline_ms))
+    assert 0 < given[0] <= 4
+    assert given[1:] == [embedding.QUERY_SECONDS] * 2
     assert "total_price" in answer.pack.text
     assert answer.error is None
     assert "awaited-1 didn't answer" in str(answer.notice)

@@ -31,7 +31,7 @@ class Buffers:
         """Take what runs native work on a thread; `unsettled(path)` tells that the index has yet to see the file on disk."""
         self._root = root
         self._run = run
-        self.rest = Debouncer(delay, self._flush_later)  # of the typing
+        self._typing = Debouncer(delay, self._flush_later)
         self._unsettled = unsettled
         self._texts: dict[str, Callable[[], str]] = {}
         self._uris: dict[str, str] = {}  # of documents that have no file
@@ -45,6 +45,10 @@ class Buffers:
     def overlaid(self) -> frozenset[str]:
         """Return the documents that differ from the index."""
         return frozenset(self._overlaid)
+
+    def set_delay(self, seconds: float) -> None:
+        """Gather typing for so long from now on."""
+        self._typing.seconds = seconds
 
     def text(self, path: str) -> str | None:
         """Return what the editor shows for `path`, if it has it open."""
@@ -76,7 +80,7 @@ class Buffers:
             return
         self._dirty.add(path)
         if self.index is not None:
-            self.rest.restart()
+            self._typing.restart()
 
     def closed(self, path: str) -> None:
         """Forget a document; its file on disk answers again."""
@@ -95,7 +99,7 @@ class Buffers:
 
     async def flush(self) -> None:
         """Bring every dirty buffer into the answers now."""
-        self.rest.cancel()
+        self._typing.cancel()
         async with self._lock:
             while self._dirty and self.index:
                 path = self._dirty.pop()
@@ -108,7 +112,7 @@ class Buffers:
 
     async def close(self) -> None:
         """Stop; the store is about to close."""
-        self.rest.cancel()
+        self._typing.cancel()
         self.index = None
         for task in tuple(self._tasks):
             task.cancel()

@@ -218,7 +218,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     if request.trigger == "chat" and not workspace.settings.rag_enabled:
         return empty(request)
     index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
-    left = QUERY_SECONDS if end is None else _EMBEDDING_SHARE * (end - asyncio.get_running_loop().time())
+    left = QUERY_SECONDS if end is None else max(_EMBEDDING_SHARE * (end - asyncio.get_running_loop().time()), 0.0)
     prepared = await prepare(_query(request), index.embedder, seconds=min(QUERY_SECONDS, left))
     answer, found = await workspace.run_interactive(
         lambda token: _pack(index, workspace.tokenizer(request.model), request, prepared, token)

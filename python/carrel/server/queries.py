@@ -37,7 +37,7 @@ async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
     prepared = await prepare(query, index.embedder)
     view = index.store.snapshot()
 
-    return _told(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), prepared)
+    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), prepared)
 
 
 def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retrieval:
@@ -46,10 +46,10 @@ def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retri
     from carrel.engine.retriever import retrieve
 
     prepared = prepare_blocking(query, index.embedder)
-    return _told(retrieve(index.store.snapshot(), prepared, token), prepared)
+    return _with_problem(retrieve(index.store.snapshot(), prepared, token), prepared)
 
 
-def _told(found: Retrieval, prepared: PreparedQuery) -> Retrieval:
+def _with_problem(found: Retrieval, prepared: PreparedQuery) -> Retrieval:
     """Say in the plan of a search why it was answered by words alone, if it was."""
     return replace(found, plan={**found.plan, "problem": prepared.problem}) if prepared.problem else found
 

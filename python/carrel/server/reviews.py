@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What shall be reviewed, and within which limits. `max_tokens` None: as many as a review may take."""
+    """What to review, and within which limits. `max_tokens` None: as many as a review may take."""
 
     title: str
     body: str = ""
@@ -32,7 +32,7 @@ class ReviewRequest:
 async def review(
     workspace: Workspace, request: ReviewRequest, model: ChatModel, tell: Callable[[Step], None]
 ) -> tuple[Reviewed, str]:
-    """Review an issue; gives the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
+    """Review an issue; return the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
     from carrel.engine import reviewer
     from carrel.engine.search_tool import page, to_filters
 

@@ -1,4 +1,4 @@
-"""The process's state: folders, settings, recent packs. Changed on the event loop only; questions read snapshots."""
+"""Hold the process's state: folders, settings, recent packs. Changed on the event loop only; questions read snapshots."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Session:
         return next(((workspace, path) for workspace, path in found if path), None)
 
     def add_folder(self, path: str, uri: str) -> Workspace:
-        """Take a folder in; what it does by itself starts when `start` is called."""
+        """Open a folder; what it does by itself begins when `start` is called."""
         root = Path(path)
         path = str(root)
         if path in self.folders:
@@ -112,11 +112,11 @@ class Session:
             workspace.watch()
 
     def start(self, workspace: Workspace) -> None:
-        """Let a folder do what it does by itself."""
+        """Begin what a folder does by itself."""
         self._spawn(workspace.start())
 
     def remove_folder(self, path: str) -> None:
-        """Let a folder go."""
+        """Close a folder."""
         if workspace := self.folders.pop(str(Path(path)), None):
             self._stamps.pop(workspace.root, None)
             self._spawn(workspace.close())

@@ -332,7 +332,7 @@ class Workspace:
         """Act on settings that were `old` before: open the index anew where they change what it holds or where it lives."""
         settings = self.settings
         self.queue.delay = settings.save_delay_ms / 1000
-        self.buffers.rest.seconds = settings.buffer_delay_ms / 1000
+        self.buffers.set_delay(settings.buffer_delay_ms / 1000)
         if self.index and self._composition.needs_reopening(old, settings):
             async with self.queue.alone():
                 await self._lifecycle.reopen()
