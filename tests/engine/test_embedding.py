@@ -15,7 +15,7 @@ from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Query
 from carrel.core.vectors import Vectors
-from carrel.engine import embedding
+from carrel.engine import embedding, indexer
 from carrel.engine.embedding import EmbeddingRequest, embed_buffer, embed_documents, embed_queries, requests
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare, prepare_blocking
@@ -139,6 +139,19 @@ def test_a_failed_request_costs_its_own_files_only_and_the_next_run_tries_them_a
         assert len(model.asked) == asked + 1  # only what failed was paid for again
         [doc] = [chunk.doc for chunk in store.snapshot().file_chunks("b.py")]
         assert any(store.snapshot().vector(doc))
+
+
+def test_a_model_that_is_down_is_waited_for_once_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(indexer, "_AWAITED_BYTES", 1)  # a batch a file
+
+    async def act(*_: Any) -> Vectors:
+        raise busy()
+
+    model = AwaitedEmbedder(act)
+    with folder(tmp_path / "shop", {f"{name}.py": function(name) for name in "abc"}) as store:
+        assert run_index_blocking(store, model, CancelToken()).failed == 3
+    assert len(model.asked) == 3 + 1 + 1
 
 
 def test_a_cancel_ends_a_run_whose_model_never_answers(tmp_path: Path) -> None:

@@ -96,20 +96,26 @@ async def embed_queries(
 
 
 async def embed_documents(
-    embedder: Embedder, asked: Sequence[EmbeddingRequest], *, sleep: Sleep = asyncio.sleep
+    embedder: Embedder, asked: Sequence[EmbeddingRequest], *, patient: bool = True, sleep: Sleep = asyncio.sleep
 ) -> list[Vectors | ProviderError]:
-    """Embed each request, a few at once; one that failed for good gives its error. Raises nothing but a cancel."""
+    """Embed each request, a few at once; one that failed for good gives its error. Raises nothing but a cancel.
+
+    Only a `patient` caller has requests tried again.
+    """
+    pauses = PAUSES if patient else ()
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(request: EmbeddingRequest) -> Vectors | ProviderError:
         async with turn:
-            return await _patiently(embedder, request, sleep)
+            return await _with_tries(embedder, request, pauses, sleep)
 
     return await asyncio.gather(*map(one, asked))
 
 
-async def _patiently(embedder: Embedder, request: EmbeddingRequest, sleep: Sleep) -> Vectors | ProviderError:
-    for pause in (*PAUSES, None):
+async def _with_tries(
+    embedder: Embedder, request: EmbeddingRequest, pauses: Sequence[float], sleep: Sleep
+) -> Vectors | ProviderError:
+    for pause in (*pauses, None):
         try:
             return await _within(_ask(embedder, request.texts, "document"), REQUEST_SECONDS, embedder.spec)
         except ProviderError as error:

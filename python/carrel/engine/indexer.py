@@ -88,10 +88,13 @@ async def run_index(
         run.commit(batch)
         return cut()
 
+    patient = True
     step = await native(begin)
     while step is not None:
         batch, asked = step
-        answers = await embed_documents(embedder, asked)
+        answers = await embed_documents(embedder, asked, patient=patient)
+        if answers:  # a model that is down would keep the run waiting before every batch
+            patient = any(isinstance(answer, Vectors) for answer in answers)
         step = await native(partial(go_on, batch, asked, answers))
     return await native(run.end)
 

@@ -14,12 +14,12 @@ from carrel.server.settings_files import settings_of
 def index(folder: Path) -> Iterator[Finding]:
     """The index of this folder: its format, its segments, who writes it."""
     settings, _ = settings_of(folder)
-    wiring = Composition()
-    if not wiring.index_exists(folder, settings):
+    composition = Composition()
+    if not composition.index_exists(folder, settings):
         yield Finding("Index", "note", "none yet for this folder", "It is made by the first question, or by `carrel index`.")
         return
     try:
-        opened = wiring.open_index(folder, settings)
+        opened = composition.open_index(folder, settings)
     except StoreError as error:
         yield Finding("Index", "error", str(error), f"If nothing else helps: carrel clear {folder}")
         return
