@@ -19,8 +19,8 @@ from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
+from carrel.server.composition import Composition
 from carrel.server.session import Session
-from carrel.server.wiring import Wiring
 
 CLIENT = {"name": "test", "version": "1"}
 
@@ -82,9 +82,9 @@ class Spoken:
 
 async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, Any]]:
     """What the SDK by itself answers to these."""
-    session = Session(Wiring(), longest_match)
+    session = Session(Composition(), longest_match)
     session.configure({})
-    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(session), ask_roots=False).sdk
+    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(), ask_roots=False).sdk
     spoken = Spoken(sum("id" in message for message in messages))
 
     async def lines() -> AsyncIterator[str]:

@@ -11,10 +11,11 @@ from carrel.core.errors import SettingsError
 from carrel.core.native import CancelToken
 from carrel.core.types import Budget
 from carrel.server import settings_docs
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
 from carrel.server.settings import Layer, Settings, resolve
 from carrel.server.settings_files import read_user, read_workspace
-from carrel.server.wiring import Wiring
 
 
 def editor(**options: object) -> Layer:
@@ -83,7 +84,7 @@ def test_a_folder_comes_back_and_what_was_said_last_of_it_counts(tmp_path: Path)
     def paths(*layers: Layer) -> list[str]:
         settings, problems = resolve(editor(storage="workspace"), *layers)
         assert problems == ()
-        index = Wiring().open_index(tmp_path, settings)
+        index = Composition().open_index(tmp_path, settings)
         try:
             return [path for path in ("a.py", "build/b.py", ".tool/c.py", "out/d.py", "mine/e.py") if not index.store.gate(path)]
         finally:
@@ -102,9 +103,8 @@ def test_what_the_editor_excludes_comes_before_a_persons_own_patterns(tmp_path: 
         editor(editorExclude=["**/*.gen.py"], exclude=["!shown.gen.py"], cacheFolder=str(tmp_path / "cache")),
         workspace(exclude=["/own/"]),
     )
-    wiring = Wiring()
-    index = wiring.open_index(root, settings)
-    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    index = Composition().open_index(root, settings)
+    IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
     assert sorted(index.store.snapshot().paths()) == ["kept.py", "shown.gen.py"]
     index.store.close()
 
@@ -209,4 +209,4 @@ def test_what_may_go_out_unmasked_is_the_persons_alone_to_say() -> None:
 
 
 def test_other_rules_for_secrets_need_the_index_anew() -> None:
-    assert Wiring().needs_reopening(Settings(), Settings(secret_patterns=("A",)))
+    assert Composition().needs_reopening(Settings(), Settings(secret_patterns=("A",)))

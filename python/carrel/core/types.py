@@ -187,3 +187,4 @@ class ContextPack:
     items: tuple[ContextItem, ...]
     dropped: tuple[Dropped, ...]
     query: str
+    problem: str | None = None  # why it is empty, or worse than it should be: for a person

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from carrel.core.background import is_being_cancelled
 from carrel.core.errors import place_of
 from carrel.frontends.chat_proxy.context_injector import ContextInjector
 from carrel.frontends.chat_proxy.questions import field_of
@@ -116,7 +117,9 @@ class ChatProxy:
         """Put context into the body; whatever goes wrong there, give it back as it was."""
         try:
             return await self._injector.rewrite(path, raw, name)
-        except Exception as error:
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt | SystemExit) or is_being_cancelled():
+                raise
             log.error("A question went on as it came: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
             return raw, "failed"
 

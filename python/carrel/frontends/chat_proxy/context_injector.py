@@ -13,10 +13,9 @@ from carrel.frontends.chat_proxy.questions import Question, question_in
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
-from carrel.server import answers
-from carrel.server.answers import ContextAnswer, ContextRequest
+from carrel.server.composition import Composition
+from carrel.server.context_service import ContextAnswer, ContextRequest, context
 from carrel.server.session import Session
-from carrel.server.wiring import Wiring
 from carrel.server.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -42,7 +41,7 @@ class ContextInjector:
     def __init__(self, options: InjectionOptions, switch: ContextSwitch) -> None:
         self._options = options
         self._switch = switch
-        self._session = Session(Wiring(), longest_match)
+        self._session = Session(Composition(), longest_match)
         self._session.configure(switch.options)
         self._by_name: dict[str, Workspace] = {}
         self._limit_told = False
@@ -58,9 +57,7 @@ class ContextInjector:
     async def warm_up(self) -> None:
         """Ask a question whose answer nobody awaits: loading an index and a tokenizer takes longer than a caller's deadline."""
         for workspace in tuple(self._session.folders.values()):
-            await answers.context(
-                workspace, ContextRequest("where does it start?", 1, Budget(1_000, "tokens"), model=_COMMON_MODEL)
-            )
+            await context(workspace, ContextRequest("where does it start?", 1, Budget(1_000, "tokens"), model=_COMMON_MODEL))
 
     async def close(self) -> None:
         """Release the indexes."""
@@ -103,7 +100,7 @@ class ContextInjector:
             return raw, "rate limit"
         deadline = self._options.deadline_ms
         request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
-        answer, _ = await answers.context(workspace, request)
+        answer = await context(workspace, request)
         if not answer.pack.text:
             return raw, _why_nothing(workspace, answer)
         return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"

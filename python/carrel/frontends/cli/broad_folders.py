@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from carrel.core.errors import CarrelError, InvalidInput
+from carrel.server.composition import Composition
 from carrel.server.settings import Settings
-from carrel.server.wiring import Wiring
 
 
 def confirm_broad_folder(root: Path, settings: Settings, *, agreed: bool = False) -> None:
     """Ask before a whole disk or home is indexed for the first time; raises `CarrelError` unless the person agrees."""
     what = _broad(root)
-    if what is None or agreed or Wiring().index_exists(root, settings):
+    if what is None or agreed or Composition().index_exists(root, settings):
         return
     if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInput(

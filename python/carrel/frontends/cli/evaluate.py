@@ -13,7 +13,7 @@ from carrel.engine.prepare import prepare_blocking
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import current_index, folder, settings
-from carrel.server.wiring import Wiring
+from carrel.server.composition import Composition
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -44,7 +44,7 @@ def run(arguments: Namespace, output: Output) -> int:
             index = current_index(root, chosen_settings, token, progress)
         with closing(index.store):
             view = index.store.snapshot()
-            tokenizer = Wiring().tokenizer(chosen_settings, None)
+            tokenizer = Composition().tokenizer(chosen_settings, None)
             chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
             with output.progress("Asking") as progress:
                 for number, case in enumerate(chosen):

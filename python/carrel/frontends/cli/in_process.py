@@ -13,11 +13,13 @@ from carrel.frontends.cli.terminal_text import is_text
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands import Commands
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
+from carrel.server.open_index import OpenIndex
 from carrel.server.session import Session
 from carrel.server.settings import Problem, Settings
 from carrel.server.settings_files import settings_of
-from carrel.server.wiring import OpenIndex, Wiring
 from carrel.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def unreadable(folder: Path) -> str | None:
 def indexed_folder(path: Path) -> Path:
     """Return a folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
     absolute = _absolute(path)
-    if is_text(str(absolute)) and not absolute.exists() and Wiring().index_exists(absolute, settings_of(absolute)[0]):
+    if is_text(str(absolute)) and not absolute.exists() and Composition().index_exists(absolute, settings_of(absolute)[0]):
         return absolute
     return folder(path)
 
@@ -82,11 +84,10 @@ def tell(problems: Iterable[Problem], output: Output) -> None:
 
 def current_index(root: Path, chosen: Settings, token: CancelToken, progress: Callable[[int, int, str], None]) -> OpenIndex:
     """Open the index of a folder and bring it up to date, unless another process keeps it so; its store is to be closed."""
-    wiring = Wiring()
-    index = wiring.open_index(root, chosen)
+    index = Composition().open_index(root, chosen)
     try:
         if index.store.role == "writer":
-            wiring.run_index(index, Work(full=True), token, progress)
+            IndexRunner().run_blocking(index, Work(full=True), token, progress)
     except CarrelError:
         index.store.close()
         raise
@@ -100,9 +101,8 @@ def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace
     """
 
     async def work() -> T:
-        session = Session(Wiring(), longest_match)
         problems: list[Problem] = []
-        session.on_problems = problems.extend
+        session = Session(Composition(), longest_match, on_problems=problems.extend)
         session.configure({})
         try:
             workspace = session.add_folder(str(path), path_to_uri(str(path)))

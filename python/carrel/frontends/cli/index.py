@@ -15,8 +15,10 @@ from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import folder, settings
 from carrel.frontends.lsp.messages import IndexResult
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
-from carrel.server.wiring import OpenIndex, Wiring
+from carrel.server.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -38,10 +40,9 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
-    wiring = Wiring()
     chosen = settings(root, output)
     confirm_broad_folder(root, chosen, agreed=arguments.yes)
-    index = wiring.open_index(root, chosen)
+    index = Composition().open_index(root, chosen)
     try:
         if index.temporary:
             raise StoreError(
@@ -54,7 +55,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
         def work(token: CancelToken) -> IndexReport:
             with output.progress(f"Indexing {root.name}") as progress:
-                return wiring.run_index(index, Work(full=True, force=arguments.force), token, progress)
+                return IndexRunner().run_blocking(index, Work(full=True, force=arguments.force), token, progress)
 
         report = cancellable(work)
         snapshot = index.store.snapshot()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Query
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
-from carrel.server import answers
+from carrel.server import queries
 
 if TYPE_CHECKING:
     from carrel.core.types import Hit
@@ -73,7 +73,7 @@ async def _locate(text: str, limit: int, output: Output, commands: Commands, wor
 
     wait_ms = await bring_up_to_date(commands, workspace, output)
     began = time.perf_counter()
-    found: Retrieval = await answers.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms)
+    found: Retrieval = await queries.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms)
     elapsed_ms = 1000 * (time.perf_counter() - began)
     return _Located(located_files(found)[:limit], found.hits[:limit], found.diagnostics.is_issue, elapsed_ms)
 

@@ -32,7 +32,9 @@ def run(arguments: Namespace, output: Output) -> int:
             raise wrong.renamed(option) from None
         raise
     if error := getattr(result, "error", None):
-        raise CarrelError(error)
+        if not result.text:
+            raise CarrelError(error)
+        output.warn(error)
     if output.json:
         output.value(result)
     else:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.frontends.cli.in_process import indexed_folder, with_commands
 from carrel.frontends.lsp.commands import Commands, status_result
-from carrel.server.answers import MOST_SKIPPED
+from carrel.server.composition import Composition
+from carrel.server.queries import MOST_SKIPPED
 from carrel.server.settings_files import settings_of
-from carrel.server.wiring import Wiring
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -26,7 +26,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.command == "clear":
         cleared = with_commands(root, output, lambda commands, _: commands.clear({}))
         if not root.exists():
-            shutil.rmtree(Wiring().index_folder(root, settings_of(root)[0]))  # nobody will use it again
+            shutil.rmtree(Composition().index_folder(root, settings_of(root)[0]))  # nobody will use it again
         if output.json:
             output.value(cleared)
         else:

@@ -22,8 +22,9 @@ from carrel.frontends.lsp.client_model import NO_MODEL
 from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
-from carrel.server import answers, reviews
-from carrel.server.answers import ContextRequest, KeptAnswer, Named
+from carrel.server import context_service, queries, reviews
+from carrel.server.context_service import ContextAnswer, ContextRequest, FileRef
+from carrel.server.models import CLIENT, chat_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -68,7 +69,7 @@ class Commands:
         params = decode(wire.SearchParams, raw)
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
-        found = await answers.search(workspace, query, params.wait_ms)
+        found = await queries.search(workspace, query, params.wait_ms)
         return self._search_result(workspace, found.hits, convert.from_diagnostics(found), started)
 
     async def similar(self, raw: Any) -> wire.SearchResult:
@@ -77,7 +78,7 @@ class Commands:
         params = decode(wire.SimilarParams, raw)
         workspace, path = self._file(params.uri)
         lines = (params.range.start.line + 1, params.range.end.line + 1)
-        hits = await answers.similar(workspace, path, lines, params.limit)
+        hits = await queries.similar(workspace, path, lines, params.limit)
         return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
 
     async def files(self, raw: Any) -> wire.FilesResult:
@@ -86,7 +87,7 @@ class Commands:
         params = decode(wire.FilesParams, raw)
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
-        found = await answers.files(workspace, query, params.pool_size, params.wait_ms)
+        found = await queries.files(workspace, query, params.pool_size, params.wait_ms)
         uri_of = partial(_uri_of, workspace)
         files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in found)
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
@@ -97,7 +98,7 @@ class Commands:
         params = decode(wire.CompareParams, raw)
         workspace = self._workspace(params)
         budget = convert.to_budget(params.budget, workspace.settings.budget)
-        found, tokenizer = await answers.compare(
+        found, tokenizer = await queries.compare(
             workspace, Query(params.query, params.limit), budget, params.model, params.wait_ms
         )
         return wire.CompareResult(
@@ -125,7 +126,8 @@ class Commands:
         params = decode(ReviewParams, raw)
         if self._client is None:
             raise ProviderError(*NO_MODEL)
-        client, model, workspace = self._client, self._client.model(params.model_token), self._workspace(params)
+        client, workspace = self._client, self._workspace(params)
+        model = chat_models(lambda: client.model(params.model_token)).get(CLIENT)
         uri_of = partial(_uri_of, workspace)
 
         def tell(step: Step) -> None:
@@ -139,7 +141,7 @@ class Commands:
         params = decode(wire.ExplainParams, raw)
         if params.pack_id is not None:
             kept = self._session.recent.get(params.pack_id)
-            if not isinstance(kept, KeptAnswer):
+            if kept is None:
                 raise InvalidInput("packId", "is not among the recent packs")
             return convert.from_kept(kept)
         if params.query is None or params.path is None or params.line is None:
@@ -147,7 +149,7 @@ class Commands:
         workspace, path = self._workspace(params), params.path
         if path.startswith("file:"):
             workspace, path = self._file(path)
-        found = await answers.explain_line(workspace, Query(params.query), path, params.line)
+        found = await queries.explain_line(workspace, Query(params.query), path, params.line)
         return {"candidates": [convert.from_explanation(item) for item in found]}
 
     async def clear(self, raw: Any) -> wire.ClearResult:
@@ -160,7 +162,7 @@ class Commands:
     async def _run_index(self, workspace: Workspace, params: wire.IndexParams) -> Any:
         index = await workspace.open()
         if index.store.role == "follower":
-            return await answers.followed_index(workspace, force=bool(params.force))
+            return await queries.followed_index(workspace, force=bool(params.force))
         job = workspace.request_index(force=params.force)
         bar = None
         if params.work_done_token is not None and self._bars:
@@ -187,12 +189,10 @@ class Commands:
         try:
             workspace = self._workspace(params)
         except (NotReady, InvalidInput) as error:
-            answer = answers.empty(request, None if self._quiet(params) else str(on_wire(error)))
+            answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
         else:
-            answer, kept = await answers.context(workspace, self._request(workspace, params, query))
-            if kept:
-                self._session.recent.add(answer.pack.id, kept)
-        return self._context_result(workspace, answer, started)
+            answer = await context_service.context(workspace, self._request(workspace, params, query))
+        return _context_result(workspace, answer, started)
 
     def _quiet(self, params: wire.ContextParams) -> bool:
         return params.trigger == "chat" and not self._session.settings.rag_enabled
@@ -213,17 +213,6 @@ class Commands:
             wait_ms=params.wait_ms,
             deadline_ms=params.deadline_ms,
             format=params.format,
-        )
-
-    def _context_result(self, workspace: Workspace | None, answer: answers.ContextAnswer, started: float) -> wire.ContextResult:
-        return convert.from_pack(
-            answer.pack,
-            partial(_uri_of, workspace),
-            state=workspace.state() if workspace else "empty",
-            pending=workspace.pending if workspace else 0,
-            error=answer.error,
-            elapsed_ms=_since(started),
-            stages=answer.stages,
         )
 
     def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
@@ -257,12 +246,12 @@ class Commands:
             if path := self._named(workspace, lines.uri).path:  # lines elsewhere are in no answer anyway
                 yield Lines(path, lines.start_line, lines.end_line)
 
-    def _named(self, workspace: Workspace, uri: str) -> Named:
+    def _named(self, workspace: Workspace, uri: str) -> FileRef:
         with contextlib.suppress(InvalidInput):
             found, path = self._file(uri)
             if found is workspace:
-                return Named(path, uri)
-        return Named(None, uri)
+                return FileRef(path, uri)
+        return FileRef(None, uri)
 
 
 def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
@@ -283,6 +272,18 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
         problems=status.problems,
         error=status.error or UNSET,
+    )
+
+
+def _context_result(workspace: Workspace | None, answer: ContextAnswer, started: float) -> wire.ContextResult:
+    return convert.from_pack(
+        answer.pack,
+        partial(_uri_of, workspace),
+        state=answer.state,
+        pending=answer.pending,
+        error=answer.problem,
+        elapsed_ms=_since(started),
+        stages=answer.stages,
     )
 
 

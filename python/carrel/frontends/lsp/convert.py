@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from carrel.engine.compare import Way
     from carrel.engine.explain import Explanation
     from carrel.engine.retriever import Retrieval
-    from carrel.server.answers import KeptAnswer
+    from carrel.server.context_service import StoredContext
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
@@ -111,10 +111,11 @@ def from_diagnostics(found: Retrieval) -> dict[str, Any]:
         "candidates": dataclasses.asdict(done.candidates),
         "embedder": done.embedder,
         "stages": found.stages,
+        **({"problem": done.problem} if done.problem else {}),
     }
 
 
-def from_kept(kept: KeptAnswer) -> dict[str, Any]:
+def from_kept(kept: StoredContext) -> dict[str, Any]:
     """Return a pack's story: what is in it, what was left out, and every candidate in the final order."""
     pack = kept.answer.pack
     items = [(item.hit.chunk.path, item.hit.chunk.span, item.elided) for item in pack.items]

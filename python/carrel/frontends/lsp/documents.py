@@ -93,9 +93,7 @@ class Documents:
             log.warning("The editor doesn't report changes on disk (%s)", type(error).__name__)
             return
         if watch and watch.dynamic_registration:
-            self._session.watched = True
-            for folder in self._session.folders.values():
-                folder.watched = True
+            self._session.watch()
 
     async def _fetch_settings(self) -> None:
         """Ask for the settings in general, and for each folder's: what an editor excludes may differ between folders."""

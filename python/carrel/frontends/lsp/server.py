@@ -30,8 +30,9 @@ from carrel.frontends.lsp.documents import Documents
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.lsp.user_messages import UserMessages
+from carrel.server.composition import Composition
 from carrel.server.session import Session
-from carrel.server.wiring import Wiring
+from carrel.server.state import WorkspaceEvents
 
 if TYPE_CHECKING:
     from carrel.server.settings import Problem
@@ -60,13 +61,16 @@ class LspServer:
         self.protocol = self.pygls.protocol
         self.protocol.answered = answered
         self.protocol.on_exit = self._exit
-        self.session = Session(Wiring(), _locate)
-        self.session.on_open = self._opened
-        self.session.on_settings = lambda settings: logs.set_level(settings.log_level)
-        self.session.on_problems = self._tell_problems
         self.bars = ProgressBars(self.protocol)
         self.statuses = StatusNotifier(self._send_status)
         self.user_messages = UserMessages(self._show_message)
+        self.session = Session(
+            Composition(),
+            _locate,
+            events=WorkspaceEvents(self.statuses.changed, self._progressed, self.user_messages.tell_unless_answered),
+            on_settings=lambda settings: logs.set_level(settings.log_level),
+            on_problems=self._tell_problems,
+        )
         self.documents = Documents(self.pygls, self.session)
         self.protocol.requests = {
             method: self._guarded(handler)
@@ -132,11 +136,6 @@ class LspServer:
         await self.session.close()
 
     # --- what the session tells
-
-    def _opened(self, workspace: Workspace) -> None:
-        workspace.on_change = self.statuses.changed
-        workspace.on_progress = self._progressed
-        workspace.on_fault = self.user_messages.tell_unless_answered
 
     def _send_status(self, workspace: Workspace) -> None:
         if workspace.root_key not in self.session.folders:

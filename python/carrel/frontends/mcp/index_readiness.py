@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from carrel.server.status import Progress
 
 if TYPE_CHECKING:
-    from carrel.server.session import Session
     from carrel.server.workspace import Workspace
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
@@ -27,23 +26,23 @@ _TICK = 0.2
 class IndexReadiness:
     """Brings indexes to where they can answer, and tells callers how far they are."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self) -> None:
         self._latest: dict[Workspace, Progress] = {}
-        session.on_open = self._listen
 
     async def ready(self, workspace: Workspace, report: Report) -> None:
         """Return when the index can answer as well as it may be waited for. Raises `CarrelError`."""
         async with self._reporting(workspace, report):
             index = await workspace.ready(explicit=True, wait_ms=FIRST_INDEX_MS)
             if index.store.role == "follower":
-                await workspace.ask(lambda _: index.follow())
+                await workspace.run_interactive(lambda _: index.follow())
             end = time.monotonic() + CATCH_UP_SECONDS
             # The queue has no event to await: one job may follow another.
             while index.complete and workspace.queue.busy and time.monotonic() < end:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
-    def _listen(self, workspace: Workspace) -> None:
-        workspace.on_progress = lambda where, _job, progress: self._latest.__setitem__(where, progress)
+    def progressed(self, workspace: Workspace, _job: object, progress: Progress) -> None:
+        """Note how far a run is."""
+        self._latest[workspace] = progress
 
     @contextlib.asynccontextmanager
     async def _reporting(self, workspace: Workspace, report: Report) -> AsyncIterator[None]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
-    from carrel.server.wiring import OpenIndex
+    from carrel.server.open_index import OpenIndex
 
 PAGE = 500
 
@@ -42,7 +42,7 @@ class Resources:
             await workspace.status()  # opens an index that exists
             paths: list[str] = []
             if index := workspace.index:
-                paths = await workspace.ask(partial(_readable, index, offset))
+                paths = await workspace.run_interactive(partial(_readable, index, offset))
             more = len(paths) > PAGE
             following = f"{at}:{offset + PAGE}" if more else f"{at + 1}:0" if at + 1 < len(folders) else None
             if paths or following is None:
@@ -67,7 +67,7 @@ class Resources:
                 raise CarrelError(f"{path} has no such lines, or is not in the index")
             return text
 
-        return await workspace.ask(work)
+        return await workspace.run_interactive(work)
 
 
 def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:

@@ -20,9 +20,10 @@ from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
+from carrel.server.composition import Composition
 from carrel.server.session import Session
 from carrel.server.settings import Options
-from carrel.server.wiring import Wiring
+from carrel.server.state import WorkspaceEvents
 
 log = logging.getLogger(__name__)
 
@@ -56,10 +57,14 @@ async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Optio
 
 @asynccontextmanager
 async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
-    session = Session(Wiring(), longest_match)
-    session.on_settings = lambda settings: logs.set_level(settings.log_level)
+    readiness = IndexReadiness()
+    session = Session(
+        Composition(),
+        longest_match,
+        events=WorkspaceEvents(progressed=readiness.progressed),
+        on_settings=lambda settings: logs.set_level(settings.log_level),
+    )
     session.configure(options)
-    readiness = IndexReadiness(session)
     try:
         yield McpServer(Folders(session, roots, fallback=Path.cwd()), readiness, ask_roots=ask_roots)
     finally:

@@ -1,4 +1,4 @@
-"""The tools: what each is called, what it takes and gives, and how it answers. Nothing here knows the SDK."""
+"""The tools: what each is called, what it takes and gives, and how it queries. Nothing here knows the SDK."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from carrel.engine import search_tool
 from carrel.frontends.common import document_search, wire
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, resource_uris, texts
-from carrel.server import answers
-from carrel.server.answers import ContextRequest, Named
+from carrel.server import queries
+from carrel.server.context_service import ContextRequest, FileRef, context
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
@@ -69,7 +69,7 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
-        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        found = await queries.search(workspace, Query(asked.query, asked.limit, filters), 0)
         return _hits(name, workspace, found.hits, search_tool.text_of)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
@@ -77,7 +77,7 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=document_search.LANGUAGES)
-        found = await answers.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
+        found = await queries.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.documents)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
@@ -86,7 +86,7 @@ class Tools:
             raise InvalidInput("endLine", "comes before startLine")
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._readiness.ready(workspace, report)
-        hits = await answers.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
+        hits = await queries.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
         return _hits(name, workspace, hits, search_tool.text_of)
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
@@ -104,7 +104,7 @@ class Tools:
             wait_ms=0,
             format=asked.format,
         )
-        answer, _ = await answers.context(workspace, request)
+        answer = await context(workspace, request)
         if answer.error:
             raise CarrelError(answer.error)
         pack = answer.pack
@@ -119,33 +119,34 @@ class Tools:
                 wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
                 for drop in pack.dropped
             ),
-            state=workspace.state(),
-            pending=workspace.pending,
+            state=answer.state,
+            pending=answer.pending,
         )
-        return Answer(pack.text or texts.NOTHING_FOUND, value, texts.notes(workspace))
+        notices = (answer.notice,) if answer.notice else ()
+        return Answer(pack.text or texts.NOTHING_FOUND, value, (*notices, *texts.notes(workspace)))
 
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
         """Answer `explain_hit`."""
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._readiness.ready(workspace, report)
-        found = await answers.explain_line(workspace, Query(asked.query), path, asked.line)
+        found = await queries.explain_line(workspace, Query(asked.query), path, asked.line)
         value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in found))
         return Answer(texts.explained(found), value, texts.notes(workspace))
 
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
         """Answer `index_status`. It looks only: it makes no index and waits for none."""
         chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
-        found = [(name, await workspace.status(most_skipped=answers.MOST_SKIPPED)) for name, workspace in chosen]
+        found = [(name, await workspace.status(most_skipped=queries.MOST_SKIPPED)) for name, workspace in chosen]
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 
-    def _named(self, folder: str, workspace: Workspace, file: str) -> Named:
-        """Find a file that matters; one outside the workspace is left out of the pack, with the reason."""
+    def _named(self, folder: str, workspace: Workspace, file: str) -> FileRef:
+        """A file that matters; one that lies outside is left out of the pack, with the reason."""
         try:
             _, found, path = self._folders.place(folder, file)
         except InvalidInput:
-            return Named(None, file)
-        return Named(path if found is workspace else None, file)
+            return FileRef(None, file)
+        return FileRef(path if found is workspace else None, file)
 
 
 TOOLS = {

@@ -32,7 +32,7 @@ _REMOTE = 4  # DRIVE_REMOTE of the Windows API
 
 
 def is_network(path: Path) -> bool:
-    """True when `path` is surely on a network mount; false when it isn't or can't be told."""
+    """Tell whether `path` is surely on a network mount; false when it isn't or can't be told."""
     path = path.absolute()
     if sys.platform == "win32":
         return _windows_remote(str(path))
@@ -48,7 +48,7 @@ def is_network(path: Path) -> bool:
 
 
 def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
-    """(mount point, type) of each line of `/proc/self/mountinfo`."""
+    """Return (mount point, type) of each line of `/proc/self/mountinfo`."""
     mounts = []
     for line in mountinfo.splitlines():
         left, dash, right = line.partition(" - ")
@@ -59,7 +59,7 @@ def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
 
 
 def darwin_mounts(listing: str) -> list[tuple[str, str]]:
-    """(mount point, type) of each line that macOS's `mount` prints: `//me@host/x on /Volumes/x (smbfs, nodev)`."""
+    """Return (mount point, type) of each line that macOS's `mount` prints: `//me@host/x on /Volumes/x (smbfs, nodev)`."""
     mounts = []
     for line in listing.splitlines():
         before, paren, options = line.rpartition(" (")
@@ -70,7 +70,7 @@ def darwin_mounts(listing: str) -> list[tuple[str, str]]:
 
 
 def mount_type(path: Path, mounts: list[tuple[str, str]]) -> str:
-    """The type of the innermost mount that holds `path`; of two on one point, the later one."""
+    """Return the type of the innermost mount that holds `path`; of two on one point, the later one."""
     text = os.path.realpath(path)
     best = ("", "")
     for point, kind in mounts:

@@ -1,4 +1,4 @@
-"""Something that is done after a pause, on the event loop."""
+"""Do something after a pause, on the event loop."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import asyncio
 from collections.abc import Callable
 
 
-class Later:
-    """Calls `act` once, `seconds` after it was asked to."""
+class Debouncer:
+    """Calls `act` once, `seconds` after it was started."""
 
     def __init__(self, seconds: float, act: Callable[[], None]) -> None:
         self.seconds = seconds
         self._act = act
         self._timer: asyncio.TimerHandle | None = None
 
-    def ask(self) -> None:
-        """Begin to wait, if nobody has asked before."""
+    def start(self) -> None:
+        """Begin to wait, unless it waits already."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.seconds, self._due)
 
-    def put_off(self) -> None:
+    def restart(self) -> None:
         """Begin to wait anew: what comes in bursts is done when they have ended."""
         self.cancel()
-        self.ask()
+        self.start()
 
     def cancel(self) -> bool:
-        """Don't do it; true if it was waited for."""
+        """Stop waiting; return whether it waited."""
         timer, self._timer = self._timer, None
         if timer:
             timer.cancel()
