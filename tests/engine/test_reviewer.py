@@ -65,7 +65,7 @@ class ScriptedModel:
         assert sum(sizes) + sum(TOKENS.count(json.dumps(dict(tool.schema))) for tool in tools) < self.limit
         turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
         said = turn if isinstance(turn, Completion) else turn(messages, tools)
-        yield Delta(said.text, said.calls)
+        yield Delta(said.text, said.calls, "tools" if said.calls else "stop")
 
 
 class Index:

@@ -62,7 +62,7 @@ class Window:
         kept = Message("assistant", self._cut(said.text, self.room // 6), tuple(self._shortened(call) for call in calls))
         # Providers refuse a message that is empty.
         self._rounds.append([self._entry(kept)] if kept.text or calls else [])
-        return Completion(whole_characters(said.text), calls)
+        return replace(said, text=whole_characters(said.text), calls=calls)
 
     def answer(self, call: ToolCall, text: str, note: str | None = None) -> None:
         """Give a call its result, at most `share` of it; `note` may stand in its place later."""

@@ -12,6 +12,7 @@ from carrel.core.errors import CarrelError
 from carrel.core.native import Batch, CancelToken
 from carrel.core.native import Embedder as NativeEmbedder
 from carrel.core.ports import EmbeddingSpec
+from carrel.core.structs import whole_characters
 from carrel.core.vectors import Vectors
 
 BUNDLED = Path(__file__).with_name("carrel-embed-v1.bin")
@@ -44,7 +45,7 @@ class LocalEmbedder:
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:  # noqa: ARG002 - the model knows no kinds
         """Return one row a text; never waits."""
-        return Vectors(b"".join(map(self._native.embed_query, texts)), self.spec.dim)
+        return Vectors(b"".join(self._native.embed_query(whole_characters(text)) for text in texts), self.spec.dim)
 
     def embed_batch(self, batch: Batch, cancel: CancelToken) -> None:
         """Embed the batch's added chunks, in parallel and without the GIL."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from carrel.core.native import count_tokens, trim_tokens
 from carrel.core.ports import Tokenizer
+from carrel.core.structs import whole_characters
 
 Encoding = Literal["cl100k_base", "o200k_base"]
 
@@ -22,12 +23,18 @@ class ExactTokenizer:
     name: Encoding = "cl100k_base"
 
     def count(self, text: str) -> int:
-        """Tokens of `text`."""
-        return count_tokens(text, self.name)
+        """Return the number of tokens of `text`; half of a surrogate pair counts as the mark that it is sent as."""
+        try:
+            return count_tokens(text, self.name)
+        except UnicodeEncodeError:
+            return count_tokens(whole_characters(text), self.name)
 
     def trim(self, text: str, max_tokens: int) -> str:
-        """The longest prefix of whole characters with at most `max_tokens` tokens."""
-        return trim_tokens(text, max(max_tokens, 0), self.name)
+        """Return the longest beginning of whole characters with at most `max_tokens` tokens."""
+        try:
+            return trim_tokens(text, max(max_tokens, 0), self.name)
+        except UnicodeEncodeError:  # the mark is one character too
+            return text[: len(trim_tokens(whole_characters(text), max(max_tokens, 0), self.name))]
 
 
 @dataclass(frozen=True, slots=True)
