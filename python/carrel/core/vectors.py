@@ -56,9 +56,11 @@ class Vectors:
     def fault(self, dim: int, rows: int) -> str | None:
         """Say what is wrong where these aren't so many rows of `dim` values, each of length one or zero."""
         if self.dim != dim or len(self) != rows:
-            return f"it gave {len(self)} vectors of {self.dim} values, not {rows} of {dim}"
+            return f"{len(self)} vectors of {self.dim} values for {rows} texts; {dim} values each were due"
         for row in range(rows):
             length = math.hypot(*self.floats(row))
+            if not math.isfinite(length):
+                return "a vector with a value that is not a finite number"
             if length and not abs(length - 1) < LENGTH_TOLERANCE:
-                return f"a vector has the length {length:g}, neither one nor zero"
+                return f"a vector of the length {length:g}, which must be one or zero (`Vectors.unit` scales rows)"
         return None
