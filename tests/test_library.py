@@ -41,6 +41,7 @@ def test_the_public_names_are_these() -> None:
     assert carrel.__all__ == [
         "ApproximateTokenizer",
         "BagOfWords",
+        "Budget",
         "Index",
         "SearchHit",
         "bag_of_words",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from carrel.library import (
         BagOfWords,
+        Budget,
         Index,
         SearchHit,
         bag_of_words,
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     )
     from carrel.providers.tokenizers import ApproximateTokenizer
 
-__all__ = ["ApproximateTokenizer", "BagOfWords", "Index", "SearchHit", "bag_of_words", "pick_files_by_grouped_chunk_hits"]
+__all__ = [
+    "ApproximateTokenizer",
+    "BagOfWords",
+    "Budget",
+    "Index",
+    "SearchHit",
+    "bag_of_words",
+    "pick_files_by_grouped_chunk_hits",
+]
 
 
 def __getattr__(name: str) -> "Any":

@@ -37,6 +37,7 @@ from carrel.server.settings_files import settings_of
 
 __all__ = [
     "BagOfWords",
+    "Budget",
     "Index",
     "SearchHit",
     "bag_of_words",

@@ -503,8 +503,12 @@ class SourceContract(Contract[Source]):
             first, *_ = await source.candidates(Query(self.question), 5)
             filters = Filters(exclude=(first.path,))
             assert first.path not in {c.path for c in await source.candidates(Query(self.question, filters=filters), 5)}
-            wanted = Filters(path_globs=("no/such/path.xyz",))
-            assert list(await source.candidates(Query(self.question, filters=wanted), 5)) == []
+            for none in (
+                Filters(path_globs=("no/such/path.xyz",)),
+                Filters(languages=("rust",)),
+                Filters(metadata={"symbol": "no_such_symbol"}),
+            ):
+                assert list(await source.candidates(Query(self.question, filters=none), 5)) == []
 
         run(work())
 

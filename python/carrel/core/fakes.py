@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar, cast
 
@@ -30,7 +30,7 @@ from carrel.core.ports import (
     ToolResult,
     Unavailable,
 )
-from carrel.core.types import Chunk, Query, Span
+from carrel.core.types import Chunk, Filters, Query, Span
 from carrel.core.vectors import Vectors
 
 P = TypeVar("P")
@@ -135,7 +135,8 @@ class FakeSource:
     @staticmethod
     def _allows(query: Query, path: str) -> bool:
         wanted, unwanted = query.filters.path_globs, query.filters.exclude
-        return (not wanted or _matches(path, wanted)) and not _matches(path, unwanted) and query.filters.sources != ("code",)
+        others = replace(query.filters, path_globs=(), exclude=())  # lets nothing pass that it doesn't know
+        return others == Filters() and (not wanted or _matches(path, wanted)) and not _matches(path, unwanted)
 
 
 class FakeTool:
