@@ -210,6 +210,15 @@ class TestWorkspace(suites.SourceContract):
         run_index_blocking(store, embedder, CancelToken())
         return WorkspaceSource(store.snapshot, embedder)
 
+    def broken(self) -> Source:
+        source = self.make()
+        self.stores[-1].close()
+        return source
+
+    def stuck(self) -> Source:
+        self.make()
+        return WorkspaceSource(self.stores[-1].snapshot, faulty(FakeEmbedder(bundled().spec), hang=True))
+
     def forget(self, _: Source, path: str) -> None:
         (self.root / path).unlink()
 
