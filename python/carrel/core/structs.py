@@ -46,12 +46,12 @@ def decode_call(kind: type[S], raw: object) -> S:
 
 
 def whole_characters(text: str) -> str:
-    """The text without halves of characters, which JSON can hold and UTF-8 can't."""
+    """Return the text without halves of characters, which JSON can hold and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode()
 
 
 def schema(kind: type[Struct]) -> dict[str, Any]:
-    """The JSON schema of a struct, without references: some clients can't follow them."""
+    """Return the JSON schema of a struct, without references: some clients can't follow them."""
     (root,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
     inlined: dict[str, Any] = _inline(root, parts)
     return inlined

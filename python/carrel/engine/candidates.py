@@ -86,14 +86,14 @@ def search(
 
 
 def literal_glob(path: str) -> str:
-    """A glob that matches this path only."""
+    """Return a glob that matches this path only."""
     literal = "".join(f"[{c}]" if c in "*?[]{},\\" else c for c in path)
     # A pattern without a slash is a name that may be anywhere.
     return literal if "/" in path else f"{{{literal},{literal}/}}"
 
 
 def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> Filter | None:
-    """The filter that the index applies while it searches; None when everything may answer."""
+    """Return the filter that the index applies while it searches; None when everything may answer."""
     if filters == Filters(min_score=filters.min_score):
         return None
     age = filters.max_age_days

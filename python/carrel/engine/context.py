@@ -1,4 +1,4 @@
-"""Hits + budget -> the text that goes to a chat (spec B5, E2, E5). The budget is never exceeded, by a tag or by a token."""
+"""Pack hits into the text that goes to a chat (spec B5, E2, E5). The budget is never exceeded, by a tag or by a token."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Filling:
         return dropped
 
     def _offer(self, hit: Hit, fair: int) -> tuple[_Piece, _Piece | None]:
-        """The hit whole and, if that is more than its share, in short."""
+        """Return the hit whole and, if that is more than its share, in short."""
         item = ContextItem(hit, hit.chunk.text)
         # Counting tokens is the dearest step of packing: what can't fit anyway needs no exact count.
         too_long = len(item.text) > FAR_TOO_LONG * fair
@@ -198,7 +198,7 @@ class _Filling:
 
 
 def _as_many_as_fit(costs: Sequence[int], room: int) -> int:
-    """The sum of the costs, in order, of all that fit."""
+    """Return the sum of the costs, in order, of all that fit."""
     used = 0
     for cost in costs:
         if used + cost <= room:

@@ -52,7 +52,7 @@ def explain_line(
 
 
 def explain_ranked(result: Retrieval) -> list[Explanation]:
-    """Every candidate of a retrieval, in the final order."""
+    """Explain every candidate of a retrieval, in the final order."""
     return [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
 
 

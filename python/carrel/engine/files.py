@@ -37,7 +37,7 @@ def pick_files_by_grouped_chunk_hits(
     *,
     cancel: CancelToken | None = None,
 ) -> list[tuple[str, float]]:
-    """The `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
+    """Return the `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
 
     `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
     function of the chunk.

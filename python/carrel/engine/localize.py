@@ -177,7 +177,7 @@ def _path_gain(path: str, aside_kinds: frozenset[str]) -> float:
 
 
 def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEvidence]) -> None:
-    """Files that define a name of the title or of the code, when few do."""
+    """Find files that define a name of the title or of the code, when few do."""
     for names, weight, where in (
         (issue.title_names, _DEFINES_TITLE_NAME, "title"),
         (issue.code_names, _DEFINES_CODE_NAME, "code"),
@@ -196,7 +196,7 @@ def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEv
 
 
 def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None:
-    """Files that a stack trace, a path or a dotted module name stands for."""
+    """Find files that a stack trace, a path or a dotted module name stands for."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for path in files:
         by_name[path.rpartition("/")[2]].append(path)
@@ -224,7 +224,7 @@ def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None
 
 
 def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
-    """The files that a written path stands for: those that share the longest end with it, if they are few."""
+    """Return the files that a written path stands for: those that share the longest end with it, if they are few."""
     parts = [part for part in written.split("/") if part not in ("", ".", "..")]
     if not parts:
         return ()
@@ -239,7 +239,7 @@ def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
 
 
 def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
-    """The files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
+    """Return the files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
     parts = dotted.split(".")[:_MOST_PARTS]
     for take in range(len(parts), 1, -1):
         folder = "/".join(parts[: take - 1])
@@ -302,7 +302,7 @@ def _ordered(
 
 
 def _traced(view: SnapshotView, issue: IssueText) -> dict[int, float]:
-    """Chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
+    """Find chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
     found: dict[int, float] = {}
     for number, frame in enumerate(issue.frames, 1):
         if frame.function:

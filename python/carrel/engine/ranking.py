@@ -39,7 +39,7 @@ LOGARITHMIC_STEP = 3.0
 
 
 def scene_of(query: Query) -> Scene:
-    """What the person who asks has in front of them."""
+    """Return what the person who asks has in front of them."""
     return Scene(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
 
 
@@ -54,7 +54,7 @@ def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> None:
 
 
 def signals(ranked: Ranked) -> Signals:
-    """What is told to the outside of a candidate that was ranked."""
+    """Return what callers are told of a candidate that was ranked."""
     return Signals(
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,

@@ -128,7 +128,7 @@ def _take(
 
 
 def to_chunk(fresh: FreshChunk) -> Chunk:
-    """A native chunk with its checked text as a value of `core`."""
+    """Turn a native chunk with its checked text into a value of `core`."""
     info: ChunkInfo = fresh.info
     return Chunk(
         id=info.id,

@@ -122,7 +122,7 @@ async def review(window: Window, model: ChatModel, search: Search, tell: Callabl
 
 
 def opened(issue: Issue, tokenizer: Tokenizer, max_tokens: int) -> Window:
-    """The conversation about an issue, with a model that takes so many tokens; raises `InvalidInput`."""
+    """Begin the conversation about an issue, with a model that takes so many tokens; raises `InvalidInput`."""
     if not issue.title.strip():
         raise InvalidInput("title", "is empty: say in a line what the issue is")
     if max_tokens < LEAST_TOKENS:
@@ -212,7 +212,7 @@ class _Review:
 
 
 def _refusal(error: InvalidInput) -> str:
-    """What is wrong with a call, with the name that the model knows the field by."""
+    """Say what is wrong with a call, with the name that the model knows the field by."""
     reason = str(error).removeprefix(f"{error.field}: ")
     return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {reason}"
 

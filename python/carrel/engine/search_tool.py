@@ -59,7 +59,7 @@ class Page:
 
 
 def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
-    """The filters that were asked for, not checked yet."""
+    """Return the filters that were asked for, not checked yet."""
     return Filters(
         sources=asked.sources,
         path_globs=asked.path_glob,
@@ -71,18 +71,18 @@ def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters
 
 
 def text_of(hits: Sequence[Hit]) -> str:
-    """Hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
+    """Return hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
     form = ToolForm()
     return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in hits) or form.empty
 
 
 def places_of(hits: Sequence[Hit]) -> str:
-    """The header lines alone."""
+    """Return the header lines alone."""
     return "\n".join(ToolForm().header(hit) for hit in hits)
 
 
 def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> Page:
-    """As many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
+    """Return as many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
     from carrel.engine.context import pack
 
     packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)

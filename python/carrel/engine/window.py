@@ -51,7 +51,7 @@ class Window:
         self._fixed = fixed
 
     def messages(self) -> list[Message]:
-        """What to send now, within the limit."""
+        """Return what to send now, within the limit."""
         self._make_room()
         self.largest = max(self.largest, self._fixed + self._spent())
         return [entry.message for entry in chain(self._opening, *self._rounds)]
@@ -107,7 +107,7 @@ class Window:
         return sum(entry.tokens for entry in chain(*self._rounds))
 
     def _shortened(self, call: ToolCall) -> ToolCall:
-        """The call as the model is reminded of it: long arguments would fill the window by themselves."""
+        """Return the call as the model is reminded of it: long arguments would fill the window by themselves."""
         most = self.room // 8 // MOST_CALLS
         if self._count(_json(call.arguments)) <= most:
             return call
@@ -129,7 +129,7 @@ class Window:
 
 
 def _readable(call: ToolCall) -> ToolCall:
-    """The call with arguments that can be counted and sent on; none where there is too much of them."""
+    """Return the call with arguments that can be counted and sent on; none where there is too much of them."""
     arguments = whole_characters(_json(call.arguments))
     return replace(call, arguments=json.loads(arguments) if len(arguments) <= _LONGEST_TEXT else {})
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @lru_cache(maxsize=1)
 def bundled() -> LocalEmbedder:
-    """The bundled model, mapped once a process; the bag of words where its file is missing or damaged, which is logged."""
+    """Return the bundled model, mapped once a process; the bag of words where its file is missing or damaged, which is logged."""
     try:
         return LocalEmbedder(NativeEmbedder.static_model(str(BUNDLED)))
     except CarrelError as error:
@@ -40,7 +40,7 @@ class LocalEmbedder:
 
     @classmethod
     def hashed(cls) -> LocalEmbedder:
-        """Spec A2's bag of words in a hashed space: the fallback when no model is usable."""
+        """Return the bag of words in a hashed space: the fallback when no model is usable."""
         return cls(NativeEmbedder.hashed())
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:  # noqa: ARG002 - the model knows no kinds

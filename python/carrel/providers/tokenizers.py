@@ -18,7 +18,7 @@ _O200K = re.compile(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134]
 
 @dataclass(frozen=True, slots=True)
 class ExactTokenizer:
-    """An OpenAI encoding, counted in the core and offline."""
+    """Count by an encoding of OpenAI's, in the core and offline."""
 
     name: Encoding = "cl100k_base"
 
@@ -39,17 +39,17 @@ class ExactTokenizer:
 
 @dataclass(frozen=True, slots=True)
 class ApproximateTokenizer:
-    """Characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
+    """Estimate tokens as characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
 
     chars_per_token: float = 4.0
     name: str = "approximate"
 
     def count(self, text: str) -> int:
-        """Estimated tokens of `text`."""
+        """Estimate the tokens of `text`."""
         return -int(-len(text) // self.chars_per_token)
 
     def trim(self, text: str, max_tokens: int) -> str:
-        """The longest prefix with at most `max_tokens` estimated tokens, by binary search."""
+        """Return the longest beginning with at most `max_tokens` estimated tokens, by binary search."""
         low, high = 0, len(text)
         while low < high:
             middle = (low + high + 1) // 2
@@ -61,7 +61,7 @@ class ApproximateTokenizer:
 
 
 def tokenizer_for(model: str | None = None, *, approx_chars_per_token: float | None = None) -> Tokenizer:
-    """The tokenizer of a chat model: its own encoding, cl100k_base for others, an estimate when a ratio is given."""
+    """Return the tokenizer of a chat model: its own encoding, cl100k_base for others, an estimate when a ratio is given."""
     if approx_chars_per_token is not None:
         return ApproximateTokenizer(approx_chars_per_token)
     return ExactTokenizer("o200k_base" if model and _O200K.search(model) else "cl100k_base")
