@@ -20,7 +20,7 @@ FORM: Format = "xml"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Strategy:
     """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from."""
 
     tokens: int
@@ -32,8 +32,8 @@ class Way:
 class Comparison:
     """The same question both ways. `unread` are files that could not be read whole."""
 
-    chunks: Way
-    whole_files: Way
+    chunks: Strategy
+    whole_files: Strategy
     unread: tuple[str, ...]
 
 
@@ -42,7 +42,7 @@ def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, b
     began = time.perf_counter()
     hits = retrieve(view, prepared, cancel).hits
     packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
-    chunks = Way(
+    chunks = Strategy(
         packed.tokens,
         round(prepared.milliseconds + _since(began), 3),
         tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)),
@@ -60,7 +60,7 @@ def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, b
             blocks.append(_attached(best[path], text))
             read.append(path)
     tokens = tokenizer.count(render(blocks, form_of(FORM)))
-    return Comparison(chunks, Way(tokens, _since(began), tuple(read)), tuple(unread))
+    return Comparison(chunks, Strategy(tokens, _since(began), tuple(read)), tuple(unread))
 
 
 def _attached(hit: Hit, text: str) -> ContextItem:

@@ -19,7 +19,7 @@ from carrel.core.native import CancelToken, Ranked, path_kinds
 from carrel.engine.candidates import Stopwatch, search
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
-from carrel.engine.ranking import Asked, rank, scene_of
+from carrel.engine.ranking import RankingContext, editor_context, rank
 
 POOL = 50
 """Each part is searched for as if so many hits were wanted."""
@@ -111,7 +111,7 @@ class Localization:
     files: tuple[LocatedFile, ...]
     chunks: tuple[Ranked, ...]
     scores: tuple[float, ...]
-    asked: Asked
+    context: RankingContext
 
 
 def localize(
@@ -119,24 +119,24 @@ def localize(
 ) -> Localization:
     """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
     query = replace(prepared.query, limit=POOL)
-    scene = scene_of(query)
+    scene = editor_context(query)
     lists: dict[str, list[Ranked]] = {}
-    asked = None
+    context = None
     for part, text in prepared.texts.items():
         if cancel.cancelled:
             raise Cancelled
         candidates, about = search(view, text, query, prepared.model.floor, cancel, watch, quotes=False)
         lists[part] = rank(candidates, about, scene, without=_WITHOUT)
-        if part == LEAD or asked is None:
-            asked = about
+        if part == LEAD or context is None:
+            context = about
         watch.lap("rank")
     files = _files(view, issue, lists)
     chunks, scores = _chunks(view, issue, lists, files, frozenset(query.pinned))
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
     located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
-    assert asked is not None  # noqa: S101 - there is always a title
-    return Localization(located, chunks, scores, asked)
+    assert context is not None  # noqa: S101 - there is always a title
+    return Localization(located, chunks, scores, context)
 
 
 def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]]) -> dict[str, _FileEvidence]:

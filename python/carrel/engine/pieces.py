@@ -71,21 +71,21 @@ def signature_only(hit: Hit) -> ContextItem | None:
     return ContextItem(hit, text, elided=True, shown=(span.start_line, span.start_line))
 
 
-def excerpt(hit: Hit, room: int, cost: int, measure: Callable[[str], int]) -> ContextItem | None:
+def excerpt(hit: Hit, budget: int, cost: int, measure: Callable[[str], int]) -> ContextItem | None:
     """Return the lines around the hit's focus, as many as fit, with marks for the rest; None for less than two lines.
 
     Where the chunk's first line isn't among them, its signature stands before them. `cost` is about that of the whole text.
     """
     chunk = hit.chunk
     rows = chunk.text.splitlines()
-    count = min(len(rows) - 1, int(len(rows) * room / max(cost, 1)))
+    count = min(len(rows) - 1, int(len(rows) * budget / max(cost, 1)))
     while count >= LEAST_LINES:
         item = _shown(hit, rows, _around(hit, count, len(rows)), count)
         needed = measure(item.text)
-        if needed <= room:
+        if needed <= budget:
             return item
         # Tokens are spread unevenly: shrink by what this try cost.
-        count = min(count - 1, int(count * room / needed))
+        count = min(count - 1, int(count * budget / needed))
     return None
 
 

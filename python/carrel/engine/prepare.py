@@ -20,7 +20,7 @@ from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries
 from carrel.engine.issue_text import IssueText
-from carrel.engine.query_words import Question
+from carrel.engine.query_words import ParsedQuery
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 class SearchText:
     """A text that is searched for, with its vector: empty where no model gave one."""
 
-    question: Question
+    question: ParsedQuery
     vector: bytes = b""
 
 

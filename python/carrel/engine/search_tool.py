@@ -51,7 +51,7 @@ class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SearchPage:
     """What a search gives a model within a budget: the text, and the hits that it holds, whole or in part."""
 
     text: str
@@ -81,7 +81,7 @@ def places_of(hits: Sequence[Hit]) -> str:
     return "\n".join(ToolForm().header(hit) for hit in hits)
 
 
-def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> Page:
+def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> SearchPage:
     """Return as many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
     from carrel.engine.context import pack
 
@@ -89,5 +89,5 @@ def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: Lin
     shown = [(item.hit.chunk.path, item.hit.chunk.span) for item in packed.items]  # neighbours are one item
     given = tuple(hit for hit in hits if any(path == hit.chunk.path and span.overlaps(hit.chunk.span) for path, span in shown))
     if hits and not given:
-        return Page("There are places, but none is short enough to be shown: search for a part of them.", ())
-    return Page(packed.text, given)
+        return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())
+    return SearchPage(packed.text, given)

@@ -17,7 +17,7 @@ from carrel.core.types import Budget, ContextPack, Filters, Hit, Signals, Span
 from carrel.frontends import messages as wire
 
 if TYPE_CHECKING:
-    from carrel.engine.compare import Way
+    from carrel.engine.compare import Strategy
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
@@ -93,7 +93,7 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
     return Budget(param.chars or default.amount, "chars")
 
 
-def from_way(way: Way) -> wire.WayResult:
+def from_way(way: Strategy) -> wire.WayResult:
     """One side of a comparison."""
     return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 
