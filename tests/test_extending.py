@@ -18,7 +18,8 @@ from carrel.core.fakes import FakeEmbedder
 from carrel.core.ports import Embedder, EmbeddingSpec, Source, VectorStore
 
 DIM = 64
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", Path("docs/extending.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+PAGE = Path(__file__).parent.parent / "docs" / "extending.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def example(name: str) -> Any:

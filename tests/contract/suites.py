@@ -371,6 +371,7 @@ class VectorStoreContract(Contract[VectorStore]):
             assert [i for i, _ in await store.search(_pack(0, 1, 0, 0), 9, Where({"language": ("go",)}))] == [_id(1)]
             assert sorted(await self._ids(store)) == [_id(1), _id(3)]
             await store.publish([VectorRecord(_id(1), _pack(1, 0, 0, 0))], [_id(1)])  # deleting has the last word
+            assert await self._ids(store) == [_id(3)]
             await store.publish([VectorRecord(_id(4), _pack(1, 0, 0, 0)), VectorRecord(_id(4), _pack(0, 0, 1, 0))])
             assert [i for i, _ in await store.search(_pack(0, 0, 1, 0), 9, floor=0.9)] == [_id(4)]
             await store.publish([], await self._ids(store))

@@ -2,15 +2,16 @@
 
 Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
 each stands in `core.fakes` (of `VectorStore`: `store.memory`), and tests/contract/suites.py tests what every implementation
-must do. The server's composition root makes the implementations, picks one for each port, and closes what it made; the engine
-never names one.
+must do. The server's composition root picks one for each port, the engine never names one; whoever makes an implementation
+closes it.
 
 Rules for all of them:
 - A coroutine runs on the event loop, never blocks it, and ends at once when it is cancelled. Time limits are the caller's.
 - Calls may overlap. An implementation whose service takes one call at a time queues them.
 - A failure of a model or service is a `ProviderError`, whose `retryable` says whether waiting helps; of a database on disk a
-  `StoreError`; an argument that can't be used is an `InvalidInput`. Nothing else is raised. Retries, rate limits and the
-  splitting of what one request can't hold are the implementation's, but for the limits that a spec announces.
+  `StoreError`; an argument that can't be used is an `InvalidInput`. Nothing else is raised. Callers may try again what is
+  retryable; rate limits, and the splitting of what one request can't hold, are the implementation's, but for the limits that
+  a spec announces.
 - Texts may hold anything that a Python string can, halves of surrogate pairs included; no text at all is no error.
 - Scores are higher-is-better; paths are relative, with `/`.
 """
