@@ -1,23 +1,30 @@
-"""Carrel without an editor (spec A4): `Index(path)`, or `Index()` for texts that the caller has."""
+"""Use Carrel without an editor (spec A4): `Index(path)`, or `Index()` for texts that the caller has."""
 
 from __future__ import annotations
 
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from carrel.core.background import run_blocking
 from carrel.core.errors import InvalidInput
 from carrel.core.local_index import Progress
-from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder
-from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
+from carrel.core.native import CancelToken, ChunkInfo
+from carrel.core.ports import Embedder, Reranker, Tokenizer
+from carrel.core.structs import whole_characters
+from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
+from carrel.engine import files
+from carrel.engine.bag_of_words import cosine, word_counts
 from carrel.engine.context import render
 from carrel.engine.embedding import embed_batch_blocking
 from carrel.engine.formats import Form, ToolForm
 from carrel.engine.indexer import IndexReport, follow_index
-from carrel.engine.retriever import Retrieval
+from carrel.engine.rerank import rerank
+from carrel.engine.retriever import Retrieval, to_chunk
 from carrel.server.composition import Composition
 from carrel.server.context_service import ContextRequest, context_blocking
 from carrel.server.indexing import IndexRunner
@@ -28,8 +35,19 @@ from carrel.server.queries import search_blocking
 from carrel.server.settings import Settings
 from carrel.server.settings_files import settings_of
 
+__all__ = [
+    "BagOfWords",
+    "Budget",
+    "Index",
+    "SearchHit",
+    "bag_of_words",
+    "pick_files_by_grouped_chunk_hits",
+]
+
 LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
+CANDIDATES = 20
+"""How many hits `retrieve_context` chooses from (spec C7)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +63,7 @@ class SearchHit:
 
 
 def bag_of_words() -> Embedder:
-    """Make spec A2's cosine over words, which needs no model: the fallback when none is usable."""
+    """Make the model of an index that needs none: words in hashed places, the fallback when no model is usable."""
     return embedders().get(HASHED_WORDS)
 
 
@@ -58,7 +76,7 @@ class Index:
     they can't be read.
 
     `embedder` is any `Embedder`. One that isn't in the core is awaited on an event loop of Carrel's own, so that every method can
-    be called from anywhere, a notebook's running loop included.
+    be called from anywhere, a notebook's running loop included. `reranker` judges what `retrieve_context` gives.
 
     Safe to share between threads; close it, or use it in a `with` block.
     """
@@ -69,6 +87,7 @@ class Index:
         *,
         line_chunks: tuple[int, int] | bool = False,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
         if windows and not 0 <= windows[1] < windows[0]:
@@ -76,7 +95,7 @@ class Index:
                 "line_chunks", f"{windows} are no windows", "Give (lines, overlap), the overlap less than the lines."
             )
         composition = Composition(embedder) if embedder else Composition()
-        self._composition, self._runner = composition, IndexRunner()
+        self._composition, self._runner, self._reranker = composition, IndexRunner(), reranker
         self._on_disk = path is not None
         if path is None:
             self._settings, self._index = Settings(), composition.memory_index(windows=windows)
@@ -88,9 +107,12 @@ class Index:
         self._index = composition.open_index(root, self._settings, windows=windows)
 
     def add_file(self, path: str | Path, content: str) -> None:
-        """Add a text under this path, in place of an earlier one. It is kept in memory only."""
+        """Add a text under this path, in place of an earlier one. It is kept in memory only.
+
+        Raises `ProviderError` where the model can't embed it.
+        """
         store, token = self._index.store, CancelToken()
-        batch = store.cut_buffer(Path(path).as_posix(), content, token)
+        batch = store.cut_buffer(Path(path).as_posix(), whole_characters(content), token)
         embed_batch_blocking(batch, self._index.embedder, token)
         store.commit_buffer(batch)
 
@@ -107,6 +129,10 @@ class Index:
             return report
         return self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
 
+    def index_project(self) -> IndexReport:
+        """Do `index`, under the name that stands beside `retrieve_context` (spec C7)."""
+        return self.index()
+
     def search(self, query: str, k: int = 3, *, filters: Filters | None = None) -> list[SearchHit]:
         """Find the `k` best places, best first. A folder that was never indexed is indexed first."""
         return [_public(hit) for hit in self._search(query, k, filters).hits]
@@ -118,20 +144,28 @@ class Index:
         *,
         k: int = 5,
         model: str | None = None,
+        tokenizer: Tokenizer | None = None,
+        chars_per_token: float | None = None,
         form: Format | Form = "xml",
         filters: Filters | None = None,
     ) -> ContextPack:
-        """Pack what goes in front of a chat request: at most `budget` characters, or tokens of `model` by a `Budget`.
+        """Pack what goes in front of a chat request: at most `budget` characters, or tokens by a `Budget`.
 
-        `form` is one of the three by name, or one of your own, such as a `SourceForm` with another header and separator.
+        Tokens are counted by `tokenizer`, estimated by `chars_per_token`, or else those of `model`. `form` is one of the three by
+        name, or one of your own, such as a `SourceForm` with another header and separator.
 
         A fault doesn't fail the chat: the pack is empty then, and its `problem` says why. Raises `InvalidInput` for filters
-        that can't be used.
+        and ratios that can't be used.
         """
+        if chars_per_token is not None and not chars_per_token > 0:
+            raise InvalidInput("chars_per_token", f"{chars_per_token} is no ratio: give a number above 0, such as 4.0")
         amount = Budget(budget) if isinstance(budget, int) else budget
         request = ContextRequest(query, k, amount, filters or Filters(), model, format=form)
         answer = context_blocking(
-            self._current, request, lambda: self._composition.tokenizer(self._settings, model), CancelToken()
+            self._current,
+            request,
+            lambda: tokenizer or self._composition.tokenizer(self._settings, model, chars_per_token=chars_per_token),
+            CancelToken(),
         )
         if isinstance(answer.cause, InvalidInput):
             raise answer.cause
@@ -139,8 +173,14 @@ class Index:
 
     def search_code(self, query: str, k: int = 3) -> str:
         """Answer as the `search_code` tool does, for a language model (spec A5)."""
-        hits = self._search(query, k, None).hits
-        return render([ContextItem(hit, hit.chunk.text) for hit in hits], ToolForm())
+        return _told(self._search(query, k, None).hits)
+
+    def retrieve_context(self, query: str, limit: int = 5) -> str:
+        """Return the `limit` best of some 20 hits, judged by the reranker if there is one, in the form of `search_code`."""
+        hits = self._search(query, max(CANDIDATES, limit), None).hits
+        if self._reranker is not None and hits:
+            hits = run_blocking(rerank(query, hits, self._reranker))
+        return _told(hits[: max(limit, 0)])
 
     def close(self) -> None:
         """Release files and locks. A second call does nothing."""
@@ -159,12 +199,68 @@ class Index:
     def _search(self, query: str, k: int, filters: Filters | None) -> Retrieval:
         return search_blocking(self._current(), Query(query, limit=k, filters=filters or Filters()), CancelToken())
 
+    def _chunks_of(self, path: str) -> list[SearchHit]:
+        view = self._index.store.snapshot()
+        given = view.fresh([info.doc for info in view.file_chunks(path)], CancelToken())
+        return [_public(Hit(to_chunk(chunk), 0.0, Signals())) for chunk in given if not isinstance(chunk, str)]
+
     def _current(self) -> OpenIndex:
         """Return the index with what its writer committed; one that was never made is made now."""
         self._index.follow()
         if self._on_disk and not self._index.store.snapshot().files:
             self.index()
         return self._index
+
+
+class BagOfWords:
+    """Search texts by the exact cosine of their words (spec A2): no model, no hashing, nothing stored.
+
+    `line_chunks` is that of `Index`. Every chunk is compared with every query, which is meant for some thousand files.
+    """
+
+    def __init__(self, *, line_chunks: tuple[int, int] | bool = False) -> None:
+        self._index = Index(line_chunks=line_chunks, embedder=bag_of_words())  # cuts texts and masks secrets
+        self._chunks: dict[str, list[tuple[Counter[str], SearchHit]]] = {}
+
+    def add_file(self, path: str | Path, content: str) -> None:
+        """Add a text under this path, in place of an earlier one."""
+        self._index.add_file(path, content)
+        name = Path(path).as_posix()
+        hits = self._index._chunks_of(name)
+        self._chunks[name] = [(word_counts(hit.content), hit) for hit in hits]
+
+    def search(self, query: str, k: int = 3) -> list[SearchHit]:
+        """Return the `k` best chunks that share a word with the query, best first; `score` is the cosine."""
+        asked = word_counts(query)
+        scored = [replace(hit, score=cosine(asked, held)) for chunks in self._chunks.values() for held, hit in chunks]
+        found = sorted((hit for hit in scored if hit.score > 0), key=lambda hit: (-hit.score, hit.file_path, hit.start_line))
+        return found[: max(k, 0)]
+
+
+def pick_files_by_grouped_chunk_hits(
+    embedder: Embedder | None,
+    vector_db: Index,
+    section_query: str | Query,
+    candidate_pool_size: int = 200,
+    n_files: int = 5,
+    file_key: str | Callable[[ChunkInfo], str] = "filename",
+) -> list[tuple[str, float]]:
+    """Return the `n_files` best files as (path, summed relevance), best first (spec E6).
+
+    At most `candidate_pool_size` chunks are summed, by what `file_key` names: "filename" (the path), "folder", "language",
+    "symbol", "container", or a function of the chunk. `embedder` is the index's own, or None for it.
+    """
+    index = vector_db._current()
+    own = index.embedder.spec.id
+    if embedder is not None and embedder.spec.id != own:
+        raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {own}")
+    return files.pick_files_by_grouped_chunk_hits(
+        index.embedder, index.store.snapshot(), section_query, candidate_pool_size, n_files, file_key
+    )
+
+
+def _told(hits: Sequence[Hit]) -> str:
+    return render([ContextItem(hit, hit.chunk.text) for hit in hits], ToolForm())
 
 
 def _public(hit: Hit) -> SearchHit:

@@ -14,7 +14,7 @@ DIM = 4
 
 def rows(texts: Sequence[str]) -> Vectors:
     """A vector a text that only depends on it."""
-    return Vectors.of([[1.0, float(len(text)), float(text.count("e")), 1.0] for text in texts], DIM)
+    return Vectors.unit([[1.0, float(len(text)), float(text.count("e")), 1.0] for text in texts], DIM)
 
 
 class AwaitedEmbedder:

@@ -102,6 +102,7 @@ def test_a_failure_that_passes_is_tried_again_after_longer_and_longer_pauses() -
 GARBAGE = [
     (Vectors.of([[1.0, 0, 0, 0]], DIM), "1 vectors of 4 values for 2 texts"),
     (Vectors.of([[1.0], [1.0]], 1), "2 vectors of 1 values"),
+    (Vectors.of([[1.0, 0, 0, 0], [3.0, 4.0, 0, 0]], DIM), "length 5, which must be one or zero"),
     (Vectors.of([[1.0, 0, 0, float("nan")], [1.0, 0, 0, 0]], DIM), "not a finite number"),
     (Vectors.of([[1.0, 0, 0, float("inf")], [1.0, 0, 0, 0]], DIM), "not a finite number"),
     ([[1.0], [2.0]], "a list where vectors were due"),

@@ -117,7 +117,7 @@ def test_texts_in_memory_are_cut_by_the_same_grammars() -> None:
 def test_models_are_found_by_name_and_an_unknown_name_lists_the_known_ones() -> None:
     assert embedders().names == (BUNDLED, HASHED_WORDS)
     assert [embedders().get(name).spec.dim for name in embedders().names] == [256, 256]
-    with pytest.raises(InvalidInput, match="there is no embedding model 'gpt'. There are: bundled, hashed words"):
+    with pytest.raises(InvalidInput, match=r"there is no embedding model 'gpt'\. There are: bundled, hashed words"):
         Composition("gpt").embedder()
 
     def refuses() -> Any:
@@ -125,7 +125,7 @@ def test_models_are_found_by_name_and_an_unknown_name_lists_the_known_ones() -> 
 
     with pytest.raises(ProviderError, match="doesn't lend"):
         chat_models(refuses).get(CLIENT)
-    with pytest.raises(InvalidInput, match="no chat model 'gpt'. There are: client"):
+    with pytest.raises(InvalidInput, match=r"no chat model 'gpt'\. There are: client"):
         chat_models(refuses).get("gpt")
     assert Registry("model", {"one": lambda: 1}).get("one") == 1
 

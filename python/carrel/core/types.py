@@ -24,24 +24,24 @@ class Span:
         return self.start_line <= other.end_line and other.start_line <= self.end_line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """One piece of a file, with its text as it stood when it was checked."""
 
     id: str
     path: str
-    language: str
-    source: SourceName
-    kind: str
-    symbol: str
-    container: str
-    signature: str
-    definitions: tuple[str, ...]
-    imports: tuple[str, ...]
+    language: str = ""
+    source: SourceName = "code"
+    kind: str = ""
+    symbol: str = ""
+    container: str = ""
+    signature: str = ""
+    definitions: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     span: Span
     text: str
-    content_hash: str
-    updated_at: int  # Unix seconds
+    content_hash: str = ""
+    updated_at: int = 0  # Unix seconds
     masked: int = 0  # secrets in its text that were masked
 
 

@@ -6,11 +6,9 @@ comes here: it embeds a batch inside the core (`CoreEmbedder`).
 
 from __future__ import annotations
 
-import array
 import asyncio
 import logging
 import math
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -138,20 +136,9 @@ async def _ask(embedder: Embedder, texts: Sequence[str], kind: Literal["query", 
         raise ProviderError(f"The embedding model {spec.id} failed: {type(error).__name__}.") from error
     if not isinstance(vectors, Vectors):
         raise ProviderError(f"The embedding model {spec.id} gave a {type(vectors).__name__} where vectors were due.")
-    if vectors.dim != spec.dim or len(vectors) != len(texts):
-        got = f"{len(vectors)} vectors of {vectors.dim} values"
-        raise ProviderError(f"The embedding model {spec.id} gave {got} for {len(texts)} texts; {spec.dim} values each were due.")
-    if not _is_finite(vectors.data):
-        raise ProviderError(f"The embedding model {spec.id} gave a vector with a value that is not a finite number.")
+    if fault := vectors.fault(spec.dim, len(texts)):
+        raise ProviderError(f"The embedding model {spec.id} gave {fault}.")
     return vectors
-
-
-def _is_finite(data: bytes) -> bool:
-    values = array.array("f")
-    values.frombytes(data)
-    if sys.byteorder == "big":
-        values.byteswap()
-    return math.isfinite(sum(values))  # a sum of doubles: single-precision values can't overflow it
 
 
 async def _within(work: Awaitable[T], seconds: float | None, spec: EmbeddingSpec) -> T:

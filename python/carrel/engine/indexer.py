@@ -173,7 +173,7 @@ class _Run:
 
 
 def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> IndexReport:
-    """What `run_index` is where another process writes the index: see that it is current, after waiting for the writer.
+    """Wait until the index is current that another process writes: the twin of `run_index` there.
 
     Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time, or
     at once where the index shall be built anew by `force`; `StoreError` where nobody can write it.

@@ -9,17 +9,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carrel.core.background import run_at_once, run_blocking
 from carrel.core.errors import CarrelError, place_of
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.ports import Embedder, EmbeddingSpec
+from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries
 from carrel.engine.issue_text import IssueText
-from carrel.engine.query_words import Question
+from carrel.engine.query_words import ParsedQuery
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 class SearchText:
     """A text that is searched for, with its vector: empty where no model gave one."""
 
-    question: Question
+    question: ParsedQuery
     vector: bytes = b""
 
 
@@ -50,6 +51,7 @@ class PreparedQuery:
 async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SECONDS) -> PreparedQuery:
     """Read a query and have its texts embedded, within so many seconds. Raises nothing but a cancel."""
     began = time.perf_counter()
+    query = replace(query, text=whole_characters(query.text))
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}

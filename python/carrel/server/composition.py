@@ -106,11 +106,13 @@ class Composition:
         store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
         return OpenIndex(Path(), store, embedder, Path())
 
-    def tokenizer(self, settings: Settings, model: str | None) -> Tokenizer:
-        """Return the tokenizer of a chat model, or the one that is set."""
+    def tokenizer(self, settings: Settings, model: str | None, *, chars_per_token: float | None = None) -> Tokenizer:
+        """Return the tokenizer of a chat model, an estimate where a ratio is given, or the one that is set."""
         from carrel.providers.tokenizers import ExactTokenizer, tokenizer_for
 
-        return tokenizer_for(model) if model else ExactTokenizer(settings.tokenizer)
+        if model or chars_per_token is not None:
+            return tokenizer_for(model, approx_chars_per_token=chars_per_token)
+        return ExactTokenizer(settings.tokenizer)
 
     def _cut(self, windows: LineWindows | None) -> CutOptions:
         """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""

@@ -13,7 +13,7 @@ from carrel.server import queries
 if TYPE_CHECKING:
     from carrel.core.ports import ChatModel, Tokenizer
     from carrel.engine.reviewer import Reviewed, Step
-    from carrel.engine.search_tool import Page, SearchArguments
+    from carrel.engine.search_tool import SearchArguments, SearchPage
     from carrel.server.workspace import Workspace
 
 
@@ -41,7 +41,7 @@ async def review(
     window = reviewer.opened(reviewer.Issue(request.title, request.body), tokenizer, most)
     await workspace.ready(explicit=True, wait_ms=request.wait_ms)
 
-    async def search(asked: SearchArguments, tokens: int) -> Page:
+    async def search(asked: SearchArguments, tokens: int) -> SearchPage:
         # The index of this moment each time: the person may go on typing while a model thinks.
         found = await queries.search(workspace, Query(asked.query, asked.limit, to_filters(asked, request.exclude)), 0)
         return await workspace.run_interactive(lambda _: page(found.hits, tokens, tokenizer))

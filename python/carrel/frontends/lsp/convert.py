@@ -19,7 +19,7 @@ from carrel.frontends.common.wire import Boost, DroppedResult, State, camel_case
 from carrel.frontends.lsp import messages as wire
 
 if TYPE_CHECKING:
-    from carrel.engine.compare import Way
+    from carrel.engine.compare import Strategy
     from carrel.engine.explain import Explanation
     from carrel.engine.retriever import Retrieval
     from carrel.server.context_service import StoredContext
@@ -69,7 +69,7 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
     return Budget(param.chars or default.amount, "chars")
 
 
-def from_way(way: Way) -> wire.WayResult:
+def from_way(way: Strategy) -> wire.WayResult:
     """Encode one side of a comparison."""
     return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 

@@ -33,7 +33,7 @@ def from_step(step: Step, uri_of: UriOf) -> wire.ReviewStep:
             return wire.ReviewStep(kind="searchStarted", query=query)
         case reviewer.SearchFinished(query, hits):
             return wire.ReviewStep(kind="searchFinished", query=query, places=_places(hits, uri_of))
-        case reviewer.Said(text, answer):
+        case reviewer.AssistantMessage(text, answer):
             return wire.ReviewStep(kind="text", text=text, answer=answer)
         case reviewer.AskedAgain(problem):
             return wire.ReviewStep(kind="askedAgain", problem=problem)
