@@ -26,7 +26,8 @@ from carrel.engine.indexer import IndexReport, follow_index
 from carrel.engine.rerank import rerank
 from carrel.engine.retriever import Retrieval, to_chunk
 from carrel.server.composition import Composition
-from carrel.server.context_service import ContextRequest, context_blocking
+from carrel.server.context_request import ContextRequest
+from carrel.server.context_service import context_blocking
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
 from carrel.server.models import HASHED_WORDS, embedders

@@ -15,7 +15,8 @@ from carrel.core.types import Budget, Query
 from carrel.core.vectors import Vectors
 from carrel.engine import embedding, prepare
 from carrel.server import queries
-from carrel.server.context_service import ContextRequest, context
+from carrel.server.context_request import ContextRequest
+from carrel.server.context_service import context
 from carrel.server.jobs import Jobs
 
 from .conftest import Open, indexed

@@ -17,7 +17,8 @@ from carrel.core.vectors import Vectors
 from carrel.engine import context as packing
 from carrel.engine import issue_text, retriever
 from carrel.server.composition import Composition
-from carrel.server.context_service import ContextRequest, context, context_blocking
+from carrel.server.context_request import ContextRequest
+from carrel.server.context_service import context, context_blocking
 from carrel.server.workspace import Workspace
 
 from .conftest import Open, indexed

@@ -21,7 +21,8 @@ from carrel.core.types import Budget, Query
 from carrel.frontends.mcp.texts import notes
 from carrel.server import queries
 from carrel.server.composition import Composition
-from carrel.server.context_service import ContextRequest, context
+from carrel.server.context_request import ContextRequest
+from carrel.server.context_service import context
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Jobs
 from carrel.server.open_index import RENEWED

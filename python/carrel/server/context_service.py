@@ -11,22 +11,19 @@ import asyncio
 import logging
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from carrel.core.background import is_being_cancelled
 from carrel.core.errors import Cancelled, CarrelError, place_of
-from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Lines, Query, Trigger
+from carrel.core.types import ContextPack, Dropped, Format, Query
+from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef, StoredContext
 from carrel.server.open_index import RENEWED
-from carrel.server.status import State
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.core.ports import Tokenizer
-    from carrel.engine.explain import Explanation
-    from carrel.engine.formats import Form
     from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Retrieval
     from carrel.server.open_index import OpenIndex
@@ -38,87 +35,6 @@ OUTSIDE = "outside the workspace"
 INTERNAL = "Something went wrong inside Carrel; its log says more."
 _EMBEDDING_SHARE = 0.5
 """Of the time that is left, for the vectors of a question: words must still answer in time where the model hangs."""
-_KEPT = 64
-
-
-@dataclass(frozen=True, slots=True)
-class FileRef:
-    """A file that the caller named. `path` is None when it lies in no open folder, `label` is how it was named."""
-
-    path: str | None
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContextRequest:
-    """What a chat turn asks for."""
-
-    query: str
-    limit: int
-    budget: Budget
-    filters: Filters = field(default_factory=Filters)
-    model: str | None = None
-    active: FileRef | None = None
-    open: tuple[FileRef, ...] = ()
-    pinned: tuple[FileRef, ...] = ()
-    left_out: tuple[Lines, ...] = ()
-    trigger: Trigger = "chat"
-    wait_ms: int = 10_000
-    deadline_ms: int | None = None
-    format: Format | Form = "xml"
-
-
-@dataclass(frozen=True, slots=True)
-class ContextAnswer:
-    """A pack, what it took, and what went wrong, in words for a person.
-
-    With an `error` the pack is empty; with a `notice` it is there, and worse than it should be.
-    """
-
-    pack: ContextPack
-    stages: dict[str, float] = field(default_factory=dict)
-    error: str | None = None
-    notice: str | None = None
-    cause: CarrelError | None = None  # of the error, where it was foreseen
-    state: State = "empty"  # of the index behind it
-    pending: int = 0
-
-    @property
-    def problem(self) -> str | None:
-        """Return what a person should know about it, if anything."""
-        return self.error or self.notice
-
-
-@dataclass(frozen=True, slots=True)
-class StoredContext:
-    """What is kept of an answer, so that it can be explained later."""
-
-    root: str
-    answer: ContextAnswer
-    found: Retrieval
-
-    def candidates(self) -> list[Explanation]:
-        """Explain every candidate, in the final order: made when somebody asks."""
-        from carrel.engine.explain import explain_ranked
-
-        return explain_ranked(self.found)
-
-
-class RecentContexts:
-    """The last few answers by the id of their pack."""
-
-    def __init__(self) -> None:
-        self._items: OrderedDict[str, StoredContext] = OrderedDict()
-
-    def add(self, stored: StoredContext) -> None:
-        """Keep an answer, and drop the oldest beyond the limit."""
-        self._items[stored.answer.pack.id] = stored
-        while len(self._items) > _KEPT:
-            self._items.popitem(last=False)
-
-    def get(self, pack_id: str) -> StoredContext | None:
-        """Return the answer, if it is still kept."""
-        return self._items.get(pack_id)
 
 
 async def context(workspace: Workspace, request: ContextRequest) -> ContextAnswer:

@@ -19,8 +19,7 @@ from carrel.server.debouncer import Debouncer
 from carrel.server.index_state import STATE_FILE, export
 from carrel.server.jobs import IndexQueue, Job, Jobs, Work
 from carrel.server.rescan import RescanScheduler
-from carrel.server.state import StateCell
-from carrel.server.status import Progress
+from carrel.server.state import Progress, StateCell
 
 if TYPE_CHECKING:
     from carrel.core.local_index import Progress as TellProgress

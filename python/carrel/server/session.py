@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
-from carrel.server.context_service import RecentContexts
+from carrel.server.context_request import RecentContexts
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
 from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp, user_files
-from carrel.server.state import FolderSettings, WorkspaceEvents
-from carrel.server.workspace import Workspace
+from carrel.server.state import FolderSettings
+from carrel.server.workspace import Workspace, WorkspaceEvents
 
 if TYPE_CHECKING:
     from carrel.server.composition import Composition

@@ -1,19 +1,27 @@
-"""What a workspace is at one moment, and who is told of changes. A state is replaced on the event loop, never changed."""
+"""What a workspace is at one moment. A state is replaced on the event loop, never changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from carrel.core.errors import SettingsError
-from carrel.server.jobs import Job
 from carrel.server.settings import Settings
-from carrel.server.status import Progress
 
 if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
-    from carrel.server.workspace import Workspace
+
+
+State = Literal["empty", "indexing", "ready", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: files done, files in all, and the phase or path it is at."""
+
+    done: int
+    total: int
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +53,3 @@ class StateCell:
     def replace(self, **changes: Any) -> None:
         """Put another state in its place."""
         self.now = replace(self.now, **changes)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkspaceEvents:
-    """Whom a workspace tells. `fault` gets what a person must act on, again and again while it stands."""
-
-    changed: Callable[[Workspace], None] = lambda _: None
-    progressed: Callable[[Workspace, Job[Any, Any], Progress], None] = lambda *_: None
-    fault: Callable[[str], None] = lambda _: None

@@ -6,21 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from carrel.server.state import State, WorkspaceState
+
 if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
-    from carrel.server.state import WorkspaceState
 
-State = Literal["empty", "indexing", "ready", "error"]
 Role = Literal["writer", "follower", "closed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is: files done, files in all, and the phase or path it is at."""
-
-    done: int
-    total: int
-    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,18 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.errors import CarrelError, NotReady, SettingsError, StoreError
 from carrel.server.buffers import Buffers
-from carrel.server.context_service import RecentContexts
+from carrel.server.context_request import RecentContexts
 from carrel.server.indexing import IndexingEvents, IndexRunner, IndexService, write_state
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
-from carrel.server.state import FolderSettings, StateCell, WorkspaceEvents, WorkspaceState
-from carrel.server.status import Progress, State, Status, read_status
+from carrel.server.state import FolderSettings, Progress, State, StateCell, WorkspaceState
+from carrel.server.status import Status, read_status
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -36,6 +37,15 @@ _MOMENT_SECONDS = 0.25
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
+@dataclass(frozen=True, slots=True)
+class WorkspaceEvents:
+    """Whom a workspace tells. `fault` gets what a person must act on, again and again while it stands."""
+
+    changed: Callable[[Workspace], None] = lambda _: None
+    progressed: Callable[[Workspace, Job[Any, Any], Progress], None] = lambda *_: None
+    fault: Callable[[str], None] = lambda _: None
+
+
 class Workspace:
     """A folder that answers questions."""
 
@@ -48,7 +58,7 @@ class Workspace:
         composition: Composition,
         jobs: Jobs,
         watched: bool = False,
-        events: WorkspaceEvents = WorkspaceEvents(),  # noqa: B008 - it can't be changed
+        events: WorkspaceEvents = WorkspaceEvents(),
         recheck: Callable[[Workspace], None] = lambda _: None,
         recent: RecentContexts | None = None,
         runner: IndexRunner | None = None,

@@ -14,7 +14,8 @@ from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.server.composition import Composition
-from carrel.server.context_service import ContextAnswer, ContextRequest, context
+from carrel.server.context_request import ContextAnswer, ContextRequest
+from carrel.server.context_service import context
 from carrel.server.session import Session
 from carrel.server.workspace import Workspace
 

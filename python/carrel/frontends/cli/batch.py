@@ -15,7 +15,8 @@ from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import current_index, folder, settings
 from carrel.server.composition import Composition
-from carrel.server.context_service import ContextRequest, context_blocking
+from carrel.server.context_request import ContextRequest
+from carrel.server.context_service import context_blocking
 from carrel.server.open_index import OpenIndex
 from carrel.server.queries import search_blocking
 

@@ -23,7 +23,7 @@ from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.server import context_service, queries, reviews
-from carrel.server.context_service import ContextAnswer, ContextRequest, FileRef
+from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
 from carrel.server.models import CLIENT, chat_models
 
 if TYPE_CHECKING:

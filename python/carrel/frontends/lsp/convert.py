@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from carrel.engine.compare import Strategy
     from carrel.engine.explain import Explanation
     from carrel.engine.retriever import Retrieval
-    from carrel.server.context_service import StoredContext
+    from carrel.server.context_request import StoredContext
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""

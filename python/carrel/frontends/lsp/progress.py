@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from carrel.frontends.lsp.rpc import CarrelProtocol
-    from carrel.server.status import Progress
+    from carrel.server.state import Progress
     from carrel.server.workspace import Workspace
 
 INTERVAL = 0.1

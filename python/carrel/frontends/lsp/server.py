@@ -32,11 +32,11 @@ from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_r
 from carrel.frontends.lsp.user_messages import UserMessages
 from carrel.server.composition import Composition
 from carrel.server.session import Session
-from carrel.server.state import WorkspaceEvents
+from carrel.server.workspace import WorkspaceEvents
 
 if TYPE_CHECKING:
     from carrel.server.settings import Problem
-    from carrel.server.status import Progress
+    from carrel.server.state import Progress
     from carrel.server.workspace import Workspace
 
 log = logging.getLogger(__name__)

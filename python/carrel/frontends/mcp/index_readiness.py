@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from carrel.server.status import Progress
+from carrel.server.state import Progress
 
 if TYPE_CHECKING:
     from carrel.server.workspace import Workspace

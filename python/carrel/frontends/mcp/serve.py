@@ -23,7 +23,7 @@ from carrel.frontends.mcp.server import McpServer
 from carrel.server.composition import Composition
 from carrel.server.session import Session
 from carrel.server.settings import Options
-from carrel.server.state import WorkspaceEvents
+from carrel.server.workspace import WorkspaceEvents
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,8 @@ from carrel.frontends.common import document_search, wire
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, resource_uris, texts
 from carrel.server import queries
-from carrel.server.context_service import ContextRequest, FileRef, context
+from carrel.server.context_request import ContextRequest, FileRef
+from carrel.server.context_service import context
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
