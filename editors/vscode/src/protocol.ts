@@ -303,6 +303,8 @@ export interface IndexResult {
   readonly failed: number;
   /** Chunks that were embedded. */
   readonly chunks: number;
+  /** Pieces of the added and changed files that were left out: too small, with no neighbour to join. */
+  readonly trivial: number;
   readonly elapsedMs: number;
 }
 

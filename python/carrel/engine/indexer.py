@@ -21,7 +21,7 @@ _WRITER_REMEDY = "Index there (an editor has a command for it), or close it and 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one run did, in files; `chunks` counts those that were embedded."""
+    """What one run did, in files; `chunks` counts those that were embedded, `trivial` pieces that were too small for one."""
 
     added: int = 0
     changed: int = 0
@@ -30,6 +30,7 @@ class IndexReport:
     skipped: int = 0
     failed: int = 0
     chunks: int = 0
+    trivial: int = 0
     elapsed_ms: float = 0.0
 
 
@@ -50,7 +51,7 @@ def run_index(
     plan = _plan(store, scope, cancel)
     total, done = plan.pending, 0
     progress(0, total, "")
-    counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks"), 0)
+    counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
     counts["unchanged"], counts["skipped"] = plan.unchanged, plan.skipped
     while (batch := store.cut(plan, cancel)) is not None:
         paths = batch.paths()
