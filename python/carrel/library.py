@@ -45,9 +45,10 @@ class Index:
     """A searchable index of a folder, or of texts that are added one by one.
 
     With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
-    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`,
-    instead of along its syntax. The user's settings and the folder's `.carrel.toml` say what is left out; `SettingsError`
-    where they can't be read. Safe to share between threads; close it, or use it in a `with` block.
+    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`; a
+    folder has an index of its own for them, if its settings don't ask for the same. The user's settings and the folder's
+    `.carrel.toml` say what is left out, and how files are cut without `line_chunks`; `SettingsError` where they can't be
+    read. Safe to share between threads; close it, or use it in a `with` block.
     """
 
     def __init__(
@@ -62,14 +63,13 @@ class Index:
         windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
         if windows and not 0 <= windows[1] < windows[0]:
             raise InvalidInput("line_chunks", f"{windows} are no windows: give (lines, overlap), the overlap less than the lines")
-        cut = CutOptions(always_lines=windows)
         if path is None:
-            self._store = self._memory(cut)
+            self._store = self._memory(CutOptions(always_lines=windows))
         else:
             root = Path(path).expanduser().resolve()
             if not root.is_dir():
                 raise InvalidInput("path", f"{root} is not a folder")
-            self._store = self._disk(root, cut, windows)
+            self._store = self._disk(root, windows)
 
     def add_file(self, path: str | Path, content: str) -> None:
         """Add a text under this path, in place of an earlier one. It is kept in memory only."""
@@ -144,14 +144,16 @@ class Index:
             "", "", embedder_id=self._embedder.spec.id, dim=self._embedder.spec.dim, walk=WalkOptions(), cut=cut, in_memory=True
         )
 
-    def _disk(self, root: Path, cut: CutOptions, windows: tuple[int, int] | None) -> Store:
+    def _disk(self, root: Path, windows: tuple[int, int] | None) -> Store:
         from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
         from carrel.server.settings_files import settings_of  # noqa: PLC0415
-        from carrel.server.wiring import secret_options, walk_options  # noqa: PLC0415
+        from carrel.server.wiring import cut_options, line_chunks, secret_options, walk_options  # noqa: PLC0415
 
         settings, _ = settings_of(root)
         location = locate(root, settings)
-        if windows:  # other chunks, another index
+        cut = cut_options(settings)
+        if windows and windows != line_chunks(settings):  # other chunks, another index
+            cut = CutOptions(always_lines=windows)
             lines, overlap = windows
             location = replace(
                 location, directory=location.directory.with_name(f"{location.directory.name}-lines-{lines}-{overlap}")

@@ -22,7 +22,7 @@ from carrel.server.jobs import Work
 
 if TYPE_CHECKING:
     from carrel.core.local_index import CoreEmbedder
-    from carrel.core.native import CancelToken, SecretOptions, Store, WalkOptions
+    from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
     from carrel.core.ports import Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.settings import Settings
@@ -35,7 +35,13 @@ _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 
 
 RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
-_SECRETS = ("secret_patterns", "secret_allow_paths", "secret_allow_rules")
+_OF_THE_INDEX = (
+    *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),
+    *("chunking", "chunk_lines", "chunk_overlap", "class_lines"),
+    *("secret_patterns", "secret_allow_paths", "secret_allow_rules"),
+    *("storage", "cache_folder"),
+)
+"""Settings that decide what an index holds or where it lives."""
 
 
 @dataclass(slots=True)
@@ -123,8 +129,7 @@ class Wiring:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """True when the index must be opened anew to take these settings."""
-        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder", *_SECRETS)
-        return any(getattr(old, key) != getattr(new, key) for key in keys)
+        return any(getattr(old, key) != getattr(new, key) for key in _OF_THE_INDEX)
 
     def open_index(self, root: Path, settings: Settings) -> OpenIndex:
         """Open or create the index of `root`. Raises `StoreError`.
@@ -223,6 +228,20 @@ def walk_options(settings: Settings) -> WalkOptions:
     )
 
 
+def line_chunks(settings: Settings) -> tuple[int, int] | None:
+    """Lines and overlap of the chunks of every file, where the settings ask for lines."""
+    return (settings.chunk_lines, settings.chunk_overlap) if settings.chunking == "lines" else None
+
+
+def cut_options(settings: Settings) -> CutOptions:
+    """How files are cut by the settings."""
+    from carrel.core.native import CutOptions
+
+    # A size that changes no chunk must not have the index cut again.
+    lines = line_chunks(settings)
+    return CutOptions(always_lines=lines) if lines else CutOptions(class_lines=settings.class_lines)
+
+
 def secret_options(settings: Settings) -> SecretOptions:
     """What counts as a secret by the settings."""
     from carrel.core.native import SecretOptions
@@ -233,7 +252,7 @@ def secret_options(settings: Settings) -> SecretOptions:
 
 
 def _open_store(directory: Path, root: Path, settings: Settings, embedder: CoreEmbedder) -> Store:
-    from carrel.core.native import CutOptions, Store
+    from carrel.core.native import Store
 
     return Store.open(
         str(directory),
@@ -241,7 +260,7 @@ def _open_store(directory: Path, root: Path, settings: Settings, embedder: CoreE
         embedder_id=embedder.spec.id,
         dim=embedder.spec.dim,
         walk=walk_options(settings),
-        cut=CutOptions(),
+        cut=cut_options(settings),
         secrets=secret_options(settings),
     )
 
