@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,43 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
         f"a `query` longer than {LONGEST_QUERY:,} characters the first and the last {LONGEST_QUERY // 2:,}",
     ):
         assert told in protocol
+
+
+FORMATS = {
+    "server/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
+    "server/settings_docs.py": "JSON schema's own keywords",
+    "engine/search_tool.py": "the arguments of a tool, as a model spells them",
+}
+"""Modules below the front ends that write camelCase: each for a format of its own, none for the protocol's messages."""
+
+
+def camel_case_keys(tree: ast.AST) -> Iterator[str]:
+    """Find keys of dictionaries, fields that errors name, and structs that rename their fields."""
+    for node in ast.walk(tree):
+        found: list[ast.expr | None] = []
+        match node:
+            case ast.Dict(keys=keys):
+                found += keys
+            case ast.Subscript(slice=index, ctx=ast.Store()):
+                found.append(index)
+            case ast.Call(func=ast.Name("InvalidInput"), args=[field, *_]):
+                found.append(field)
+            case ast.Call(func=ast.Name("dict"), keywords=keywords):
+                found += [ast.Constant(keyword.arg) for keyword in keywords]
+            case ast.keyword(arg="rename", value=ast.Constant("camel")):
+                yield "rename"
+        for key in found:
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and re.fullmatch("[a-z]+[A-Z][A-Za-z]*", key.value):
+                yield key.value
+
+
+@pytest.mark.parametrize("layer", ["engine", "server"])
+def test_names_on_the_wire_are_built_by_front_ends_only(layer: str) -> None:
+    package = ROOT / "python" / "carrel"
+    written = {
+        path.relative_to(package).as_posix(): names
+        for path in (package / layer).rglob("*.py")
+        if (names := list(camel_case_keys(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    assert {module: names for module, names in written.items() if module not in FORMATS} == {}
+    assert [module for module in FORMATS if module.startswith(layer) and module not in written] == [], "not needed any more"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -10,9 +11,15 @@ import pytest
 from tests.shop import write_files
 
 import carrel
-from carrel.core.errors import InvalidInput
-from carrel.core.types import Budget, Filters
+from carrel.core.errors import InvalidInput, ProviderError
+from carrel.core.fakes import FakeEmbedder, FakeReranker, FakeTokenizer, faulty
+from carrel.core.native import CancelToken
+from carrel.core.types import Budget, Filters, Query
+from carrel.engine.compare import compare
 from carrel.engine.formats import SourceForm
+from carrel.engine.prepare import prepare_blocking
+from carrel.providers.local import bundled
+from carrel.providers.tokenizers import ExactTokenizer
 
 AUTH = "def authenticate_user(name, password):\n    '''Check the login of a user.'''\n    return check(name, hash(password))\n"
 ORDER = "class Order:\n    '''A customer order with items.'''\n    def __init__(self, items):\n        self.items = items\n"
@@ -34,7 +41,15 @@ def three() -> carrel.Index:
 def test_the_public_names_are_these() -> None:
     names: dict[str, object] = {}
     exec("from carrel import *", names)  # noqa: S102 - as a person types it
-    assert {"Index", "SearchHit", "bag_of_words"} == names.keys() - {"__builtins__"}
+    assert {
+        "ApproximateTokenizer",
+        "BagOfWords",
+        "Budget",
+        "Index",
+        "SearchHit",
+        "bag_of_words",
+        "pick_files_by_grouped_chunk_hits",
+    } == names.keys() - {"__builtins__"}
     with pytest.raises(AttributeError):
         _ = carrel.nothing_of_the_kind
 
@@ -167,3 +182,115 @@ def test_what_can_not_be_used_is_named(tmp_path: Path) -> None:
         carrel.Index(tmp_path / "none")
     with carrel.Index() as index, pytest.raises(InvalidInput, match="add_file"):
         index.index()
+
+
+def test_any_embedder_makes_an_index(tmp_path: Path) -> None:
+    embedder = FakeEmbedder()
+    with carrel.Index(embedder=embedder) as index:
+        index.add_file("auth.py", AUTH)
+        index.add_file("order.py", ORDER)
+        assert index.search("authenticate_user name")[0].file_path == "auth.py"
+        assert [kind for _, kind in embedder.requests] == ["document", "document", "query"]
+        assert any("authenticate_user" in text for text in embedder.requests[0][0])
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "auth.py").write_text(AUTH)
+    with carrel.Index(root, embedder=embedder) as on_disk:
+        assert on_disk.index_project().added == 1
+        assert on_disk.search("authenticate_user")[0].file_path == "auth.py"
+
+
+def test_a_text_that_can_not_be_embedded_is_not_added_and_questions_do_without() -> None:
+    down = ProviderError("The service is down.", retryable=False)
+    with carrel.Index(embedder=faulty(FakeEmbedder(), fail=down)) as index:
+        with pytest.raises(ProviderError, match="down"):
+            index.add_file("auth.py", AUTH)
+        assert len(index) == 0
+    with carrel.Index(embedder=faulty(FakeEmbedder(), fail=down, after=1)) as index:
+        index.add_file("auth.py", AUTH)
+        assert index.search("authenticate_user")[0].file_path == "auth.py"
+
+
+def test_broken_characters_are_searched_for_as_marks() -> None:
+    with three() as index:
+        index.add_file("odd.py", f"half = '\ud83d'\n{AUTH}")
+        assert index.search("authenticate_user \ud83d")[0].file_path in {"auth.py", "odd.py"}
+
+
+def test_context_for_a_question_is_chosen_from_twenty_and_reranked() -> None:
+    with carrel.Index() as plain, carrel.Index(reranker=FakeReranker()) as reranked:
+        for index in (plain, reranked):
+            for n in range(12):
+                index.add_file(f"pool{n}.py", POOL.replace("pool_size", f"pool_size_{n}"))
+        text = plain.retrieve_context("database pool_size_7 connections", limit=2)
+        assert text.count("--- pool") == 2
+        assert plain.retrieve_context("database").count("--- pool") == 5
+        assert plain.retrieve_context("zzqx") == "No relevant code found."
+        judged = reranked.retrieve_context("pool_size_11", limit=1)
+        assert judged.startswith("--- pool11.py (lines 1-4, relevance: 1.00) ---\nclass DatabaseConnection:")
+        assert plain.retrieve_context("pool", limit=0) == "No relevant code found."
+
+
+@pytest.mark.parametrize(
+    "fault", [{"fail": ProviderError("down")}, {"garble": lambda scores: scores[1:]}, {"garble": lambda _: [math.nan] * 3}]
+)
+def test_without_its_reranker_the_order_stays(fault: dict[str, object]) -> None:
+    with carrel.Index(reranker=faulty(FakeReranker(), **fault)) as index:  # type: ignore[arg-type]
+        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+            index.add_file(path, text)
+        assert index.retrieve_context("database order user") == index.search_code("database order user", k=5)
+
+
+def test_tokens_are_counted_as_the_caller_wants() -> None:
+    with three() as index:
+        budget = Budget(200, "tokens")
+        by_ratio = index.context("database pool", budget, chars_per_token=2.0)
+        assert (by_ratio.tokenizer, by_ratio.tokens) == ("approximate", math.ceil(len(by_ratio.text) / 2))
+        same = index.context("database pool", budget, tokenizer=carrel.ApproximateTokenizer(2.0))
+        assert same.text == by_ratio.text
+        by_character = index.context("database pool", budget, tokenizer=FakeTokenizer())
+        assert 0 < by_character.tokens == len(by_character.text) <= 200
+        for ratio in (0, -1.0, math.nan):
+            with pytest.raises(InvalidInput, match="chars_per_token"):
+                index.context("database pool", chars_per_token=ratio)
+
+
+def test_files_are_picked_by_their_chunks() -> None:
+    with three() as index:
+        files = carrel.pick_files_by_grouped_chunk_hits(None, index, "database pool configuration", n_files=2)
+        assert files[0][0] == "db/pool.py"
+        assert len(files) <= 2
+        assert carrel.pick_files_by_grouped_chunk_hits(bundled(), index, "database pool configuration", n_files=2) == files
+        folders = carrel.pick_files_by_grouped_chunk_hits(None, index, "database pool", file_key="folder")
+        assert folders[0][0] == "db"
+        with pytest.raises(InvalidInput, match="can't be compared with the index"):
+            carrel.pick_files_by_grouped_chunk_hits(carrel.bag_of_words(), index, "database")
+
+
+def test_words_are_compared_exactly() -> None:
+    bag = carrel.BagOfWords()
+    long = "  # 0123456789 0123456789 0123456789 0123456789\n"  # no word, but long enough to be a chunk
+    bag.add_file("a.py", f"get_user get_user Name{long}")
+    bag.add_file("b.py", f"name other{long}")
+    bag.add_file("c.py", f"user 2fa get{long}")
+    hits = bag.search("GET_USER name", k=9)
+    # Counts (get_user 2, name 1) and (name 1, other 1) against (get_user 1, name 1).
+    assert [hit.file_path for hit in hits] == ["a.py", "b.py"]
+    assert [hit.score for hit in hits] == pytest.approx([3 / math.sqrt(5 * 2), 1 / math.sqrt(2 * 2)])
+    assert (hits[0].start_line, hits[0].end_line) == (1, 1)
+    assert bag.search("2fa") == bag.search("") == []
+    (hit,) = bag.search("user get")
+    assert (hit.file_path, round(hit.score, 9)) == ("c.py", 1.0)
+    bag.add_file("c.py", f"nothing{long}")
+    assert bag.search("user get") == []
+    assert len(bag.search("name", k=1)) == 1
+
+
+def test_a_small_folder_costs_no_more_in_chunks_than_whole() -> None:
+    with three() as index:
+        for question in ("database pool", "order user database class"):
+            prepared = prepare_blocking(Query(question, limit=10), bundled())
+            view = index._current().store.snapshot()
+            both = compare(view, prepared, ExactTokenizer(), Budget(4_000, "tokens"), CancelToken())
+            assert both.whole_files.files
+            assert both.chunks.tokens <= both.whole_files.tokens

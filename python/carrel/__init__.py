@@ -14,12 +14,32 @@ TYPE_CHECKING = False  # that of `typing`, which takes a while to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from carrel.library import Index, SearchHit, bag_of_words
+    from carrel.library import (
+        BagOfWords,
+        Budget,
+        Index,
+        SearchHit,
+        bag_of_words,
+        pick_files_by_grouped_chunk_hits,
+    )
+    from carrel.providers.tokenizers import ApproximateTokenizer
 
-__all__ = ["Index", "SearchHit", "bag_of_words"]
+__all__ = [
+    "ApproximateTokenizer",
+    "BagOfWords",
+    "Budget",
+    "Index",
+    "SearchHit",
+    "bag_of_words",
+    "pick_files_by_grouped_chunk_hits",
+]
 
 
 def __getattr__(name: str) -> "Any":
+    if name == "ApproximateTokenizer":
+        from carrel.providers import tokenizers  # noqa: PLC0415 - on first use
+
+        return tokenizers.ApproximateTokenizer
     if name in __all__:
         from carrel import library  # noqa: PLC0415 - on first use
 

@@ -9,7 +9,7 @@ import sys
 def main() -> int:
     """Run the command line; Ctrl-C while it is still being loaded ends it as quietly as later."""
     try:
-        from carrel.frontends.interrupts import leave_at_once  # noqa: PLC0415 - the point of this function
+        from carrel.frontends.common.interrupts import leave_at_once  # noqa: PLC0415 - the point of this function
 
         leave_at_once()
     except KeyboardInterrupt:

@@ -140,6 +140,8 @@ class Batch:
     def embed(self, embedder: Embedder, cancel: CancelToken) -> None: ...
     def texts(self) -> list[str]:
         """What a remote model embeds for each added chunk: the descriptor of spec C1, then the body."""
+    def text_paths(self) -> list[str]:
+        """The file of each of `texts`, in the same order."""
     def set_vectors(self, vectors: bytes) -> None: ...
     def fail(self, paths: Sequence[str], reason: str) -> None:
         """Leave these files as they were; the next run tries them again (spec B1)."""

@@ -1,27 +1,53 @@
-"""Carrel without an editor (spec A4): `Index(path)`, or `Index()` for texts that the caller has."""
+"""Use Carrel without an editor (spec A4): `Index(path)`, or `Index()` for texts that the caller has."""
 
 from __future__ import annotations
 
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from carrel.core.background import run_blocking
 from carrel.core.errors import InvalidInput
-from carrel.core.local_index import CoreEmbedder, Progress
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query
-from carrel.engine.context import pack, render
+from carrel.core.local_index import Progress
+from carrel.core.native import CancelToken, ChunkInfo
+from carrel.core.ports import Embedder, Reranker, Tokenizer
+from carrel.core.structs import whole_characters
+from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
+from carrel.engine import files
+from carrel.engine.bag_of_words import cosine, word_counts
+from carrel.engine.context import render
+from carrel.engine.embedding import embed_batch_blocking
 from carrel.engine.formats import Form, ToolForm
-from carrel.engine.indexer import IndexReport, follow_index, run_index
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import Retrieval, retrieve
-from carrel.providers.local import LocalEmbedder, bundled
-from carrel.providers.tokenizers import tokenizer_for
+from carrel.engine.indexer import IndexReport, follow_index
+from carrel.engine.rerank import rerank
+from carrel.engine.retriever import Retrieval, to_chunk
+from carrel.server.composition import Composition
+from carrel.server.context_service import ContextRequest, context_blocking
+from carrel.server.indexing import IndexRunner
+from carrel.server.jobs import Work
+from carrel.server.models import HASHED_WORDS, embedders
+from carrel.server.open_index import OpenIndex
+from carrel.server.queries import search_blocking
+from carrel.server.settings import Settings
+from carrel.server.settings_files import settings_of
+
+__all__ = [
+    "BagOfWords",
+    "Budget",
+    "Index",
+    "SearchHit",
+    "bag_of_words",
+    "pick_files_by_grouped_chunk_hits",
+]
 
 LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
+CANDIDATES = 20
+"""How many hits `retrieve_context` chooses from (spec C7)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +62,23 @@ class SearchHit:
     symbol: str = ""
 
 
-def bag_of_words() -> CoreEmbedder:
-    """Spec A2's cosine over words, which needs no model: the fallback when none is usable."""
-    return LocalEmbedder.hashed()
+def bag_of_words() -> Embedder:
+    """Make the model of an index that needs none: words in hashed places, the fallback when no model is usable."""
+    return embedders().get(HASHED_WORDS)
 
 
 class Index:
     """A searchable index of a folder, or of texts that are added one by one.
 
     With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
-    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`; a
-    folder has an index of its own for them, if its settings don't ask for the same. The user's settings and the folder's
-    `.carrel.toml` say what is left out, and how files are cut without `line_chunks`; `SettingsError` where they can't be
-    read. Safe to share between threads; close it, or use it in a `with` block.
+    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`;
+    a folder has an index of its own for them, unless its settings ask for the same. The user's settings and the folder's
+    `.carrel.toml` say what is left out, and how files are cut without `line_chunks`; `SettingsError` where they can't be read.
+
+    `embedder` is any `Embedder`. One that isn't in the core is awaited on an event loop of Carrel's own, so that every method can
+    be called from anywhere, a notebook's running loop included. `reranker` judges what `retrieve_context` gives.
+
+    Safe to share between threads; close it, or use it in a `with` block.
     """
 
     def __init__(
@@ -56,42 +86,56 @@ class Index:
         path: str | Path | None = None,
         *,
         line_chunks: tuple[int, int] | bool = False,
-        embedder: CoreEmbedder | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
-        self._embedder = embedder or bundled()
-        self._on_disk = path is not None
         windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
         if windows and not 0 <= windows[1] < windows[0]:
-            raise InvalidInput("line_chunks", f"{windows} are no windows: give (lines, overlap), the overlap less than the lines")
+            raise InvalidInput(
+                "line_chunks", f"{windows} are no windows", "Give (lines, overlap), the overlap less than the lines."
+            )
+        composition = Composition(embedder) if embedder else Composition()
+        self._composition, self._runner, self._reranker = composition, IndexRunner(), reranker
+        self._on_disk = path is not None
         if path is None:
-            self._store = self._memory(CutOptions(always_lines=windows))
-        else:
-            root = Path(path).expanduser().resolve()
-            if not root.is_dir():
-                raise InvalidInput("path", f"{root} is not a folder")
-            self._store = self._disk(root, windows)
+            self._settings, self._index = Settings(), composition.memory_index(windows=windows)
+            return
+        root = Path(path).expanduser().resolve()
+        if not root.is_dir():
+            raise InvalidInput("path", f"{root} is not a folder")
+        self._settings, _ = settings_of(root)
+        self._index = composition.open_index(root, self._settings, windows=windows)
 
     def add_file(self, path: str | Path, content: str) -> None:
-        """Add a text under this path, in place of an earlier one. It is kept in memory only."""
-        batch = self._store.cut_buffer(Path(path).as_posix(), content, CancelToken())
-        self._embedder.embed_batch(batch, CancelToken())
-        self._store.commit_buffer(batch)
+        """Add a text under this path, in place of an earlier one. It is kept in memory only.
+
+        Raises `ProviderError` where the model can't embed it.
+        """
+        store, token = self._index.store, CancelToken()
+        batch = store.cut_buffer(Path(path).as_posix(), whole_characters(content), token)
+        embed_batch_blocking(batch, self._index.embedder, token)
+        store.commit_buffer(batch)
 
     def index(
         self, *, force: bool = False, progress: Progress = lambda *_: None, cancel: CancelToken | None = None
     ) -> IndexReport:
         """Bring the index up to date with the folder. An editor's server that writes it is waited for; raises `NotWriter`."""
         if not self._on_disk:
-            raise InvalidInput("path", "this index has no folder; give its texts to add_file")
-        if self._store.role == "follower" and not self._store.try_lead():
-            return follow_index(self._store, cancel or CancelToken(), force=force)
-        return run_index(
-            self._store, self._embedder, cancel or CancelToken(), scope="force" if force else "all", progress=progress
-        )
+            raise InvalidInput("path", "is not given: this index has no folder", "Give its texts to add_file.")
+        token = cancel or CancelToken()
+        if self._index.store.role == "follower" and not self._index.store.try_lead():
+            report = follow_index(self._index.store, token, force=force)
+            self._index.read_meta()
+            return report
+        return self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
+
+    def index_project(self) -> IndexReport:
+        """Do `index`, under the name that stands beside `retrieve_context` (spec C7)."""
+        return self.index()
 
     def search(self, query: str, k: int = 3, *, filters: Filters | None = None) -> list[SearchHit]:
-        """The `k` best places, best first. A folder that was never indexed is indexed first."""
-        return [_public(hit) for hit in self._ask(query, k, filters)[1].hits]
+        """Find the `k` best places, best first. A folder that was never indexed is indexed first."""
+        return [_public(hit) for hit in self._search(query, k, filters).hits]
 
     def context(
         self,
@@ -100,26 +144,47 @@ class Index:
         *,
         k: int = 5,
         model: str | None = None,
+        tokenizer: Tokenizer | None = None,
+        chars_per_token: float | None = None,
         form: Format | Form = "xml",
         filters: Filters | None = None,
     ) -> ContextPack:
-        """What goes in front of a chat request: at most `budget` characters, or tokens of `model` by a `Budget`.
+        """Pack what goes in front of a chat request: at most `budget` characters, or tokens by a `Budget`.
 
-        `form` is one of the three by name, or one of your own, such as a `SourceForm` with another header and separator.
+        Tokens are counted by `tokenizer`, estimated by `chars_per_token`, or else those of `model`. `form` is one of the three by
+        name, or one of your own, such as a `SourceForm` with another header and separator.
+
+        A fault doesn't fail the chat: the pack is empty then, and its `problem` says why. Raises `InvalidInput` for filters
+        and ratios that can't be used.
         """
-        view, found = self._ask(query, k, filters)
+        if chars_per_token is not None and not chars_per_token > 0:
+            raise InvalidInput("chars_per_token", f"{chars_per_token} is no ratio: give a number above 0, such as 4.0")
         amount = Budget(budget) if isinstance(budget, int) else budget
-        tokenizer = tokenizer_for(model)
-        return pack(found.hits, amount, tokenizer, query=query, form=form, dropped=found.dropped, read_lines=view.lines)
+        request = ContextRequest(query, k, amount, filters or Filters(), model, format=form)
+        answer = context_blocking(
+            self._current,
+            request,
+            lambda: tokenizer or self._composition.tokenizer(self._settings, model, chars_per_token=chars_per_token),
+            CancelToken(),
+        )
+        if isinstance(answer.cause, InvalidInput):
+            raise answer.cause
+        return replace(answer.pack, problem=answer.problem)
 
     def search_code(self, query: str, k: int = 3) -> str:
-        """The answer of the `search_code` tool, for a language model (spec A5)."""
-        hits = self._ask(query, k, None)[1].hits
-        return render([ContextItem(hit, hit.chunk.text) for hit in hits], ToolForm())
+        """Answer as the `search_code` tool does, for a language model (spec A5)."""
+        return _told(self._search(query, k, None).hits)
+
+    def retrieve_context(self, query: str, limit: int = 5) -> str:
+        """Return the `limit` best of some 20 hits, judged by the reranker if there is one, in the form of `search_code`."""
+        hits = self._search(query, max(CANDIDATES, limit), None).hits
+        if self._reranker is not None and hits:
+            hits = run_blocking(rerank(query, hits, self._reranker))
+        return _told(hits[: max(limit, 0)])
 
     def close(self) -> None:
         """Release files and locks. A second call does nothing."""
-        self._store.close()
+        self._index.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -128,46 +193,74 @@ class Index:
         self.close()
 
     def __len__(self) -> int:
-        """Files in the index."""
-        return self._store.snapshot().files
+        """Count the files in the index."""
+        return self._index.store.snapshot().files
 
-    def _ask(self, query: str, k: int, filters: Filters | None) -> tuple[Snapshot, Retrieval]:
-        self._store.follow()
-        if self._on_disk and not self._store.snapshot().files:
+    def _search(self, query: str, k: int, filters: Filters | None) -> Retrieval:
+        return search_blocking(self._current(), Query(query, limit=k, filters=filters or Filters()), CancelToken())
+
+    def _chunks_of(self, path: str) -> list[SearchHit]:
+        view = self._index.store.snapshot()
+        given = view.fresh([info.doc for info in view.file_chunks(path)], CancelToken())
+        return [_public(Hit(to_chunk(chunk), 0.0, Signals())) for chunk in given if not isinstance(chunk, str)]
+
+    def _current(self) -> OpenIndex:
+        """Return the index with what its writer committed; one that was never made is made now."""
+        self._index.follow()
+        if self._on_disk and not self._index.store.snapshot().files:
             self.index()
-        view = self._store.snapshot()
-        asked = Query(query, limit=k, filters=filters or Filters())
-        return view, retrieve(view, prepare_blocking(asked, self._embedder), CancelToken())
+        return self._index
 
-    def _memory(self, cut: CutOptions) -> Store:
-        return Store.open(
-            "", "", embedder_id=self._embedder.spec.id, dim=self._embedder.spec.dim, walk=WalkOptions(), cut=cut, in_memory=True
-        )
 
-    def _disk(self, root: Path, windows: tuple[int, int] | None) -> Store:
-        from carrel.server.index_location import locate, prepare  # noqa: PLC0415 - texts need no settings
-        from carrel.server.settings_files import settings_of  # noqa: PLC0415
-        from carrel.server.wiring import cut_options, line_chunks, secret_options, walk_options  # noqa: PLC0415
+class BagOfWords:
+    """Search texts by the exact cosine of their words (spec A2): no model, no hashing, nothing stored.
 
-        settings, _ = settings_of(root)
-        location = locate(root, settings)
-        cut = cut_options(settings)
-        if windows and windows != line_chunks(settings):  # other chunks, another index
-            cut = CutOptions(always_lines=windows)
-            lines, overlap = windows
-            location = replace(
-                location, directory=location.directory.with_name(f"{location.directory.name}-lines-{lines}-{overlap}")
-            )
-        prepare(location, root)
-        return Store.open(
-            str(location.directory),
-            str(root),
-            embedder_id=self._embedder.spec.id,
-            dim=self._embedder.spec.dim,
-            walk=walk_options(settings),
-            cut=cut,
-            secrets=secret_options(settings),
-        )
+    `line_chunks` is that of `Index`. Every chunk is compared with every query, which is meant for some thousand files.
+    """
+
+    def __init__(self, *, line_chunks: tuple[int, int] | bool = False) -> None:
+        self._index = Index(line_chunks=line_chunks, embedder=bag_of_words())  # cuts texts and masks secrets
+        self._chunks: dict[str, list[tuple[Counter[str], SearchHit]]] = {}
+
+    def add_file(self, path: str | Path, content: str) -> None:
+        """Add a text under this path, in place of an earlier one."""
+        self._index.add_file(path, content)
+        name = Path(path).as_posix()
+        hits = self._index._chunks_of(name)
+        self._chunks[name] = [(word_counts(hit.content), hit) for hit in hits]
+
+    def search(self, query: str, k: int = 3) -> list[SearchHit]:
+        """Return the `k` best chunks that share a word with the query, best first; `score` is the cosine."""
+        asked = word_counts(query)
+        scored = [replace(hit, score=cosine(asked, held)) for chunks in self._chunks.values() for held, hit in chunks]
+        found = sorted((hit for hit in scored if hit.score > 0), key=lambda hit: (-hit.score, hit.file_path, hit.start_line))
+        return found[: max(k, 0)]
+
+
+def pick_files_by_grouped_chunk_hits(
+    embedder: Embedder | None,
+    vector_db: Index,
+    section_query: str | Query,
+    candidate_pool_size: int = 200,
+    n_files: int = 5,
+    file_key: str | Callable[[ChunkInfo], str] = "filename",
+) -> list[tuple[str, float]]:
+    """Return the `n_files` best files as (path, summed relevance), best first (spec E6).
+
+    At most `candidate_pool_size` chunks are summed, by what `file_key` names: "filename" (the path), "folder", "language",
+    "symbol", "container", or a function of the chunk. `embedder` is the index's own, or None for it.
+    """
+    index = vector_db._current()
+    own = index.embedder.spec.id
+    if embedder is not None and embedder.spec.id != own:
+        raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {own}")
+    return files.pick_files_by_grouped_chunk_hits(
+        index.embedder, index.store.snapshot(), section_query, candidate_pool_size, n_files, file_key
+    )
+
+
+def _told(hits: Sequence[Hit]) -> str:
+    return render([ContextItem(hit, hit.chunk.text) for hit in hits], ToolForm())
 
 
 def _public(hit: Hit) -> SearchHit:

@@ -14,9 +14,11 @@ import time
 from pathlib import Path
 
 from carrel.core.native import CancelToken
+from carrel.engine.embedding import embed_batch_blocking
 from carrel.engine.git import _git
+from carrel.server.composition import Composition
+from carrel.server.open_index import OpenIndex
 from carrel.server.settings import Settings
-from carrel.server.wiring import OpenIndex, Wiring
 
 ROUNDS = 5
 
@@ -31,7 +33,7 @@ def main() -> None:
     root = arguments.checkout.resolve()
     home = _run(root, "rev-parse", "HEAD")
     with tempfile.TemporaryDirectory() as cache:
-        index = Wiring().open_index(root, Settings(cache_folder=cache))
+        index = Composition().open_index(root, Settings(cache_folder=cache))
         _bring_up_to_date(index)
         for commit in arguments.commits:
             _measure(index, f"switch to {commit}", ("checkout", "-q", commit), ("checkout", "-q", home))
@@ -78,7 +80,7 @@ def _bring_up_to_date(index: OpenIndex) -> tuple[int, int, dict[str, float]]:
         if batch is None:
             store.compact(token)
             return files, chunks, seconds
-        index.embedder.embed_batch(batch, token)
+        embed_batch_blocking(batch, index.embedder, token)
         embedded = time.perf_counter()
         commit = store.commit(batch, token)
         seconds["embed"] += embedded - cut

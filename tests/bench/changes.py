@@ -41,7 +41,7 @@ SHOWN = ("ndcg10", "hit1", "recall10", *(f"pack of {tokens}" for tokens in BUDGE
 read = query_words.read
 
 
-def as_a_question(text: str) -> query_words.Question:
+def as_a_question(text: str) -> query_words.ParsedQuery:
     """A text taken apart as if it asked for no change."""
     return replace(read(text), is_change=False)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from carrel.frontends.lsp_client import LspClient
+from carrel.frontends.common.lsp_client import LspClient
 
 QUESTIONS = (
     "how does login work?",

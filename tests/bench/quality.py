@@ -26,7 +26,7 @@ from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions, ranking_rules
 from carrel.core.types import Budget, Query
 from carrel.engine.context import pack
-from carrel.engine.indexer import run_index
+from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
@@ -99,7 +99,7 @@ def indexed(root: str, embedder: CoreEmbedder, place: Path) -> tuple[Store, Snap
         walk=WalkOptions(),
         cut=CutOptions(),
     )
-    run_index(store, embedder, CancelToken())
+    run_index_blocking(store, embedder, CancelToken())
     return store, store.snapshot()
 
 

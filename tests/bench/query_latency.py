@@ -18,7 +18,7 @@ import platformdirs
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.types import Budget, Query
 from carrel.engine.context import pack
-from carrel.engine.indexer import run_index
+from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
@@ -48,7 +48,7 @@ def main() -> None:
         str(directory), str(root), embedder_id=model.spec.id, dim=model.spec.dim, walk=WalkOptions(), cut=CutOptions()
     )
     began = time.perf_counter()
-    run_index(store, model, CancelToken())
+    run_index_blocking(store, model, CancelToken())
     print(f"index run {time.perf_counter() - began:.2f} s")
     view, tokenizer = store.snapshot(), ExactTokenizer()
     gc.freeze()  # as the server does once it has started

@@ -69,7 +69,7 @@ def figures(
     ranked, asked = search(view, text, query, embedder.spec.floor, CancelToken())
     told: Figures = {}
     for arm, without in arms.items():
-        order = rank(ranked, asked, ranking.scene_of(query), without=without)
+        order = rank(ranked, asked, ranking.editor_context(query), without=without)
         paths = [r.path for r in order if r.path != scene.active or scene.active in scene.wanted]
         first = set(list(dict.fromkeys(paths))[:FILES])
         told[arm] = {"ndcg10": evaluate.ndcg(paths, scene.wanted), "recall10": len(first & scene.wanted) / len(scene.wanted)}

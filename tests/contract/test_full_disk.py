@@ -18,7 +18,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from carrel.core.errors import StoreError
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.types import Query
-from carrel.engine.indexer import run_index
+from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import retrieve
 from carrel.providers.local import bundled
@@ -27,13 +27,13 @@ model = bundled()
 def opened():
     return Store.open(str(index), str(root), embedder_id=model.spec.id, dim=model.spec.dim, walk=WalkOptions(), cut=CutOptions())
 store = opened()
-run_index(store, model, CancelToken())
+run_index_blocking(store, model, CancelToken())
 before = store.snapshot().files
 for n in range(400):
     (root / f"more_{n}.py").write_text(f"def added_{n}(value):\\n    return value + {n}\\n" * 20)
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 try:
-    report = run_index(store, model, CancelToken())
+    report = run_index_blocking(store, model, CancelToken())
     print("failed", report.failed)
 except StoreError as error:
     print("error", error)
@@ -43,7 +43,7 @@ print("hit", hits[0].chunk.path)
 store.close()
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.getrlimit(resource.RLIMIT_FSIZE)[1],) * 2)
 store = opened()
-run_index(store, model, CancelToken())
+run_index_blocking(store, model, CancelToken())
 print("afterwards", store.snapshot().files)
 """
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.shop import index, write_files
 
-from carrel.frontends.transport import frame, read_frame
-from carrel.frontends.uris import path_to_uri
+from carrel.frontends.common.transport import frame, read_frame
+from carrel.frontends.common.uris import path_to_uri
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 LOGIN = (

@@ -21,7 +21,7 @@ import pytest
 from tests.copilot.conftest import LOGIN, STAND_IN, Client, Start, initialize, recorded
 from tests.shop import index, write_files
 
-from carrel.frontends.transport import frame, read_frame
+from carrel.frontends.common.transport import frame, read_frame
 
 QUESTION = "how does login work?"
 
@@ -309,7 +309,7 @@ def test_chat_goes_on_when_the_index_breaks_and_when_carrels_server_is_killed(
     shutil.rmtree(Path(env["XDG_CACHE_HOME"]) / "carrel")
     assert client.request("broken", "conversation/turn", turn(QUESTION))["result"] == {"method": "conversation/turn"}
     for child in psutil.Process(client.process.pid).children():
-        if "carrel.frontends.serve" in child.cmdline():
+        if "carrel.frontends.lsp.serve" in child.cmdline():
             child.kill()
     assert client.request("dead", "conversation/turn", turn(QUESTION))["result"] == {"method": "conversation/turn"}
     assert recorded(record, "conversation/turn")[-1]["params"]["message"] == QUESTION

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.copilot.conftest import Start, initialize
 
+from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.copilot import proxy as copilot_proxy
-from carrel.frontends.copilot import tool
-from carrel.frontends.copilot.assistant import Assistant, ProxyOptions
+from carrel.frontends.copilot import search_tools
 from carrel.frontends.copilot.frames import Frame
+from carrel.frontends.copilot.interceptor import Interceptor, ProxyOptions
 from carrel.frontends.copilot.sidecar import Sidecar
 from carrel.frontends.copilot.turns import turn_of
-from carrel.frontends.toggle import Toggle
 
 ASKED = b'"how does login work?"'
 
@@ -113,8 +113,12 @@ def test_an_agent_is_answered_whatever_fails(monkeypatch: pytest.MonkeyPatch) ->
 
     sidecar = Sidecar({})
     monkeypatch.setattr(sidecar, "ask", ask)
-    request = {"id": 1, "method": "conversation/invokeClientTool", "params": {"name": tool.SEARCH, "input": {"query": "login"}}}
-    answer = json.loads(Assistant(ProxyOptions(), Toggle(), sidecar).answer_tool(request))
+    request = {
+        "id": 1,
+        "method": "conversation/invokeClientTool",
+        "params": {"name": search_tools.SEARCH, "input": {"query": "login"}},
+    }
+    answer = json.loads(Interceptor(ProxyOptions(), ContextSwitch(), sidecar).tool_answer(request))
     assert answer["id"] == 1
     assert answer["result"][0]["status"] == "error"
 

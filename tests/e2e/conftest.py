@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.shop import IGNORED, SHOP, write_files
 
-from carrel.frontends.lsp_client import LspClient
+from carrel.frontends.common.lsp_client import LspClient
 
 FILES = {
     **SHOP,

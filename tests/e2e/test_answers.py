@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.shop import write_many
 
-from carrel.frontends.lsp_client import LspError
-from carrel.frontends.uris import path_to_uri
+from carrel.frontends.common.lsp_client import LspError
+from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
 
@@ -99,7 +99,7 @@ async def test_a_filter_that_is_none_is_named_as_it_was_sent(
     async with start(project) as client:
         with pytest.raises(LspError, match=f"^{field}: ") as caught:
             await client.request(method, {"query": "login", **params})
-        assert (caught.value.code, caught.value.data) == (-32602, {"field": field})
+        assert (caught.value.code, caught.value.data["field"]) == (-32602, field)
 
 
 async def test_what_is_ignored_or_secret_is_never_found(start: Start, project: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from carrel.frontends.lsp_client import LspClient
-from carrel.frontends.uris import path_to_uri
+from carrel.frontends.common.lsp_client import LspClient
+from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.lsp_client import LspClient
+from carrel.frontends.common.lsp_client import LspClient
 
 from .conftest import Start, paths
 

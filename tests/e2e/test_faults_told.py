@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from carrel.frontends.lsp_client import LspClient, LspError
-from carrel.frontends.notices import ANSWER_SECONDS
+from carrel.frontends.common.lsp_client import LspClient, LspError
+from carrel.frontends.lsp.user_messages import ANSWER_SECONDS
 
 from .conftest import Start
 

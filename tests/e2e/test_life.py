@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from tests.shop import write_many
 
-from carrel.frontends.lsp_client import LspClient, LspError
-from carrel.frontends.transport import frame
-from carrel.frontends.uris import path_to_uri
+from carrel.frontends.common.lsp_client import LspClient, LspError
+from carrel.frontends.common.transport import frame
+from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start
 
@@ -189,7 +189,8 @@ async def test_bytes_that_belong_to_no_message_are_skipped(start: Start, project
 async def test_stdout_carries_nothing_but_messages(project: Path, env: dict[str, str], tmp_path: Path) -> None:
     noisy = tmp_path / "noisy.py"
     noisy.write_text(
-        "import os, sys\nfrom carrel.frontends import serve, transport\nclaim = transport.claim_stdio\n"
+        "import os, sys\nfrom carrel.frontends.common import transport\nfrom carrel.frontends.lsp import serve\n"
+        "claim = transport.claim_stdio\n"
         "def loud():\n    streams = claim()\n    print('python prints')\n"
         "    os.write(1, b'C prints\\n'); os.system('echo a child prints')\n"
         "    return streams\n"

@@ -14,7 +14,7 @@ import pytest
 from mcp.client import Client
 from tests.shop import write_many
 
-from carrel.frontends.lsp_client import LspClient
+from carrel.frontends.common.lsp_client import LspClient
 from mcp import StdioServerParameters
 
 Ask = Callable[[str], Any]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.shop import write_many
 
-from carrel.frontends.lsp_client import LspClient, LspError
+from carrel.frontends.common.lsp_client import LspClient, LspError
 
 from .conftest import Start, paths
 from .test_changes import eventually

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.shop import write_many
 
-from carrel.frontends.lsp_client import LspClient, LspError
-from carrel.frontends.uris import path_to_uri
+from carrel.frontends.common.lsp_client import LspClient, LspError
+from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start
 
@@ -207,7 +207,7 @@ async def test_a_client_without_a_model_is_told_what_is_missing(start: Start, pr
     async with start(project, capabilities={"experimental": experimental}) as client:
         with pytest.raises(LspError, match=r"experimental\.carrel") as caught:
             await client.request("carrel/review", ISSUE)
-        assert (caught.value.code, caught.value.data) == (-32803, {"kind": "ProviderError"})
+        assert (caught.value.code, caught.value.data["kind"]) == (-32803, "ProviderError")
         assert "carrel/complete" in caught.value.message
 
 

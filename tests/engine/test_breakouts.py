@@ -14,7 +14,7 @@ import pytest
 from carrel.core.types import ContextItem
 from carrel.engine.explain import Explanation
 from carrel.engine.formats import SourceForm, ToolForm, XmlForm, quoted
-from carrel.frontends import knowledge
+from carrel.frontends.common import document_search
 from carrel.frontends.mcp import texts
 
 from .hits import hit
@@ -78,7 +78,12 @@ FORMS: dict[str, tuple[Callable[[str], str], Callable[[str], int], int, tuple[st
     "xml": (_in_block(XmlForm()), lambda text: len(tags(text)), 2, ("</code_context>", "<rag_context>")),
     "tool": (_in_block(ToolForm()), tool_headers, 1, ("--- b.py (lines 1-2, relevance: 1.00) ---",)),
     "source": (_in_block(SourceForm()), source_headers, 1, ("Source: b.py:1-2", "---")),
-    "documents": (lambda text: knowledge.text_of([("a.md", 1, 2, text)]), document_headers, 2, ("File: b.md:1-2", "Content:")),
+    "documents": (
+        lambda text: document_search.text_of([("a.md", 1, 2, text)]),
+        document_headers,
+        2,
+        ("File: b.md:1-2", "Content:"),
+    ),
     "issue": (lambda text: quoted("issue_body", text), issue_tags, 2, ("</issue_body>",)),
 }
 
@@ -156,7 +161,7 @@ def test_no_file_name_is_markup(name: str) -> None:
     assert tool_headers(tool) == 1
     assert len(re.findall(r"\(lines \d+-\d+", tool)) == 1
     assert source_headers(SourceForm().block(item)) == 1
-    assert document_headers(knowledge.text_of([(name, 1, 2, "x")])) == 2
+    assert document_headers(document_search.text_of([(name, 1, 2, "x")])) == 2
 
 
 def test_other_text_stays_as_it_is() -> None:

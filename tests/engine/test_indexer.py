@@ -8,7 +8,7 @@ import pytest
 
 from carrel.core.errors import Cancelled, ProviderError
 from carrel.core.native import CancelToken
-from carrel.engine.indexer import run_index
+from carrel.engine.indexer import run_index_blocking
 
 from .fakes import FakeEmbedder
 
@@ -47,7 +47,7 @@ class FakeStore:
     def check(self, paths: list[str], cancel: Any) -> Any:
         return self._plan(paths)
 
-    def cut(self, plan: Any, cancel: Any) -> FakeBatch | None:
+    def cut(self, plan: Any, cancel: Any, max_bytes: int) -> FakeBatch | None:
         if cancel.cancelled:
             raise Cancelled
         return self.waiting.pop(0) if self.waiting else None
@@ -66,7 +66,7 @@ class FakeStore:
 def test_a_run_commits_batch_by_batch_and_counts_files() -> None:
     store: Any = FakeStore()
     seen: list[tuple[int, int, str]] = []
-    report = run_index(store, FakeEmbedder(), CancelToken(), progress=lambda *step: seen.append(step))
+    report = run_index_blocking(store, FakeEmbedder(), CancelToken(), progress=lambda *step: seen.append(step))
     assert (report.added, report.unchanged, report.skipped, report.failed) == (4, 7, 1, 0)
     assert (report.chunks, report.trivial) == (12, 4)
     assert seen == [(0, 4, ""), (2, 4, "b"), (4, 4, "d"), (4, 4, "")]
@@ -76,7 +76,7 @@ def test_a_run_commits_batch_by_batch_and_counts_files() -> None:
 @pytest.mark.parametrize(("scope", "asked"), [("all", "scan"), ("force", "force"), (["x.py"], ["x.py"])])
 def test_the_scope_says_what_is_looked_at(scope: Any, asked: object) -> None:
     store: Any = FakeStore()
-    run_index(store, FakeEmbedder(), CancelToken(), scope=scope)
+    run_index_blocking(store, FakeEmbedder(), CancelToken(), scope=scope)
     assert store.scope == asked
 
 
@@ -87,7 +87,7 @@ def test_a_batch_that_can_not_be_embedded_is_failed_and_the_next_goes_on() -> No
                 raise ProviderError("429")
 
     store: Any = FakeStore()
-    report = run_index(store, Flaky(), CancelToken())
+    report = run_index_blocking(store, Flaky(), CancelToken())
     assert (report.added, report.failed) == (2, 2)
     assert [batch.failed for batch in store.committed] == ["429", ""]
 
@@ -96,5 +96,5 @@ def test_a_cancel_keeps_what_was_committed() -> None:
     store: Any = FakeStore()
     token = CancelToken()
     with pytest.raises(Cancelled):
-        run_index(store, FakeEmbedder(), token, progress=lambda done, *_: token.cancel() if done == 2 else None)
+        run_index_blocking(store, FakeEmbedder(), token, progress=lambda done, *_: token.cancel() if done == 2 else None)
     assert [batch.names for batch in store.committed] == [["a", "b"]]

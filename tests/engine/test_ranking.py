@@ -10,7 +10,7 @@ import pytest
 
 from carrel.core.native import Ranked, Scene, ranking_rules
 from carrel.engine.query_words import read
-from carrel.engine.ranking import Asked, rank
+from carrel.engine.ranking import RankingContext, rank
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Ranked:
@@ -19,7 +19,7 @@ def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbo
 
 
 def order(candidates: Sequence[Ranked], question: str = "how is it stored", scene: Scene | None = None) -> list[str]:
-    ranked = rank(candidates, Asked(read(question)), scene or Scene())
+    ranked = rank(candidates, RankingContext(read(question)), scene or Scene())
     return [f"{r.path}:{r.start_line}" for r in ranked]
 
 
@@ -108,7 +108,7 @@ def test_a_file_that_hands_on_steps_back_but_its_own_code_does_not() -> None:
 
 def test_rules_say_what_they_did() -> None:
     ranked = candidate("tests/store.py", dense_rank=1)
-    rank([ranked, candidate("b.py")], Asked(read("how is it stored")), Scene())
+    rank([ranked, candidate("b.py")], RankingContext(read("how is it stored")), Scene())
     told = dict(ranked.boosts)
     assert told["path_penalty"] == pytest.approx(0.2)
     assert told["words"] > told["agreement"] > 0
@@ -120,6 +120,6 @@ def test_rules_say_what_they_did() -> None:
 
 def test_without_any_rule_the_order_is_that_of_the_paths() -> None:
     names = frozenset(ranking_rules())
-    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], Asked(read("q")), Scene(), without=names)
+    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], RankingContext(read("q")), Scene(), without=names)
     assert [(r.path, r.score) for r in ranked] == [("a.py", 0.0), ("b.py", 0.0)]
-    assert rank([], Asked(read("q")), Scene()) == []
+    assert rank([], RankingContext(read("q")), Scene()) == []

@@ -13,8 +13,8 @@ from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import InvalidInput, ProviderError, StoreError
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.engine import reviewer
-from carrel.engine.reviewer import AskedAgain, Issue, Reviewed, Said, SearchFinished, SearchStarted, Step
-from carrel.engine.search_tool import Page, SearchArguments, page
+from carrel.engine.reviewer import AskedAgain, AssistantMessage, Issue, Reviewed, SearchFinished, SearchStarted, Step
+from carrel.engine.search_tool import SearchArguments, SearchPage, page
 from carrel.providers.tokenizers import ExactTokenizer
 
 from .hits import hit
@@ -65,7 +65,7 @@ class ScriptedModel:
         assert sum(sizes) + sum(TOKENS.count(json.dumps(dict(tool.schema))) for tool in tools) < self.limit
         turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
         said = turn if isinstance(turn, Completion) else turn(messages, tools)
-        yield Delta(said.text, said.calls)
+        yield Delta(said.text, said.calls, "tools" if said.calls else "stop")
 
 
 class Index:
@@ -75,7 +75,7 @@ class Index:
         self.texts = texts
         self.asked: list[SearchArguments] = []
 
-    async def search(self, asked: SearchArguments, tokens: int) -> Page:
+    async def search(self, asked: SearchArguments, tokens: int) -> SearchPage:
         self.asked.append(asked)
         found = [hit(f"src/{word}.py", text=text, symbol=word) for word, text in self.texts.items() if word in asked.query]
         result = page(found, tokens, TOKENS)
@@ -103,10 +103,10 @@ async def test_it_searches_then_answers_and_every_step_is_told() -> None:
     assert reviewed.answer == READ
     assert [h.chunk.path for h in reviewed.hits] == ["src/login.py", "src/table.py"]
     assert (reviewed.chunks_used, reviewed.searches, reviewed.raw, reviewed.problem) == (2, 2, "", "")
-    assert steps[:2] == [Said("First the login.", answer=False), SearchStarted("login")]
+    assert steps[:2] == [AssistantMessage("First the login.", answer=False), SearchStarted("login")]
     assert isinstance(steps[2], SearchFinished)
     assert [h.chunk.symbol for h in steps[2].hits] == ["login"]
-    assert steps[-1] == Said(TEXT, answer=True)
+    assert steps[-1] == AssistantMessage(TEXT, answer=True)
     assert index.asked[1].limit == 5
     result = model.requests[1][0][-1]
     assert (result.role, result.text) == (
@@ -187,7 +187,7 @@ async def test_a_bad_call_is_the_models_to_mend(call: ToolCall, complaint: str) 
 
 
 async def test_a_filter_that_the_index_refuses_is_named_as_the_model_wrote_it() -> None:
-    async def refuse(_asked: SearchArguments, _tokens: int) -> Page:
+    async def refuse(_asked: SearchArguments, _tokens: int) -> SearchPage:
         raise InvalidInput("path_globs", "`[` is never closed")
 
     model = ScriptedModel(search_for("login", pathGlob=["["]), Completion(TEXT))
@@ -203,7 +203,7 @@ async def test_a_model_or_an_index_that_fails_ends_the_review_with_its_reason() 
     with pytest.raises(ProviderError, match="quota"):
         await review(ScriptedModel(fail))
 
-    async def broken(_asked: SearchArguments, _tokens: int) -> Page:
+    async def broken(_asked: SearchArguments, _tokens: int) -> SearchPage:
         raise StoreError("disk")
 
     with pytest.raises(StoreError, match="disk"):
@@ -252,7 +252,7 @@ async def test_neither_issue_nor_code_leaves_its_block() -> None:
     assert result.startswith("--- src/login.py (lines 1-2, relevance: 0.50) ---\n\\--- src/secret.py")
 
 
-@pytest.mark.parametrize(("title", "max_tokens", "field"), [(" \n", 9_000, "title"), ("x", 3_999, "maxTokens")])
+@pytest.mark.parametrize(("title", "max_tokens", "field"), [(" \n", 9_000, "title"), ("x", 3_999, "max_tokens")])
 def test_what_can_not_be_reviewed_is_refused_before_anybody_is_asked(title: str, max_tokens: int, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         reviewer.opened(Issue(title), TOKENS, max_tokens)

@@ -34,7 +34,7 @@ def test_what_is_sent_never_exceeds_the_limit(limit: int, rounds: list[tuple[str
     window = Window(OPENING, [TOOL], limit, TOKENS)
     for text, calls, result in rounds:
         said = Completion(text, tuple(ToolCall(f"{n:x}" * length, "f", {"q": q}) for n, (length, q) in enumerate(calls)))
-        for call in window.heard(said).calls:
+        for call in window.record_response(said).calls:
             window.answer(call, result, "a note of it")
         if not calls:
             window.say(result)
@@ -48,7 +48,7 @@ def test_what_is_sent_never_exceeds_the_limit(limit: int, rounds: list[tuple[str
 def test_the_newest_result_stands_whole_while_older_ones_become_notes() -> None:
     window = Window(OPENING, [TOOL], 1_000, TOKENS)
     for n in range(4):
-        (call,) = window.heard(Completion("", (ToolCall(f"c{n}", "search_code", {"query": f"q{n}"}),))).calls
+        (call,) = window.record_response(Completion("", (ToolCall(f"c{n}", "search_code", {"query": f"q{n}"}),))).calls
         window.answer(call, f"result {n} " + "word " * 380, f"note {n}")
         sent = [message.text for message in window.messages() if message.role == "tool"]
     assert [" ".join(text.split()[:2]) for text in sent] == ["note 0", "note 1", "result 2", "result 3"]

@@ -15,10 +15,10 @@ import pytest
 
 import carrel
 from carrel.core.errors import Cancelled
-from carrel.frontends import interrupts
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import told_of_interrupts
-from carrel.frontends.transport import frame
+from carrel.frontends.common import interrupts
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.frontends.common.transport import frame
 
 PACKAGE = str(Path(carrel.__file__).parent.parent)
 INITIALIZE = {
@@ -86,7 +86,7 @@ def test_while_an_index_is_being_opened(project: Path) -> None:
 
 
 def test_before_ctrl_c_is_caught_next_to_nothing_is_loaded() -> None:
-    code = "import sys, carrel.__main__, carrel.frontends.interrupts; print(*sys.modules)"
+    code = "import sys, carrel.__main__, carrel.frontends.common.interrupts; print(*sys.modules)"
     command = [sys.executable, "-S", "-c", code]
     loaded = subprocess.run(command, env={"PYTHONPATH": PACKAGE}, check=True, capture_output=True, text=True).stdout.split()
     assert not {"typing", "re", "argparse", "asyncio", "datetime"} & set(loaded)
@@ -102,7 +102,7 @@ def own_handler() -> Iterator[None]:
 @pytest.mark.usefixtures("own_handler")
 def test_the_first_is_told_and_the_second_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[int] = []
-    monkeypatch.setattr("carrel.frontends.interrupts.os._exit", left.append)
+    monkeypatch.setattr("carrel.frontends.common.interrupts.os._exit", left.append)
     told: list[str] = []
     interrupts.leave_at_once()
     with told_of_interrupts(lambda: told.append("once"), "SIGTERM", "SIGNONE"):
@@ -119,7 +119,7 @@ def test_the_first_is_told_and_the_second_ends_the_process(monkeypatch: pytest.M
 def test_a_program_ends_with_the_code_of_its_signal_but_not_by_one_that_it_ignores() -> None:
     code = """
 import signal
-from carrel.frontends.interrupts import leave_at_once
+from carrel.frontends.common.interrupts import leave_at_once
 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup has it
 leave_at_once("SIGTERM", "SIGHUP")
 signal.raise_signal(signal.SIGHUP)

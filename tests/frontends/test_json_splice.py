@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.frontends import json_splice
+from carrel.frontends.common import json_splice
 
 Step = tuple[str | int, ...]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from carrel.frontends import protocol_docs
 from carrel.frontends.cli.arguments import parser
+from carrel.frontends.lsp import protocol_docs
 
 TEMPLATE = Path("editors/intellij/lsp4ij-template")
 FILES = {
@@ -106,7 +106,7 @@ def test_what_was_installed_is_what_is_run(system: str) -> None:
 
 
 def test_the_settings_schema_is_the_servers() -> None:
-    hint = "run python -m carrel.frontends.protocol_docs"
+    hint = "run python -m carrel.frontends.lsp.protocol_docs"
     assert protocol_docs.LSP4IJ_SETTINGS.read_text("utf-8") == protocol_docs.lsp4ij_settings_text(), hint
     known = set(_load("settings.schema.json")["properties"])
     assert set(_load("settings.json")) <= known

@@ -8,8 +8,9 @@ import pytest
 
 from carrel.core.errors import InvalidInput
 from carrel.core.structs import decode
-from carrel.frontends import protocol_docs
-from carrel.frontends.messages import ContextParams, IndexParams, SearchParams, Wire
+from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp import protocol_docs
+from carrel.frontends.lsp.messages import ContextParams, IndexParams, SearchParams
 
 
 def test_unknown_fields_and_nulls_are_ignored() -> None:
@@ -56,7 +57,7 @@ def test_a_wrong_value_is_named_as_on_the_wire(kind: type[Wire], raw: object, fi
 
 
 def test_generated_files_are_up_to_date() -> None:
-    hint = "run python -m carrel.frontends.protocol_docs"
+    hint = "run python -m carrel.frontends.lsp.protocol_docs"
     text = protocol_docs.DOC.read_text("utf-8")
     assert protocol_docs.document(text) == text, hint
     assert Path(protocol_docs.SCHEMA).read_text("utf-8") == protocol_docs.schema_text(), hint

@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from carrel.frontends.capabilities import COMMANDS, initialize_result
-from carrel.frontends.methods import REQUESTS
-from carrel.frontends.transport import BadFrame, frame, read_frame
+from carrel.frontends.common.transport import BadFrame, frame, read_frame
+from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
+from carrel.frontends.lsp.methods import REQUESTS
 
 
 @pytest.mark.parametrize(

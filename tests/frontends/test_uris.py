@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.frontends.uris import folder_path, ignores_case, join_uri, longest_match, path_to_uri, relative_to, uri_to_path
+from carrel.frontends.common.uris import folder_path, ignores_case, join_uri, longest_match, path_to_uri, relative_to, uri_to_path
 
 POSIX, WINDOWS = False, True
 

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from carrel.frontends.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
+from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
 from carrel.server.settings_docs import json_schema
 
 EXTENSION = Path("editors/vscode")

@@ -64,7 +64,7 @@ async def nothing() -> AsyncIterator[bytes]:
 
 
 class Broken:
-    async def rewritten(self, _path: str, raw: bytes, _name: str | None) -> Any:
+    async def rewrite(self, _path: str, raw: bytes, _name: str | None) -> Any:
         raise RuntimeError(f"the words of {raw!r}")
 
 

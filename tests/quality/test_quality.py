@@ -15,7 +15,7 @@ import pytest
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.types import Query
 from carrel.engine.evaluate import Case, Figures, measure, summarize
-from carrel.engine.indexer import run_index
+from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare_blocking
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
@@ -39,7 +39,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> list[Figures]:
         store = Store.open(
             str(index), str(root), embedder_id=model.spec.id, dim=model.spec.dim, walk=WalkOptions(), cut=CutOptions()
         )
-        run_index(store, model, CancelToken())
+        run_index_blocking(store, model, CancelToken())
         view = store.snapshot()
         known = set(view.paths())
         for question, answers in questions:

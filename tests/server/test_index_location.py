@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from carrel.server import index_location
+from carrel.server.filesystem import darwin_mounts, linux_mounts, mount_type
 from carrel.server.index_location import KEEP_GONE_SECONDS, clean_up, folder_name, locate, prepare
-from carrel.server.mounts import darwin_mounts, linux_mounts, mount_type
 from carrel.server.settings import Settings
 
 

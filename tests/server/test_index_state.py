@@ -11,15 +11,15 @@ import pytest
 
 from carrel.core.errors import Cancelled
 from carrel.core.native import CancelToken
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
 from carrel.server.settings import Settings
-from carrel.server.wiring import Wiring
 
 
 def indexed(root: Path, settings: Settings) -> None:
-    wiring = Wiring()
-    index = wiring.open_index(root, settings)
-    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    index = Composition().open_index(root, settings)
+    IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
     index.store.close()
 
 
@@ -38,7 +38,7 @@ def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
     assert state["files"]["a.py"]["lastModified"] == 1700000000123.4567, "as `fs.statSync(…).mtimeMs` of Node.js says"
     assert len(state["files"]["a.py"]["chunkIds"]) == 1
     assert not list((tmp_path / ".carrel").glob("*.tmp"))
-    index = Wiring().open_index(tmp_path, Settings(storage="workspace"))
+    index = Composition().open_index(tmp_path, Settings(storage="workspace"))
     index.clear()
     index.store.close()
     assert not (tmp_path / ".carrel" / "rag-state.json").exists()
@@ -46,13 +46,12 @@ def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
 
 def test_files_saved_before_a_clear_do_not_begin_the_index_again(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
-    wiring = Wiring()
-    index = wiring.open_index(tmp_path, Settings(cache_folder=str(tmp_path / "cache")))
+    index = Composition().open_index(tmp_path, Settings(cache_folder=str(tmp_path / "cache")))
     saved = Work(paths={"a.py"})
-    assert wiring.run_index(index, saved, CancelToken(), lambda *_: None).added == 0
-    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    assert IndexRunner().run_blocking(index, saved, CancelToken(), lambda *_: None).added == 0
+    IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
     index.clear()
-    wiring.run_index(index, saved, CancelToken(), lambda *_: None)
+    IndexRunner().run_blocking(index, saved, CancelToken(), lambda *_: None)
     assert (index.begun, index.store.snapshot().files) == (False, 0)
     index.store.close()
 
@@ -71,11 +70,10 @@ def test_a_link_that_a_project_brings_leads_no_file_out_of_it(tmp_path: Path) ->
     (project / ".carrel").mkdir(parents=True)
     outside.write_text("precious")
     (project / ".carrel" / "CACHEDIR.TAG").symlink_to(nowhere)
-    wiring = Wiring()
-    index = wiring.open_index(project, Settings(storage="workspace"))
+    index = Composition().open_index(project, Settings(storage="workspace"))
     for name in ("rag-state.json", f"rag-state.{os.getpid()}.tmp"):  # a checkout may bring them at any time
         (project / ".carrel" / name).symlink_to(outside)
-    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
     index.store.close()
     assert outside.read_text() == "precious"
     assert not nowhere.exists()
@@ -85,10 +83,10 @@ def test_a_link_that_a_project_brings_leads_no_file_out_of_it(tmp_path: Path) ->
 def test_the_error_of_a_cancelled_run_keeps_nothing_of_what_was_read(tmp_path: Path) -> None:
     for i in range(20):
         (tmp_path / f"{i}.py").write_text(f"def alpha_{i}(value):\n    return value + {i}  # long enough to be a chunk\n")
-    wiring, token = Wiring(), CancelToken()
-    index = wiring.open_index(tmp_path, Settings(cache_folder=str(tmp_path / "cache")))
+    token = CancelToken()
+    index = Composition().open_index(tmp_path, Settings(cache_folder=str(tmp_path / "cache")))
     with pytest.raises(Cancelled) as caught:
-        wiring.run_index(index, Work(full=True), token, lambda *_: token.cancel())
+        IndexRunner().run_blocking(index, Work(full=True), token, lambda *_: token.cancel())
     frames = [frame for frame, _ in traceback.walk_tb(caught.tb) if frame.f_code.co_filename.endswith("indexer.py")]
     assert frames
     assert not any(frame.f_locals for frame in frames)

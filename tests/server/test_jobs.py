@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -194,7 +195,7 @@ async def test_a_cancelled_question_leaves_at_once_and_its_thread_follows() -> N
         gate.wait(10)
         left.set()
 
-    question = asyncio.create_task(jobs.ask(work, Token()))
+    question = asyncio.create_task(jobs.run_interactive(work, Token()))
     assert await asyncio.to_thread(begun.wait, 10)
     question.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -204,3 +205,56 @@ async def test_a_cancelled_question_leaves_at_once_and_its_thread_follows() -> N
     gate.set()
     assert await asyncio.to_thread(left.wait, 5)
     jobs.close()
+
+
+async def test_a_cancelled_index_step_ends_when_its_thread_has_left() -> None:
+    jobs, token = Jobs(), Token()
+    begun, left = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        while not token.cancelled:
+            time.sleep(0.001)
+        left.set()
+
+    step = asyncio.create_task(jobs.run_indexing(work, token))
+    await asyncio.to_thread(begun.wait)
+    step.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await step
+    assert left.is_set()
+    jobs.close()
+    with pytest.raises(Cancelled):
+        await jobs.run_indexing(work, token)
+
+
+async def test_a_job_that_awaits_something_ends_at_once_when_it_is_cancelled() -> None:
+    began = asyncio.Event()
+
+    async def run(_: Job[Token, int]) -> int:
+        began.set()
+        await asyncio.Event().wait()
+        return 1
+
+    q: IndexQueue[Token, int] = IndexQueue(Token, run, 0)
+    job = q.request(full=True)
+    await began.wait()
+    await q.drop()
+    assert isinstance(job.done.exception(), Cancelled)
+
+
+async def test_a_panic_in_a_job_reaches_its_waiter_and_the_queue_goes_on() -> None:
+    class Panic(BaseException):
+        pass
+
+    panics = [Panic()]
+
+    async def run(_: Job[Token, int]) -> int:
+        if panics:
+            raise panics.pop()
+        return 7
+
+    q: IndexQueue[Token, int] = IndexQueue(Token, run, 0)
+    with pytest.raises(Panic):
+        await q.wait(q.request(full=True))
+    assert await q.wait(q.request(full=True)) == 7

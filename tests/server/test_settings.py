@@ -11,10 +11,11 @@ from carrel.core.errors import SettingsError
 from carrel.core.native import CancelToken
 from carrel.core.types import Budget
 from carrel.server import settings_docs
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
 from carrel.server.settings import Layer, Settings, resolve
 from carrel.server.settings_files import read_user, read_workspace
-from carrel.server.wiring import Wiring
 
 
 def editor(**options: object) -> Layer:
@@ -98,16 +99,15 @@ def test_a_workspace_says_how_its_files_are_cut() -> None:
 def test_changed_chunks_cut_the_index_again(tmp_path: Path) -> None:
     methods = "".join(f"    def step_{n}(self):\n        return self.values[{n}] + {n}\n\n" for n in range(40))
     root = write_files(tmp_path / "root", {"a.py": f"class Machine:\n    values = ()\n\n{methods}", "b.txt": "a word\n" * 12})
-    wiring = Wiring()
     cache = {"cacheFolder": str(tmp_path / "cache")}
 
     def cut(**options: object) -> tuple[int, list[str]]:
         """How many files were cut, and the chunks of a.py: the first three."""
         settings, problems = resolve(editor(**cache, **options))
         assert problems == ()
-        index = wiring.open_index(root, settings)
+        index = Composition().open_index(root, settings)
         try:
-            report = wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+            report = IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
             chunks = index.store.snapshot().file_chunks("a.py")[:3]
             return report.added + report.changed, [f"{c.start_line}-{c.end_line} {c.symbol or c.kind}" for c in chunks]
         finally:
@@ -145,7 +145,7 @@ def test_a_folder_comes_back_and_what_was_said_last_of_it_counts(tmp_path: Path)
     def paths(*layers: Layer) -> list[str]:
         settings, problems = resolve(editor(storage="workspace"), *layers)
         assert problems == ()
-        index = Wiring().open_index(tmp_path, settings)
+        index = Composition().open_index(tmp_path, settings)
         try:
             return [path for path in ("a.py", "build/b.py", ".tool/c.py", "out/d.py", "mine/e.py") if not index.store.gate(path)]
         finally:
@@ -164,9 +164,8 @@ def test_what_the_editor_excludes_comes_before_a_persons_own_patterns(tmp_path: 
         editor(editorExclude=["**/*.gen.py"], exclude=["!shown.gen.py"], cacheFolder=str(tmp_path / "cache")),
         workspace(exclude=["/own/"]),
     )
-    wiring = Wiring()
-    index = wiring.open_index(root, settings)
-    wiring.run_index(index, Work(full=True), CancelToken(), lambda *_: None)
+    index = Composition().open_index(root, settings)
+    IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
     assert sorted(index.store.snapshot().paths()) == ["kept.py", "shown.gen.py"]
     index.store.close()
 
@@ -271,12 +270,12 @@ def test_what_may_go_out_unmasked_is_the_persons_alone_to_say() -> None:
 
 
 def test_other_rules_for_secrets_need_the_index_anew() -> None:
-    assert Wiring().needs_reopening(Settings(), Settings(secret_patterns=("A",)))
+    assert Composition().needs_reopening(Settings(), Settings(secret_patterns=("A",)))
 
 
 @pytest.mark.parametrize(
     "changed", [Settings(chunking="lines"), Settings(chunk_lines=20), Settings(chunk_overlap=0), Settings(class_lines=300)]
 )
 def test_other_chunks_need_the_index_anew(changed: Settings) -> None:
-    assert Wiring().needs_reopening(Settings(), changed)
-    assert not Wiring().needs_reopening(changed, changed)
+    assert Composition().needs_reopening(Settings(), changed)
+    assert not Composition().needs_reopening(changed, changed)

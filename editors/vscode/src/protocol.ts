@@ -1,4 +1,4 @@
-// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/messages.py instead.
+// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/lsp/messages.py instead.
 
 /** The editor that the person is looking at. */
 export interface ActiveEditor {
@@ -185,6 +185,22 @@ export interface DroppedResult {
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
+}
+
+/** The `data` of an error that Carrel answers a request with; `message` says the same in a sentence. */
+export interface ErrorData {
+  /** `InvalidInput`, `NotReady`, `SettingsError`, `StoreError`, `NewerFormat`, `NotWriter`, `ProviderError`, or `CarrelError` for anything else that can't be done. */
+  readonly kind: string;
+  /** What happened, and why. */
+  readonly reason: string;
+  /** The command, setting or act that mends it; empty where none is known. */
+  readonly remedy?: string;
+  /** Whether the same request may succeed later, though nobody mends anything. */
+  readonly retryable?: boolean;
+  /** The parameter that can't be used, for `InvalidInput`. */
+  readonly field?: string;
+  /** Which of its values the reason speaks of, where it has several. */
+  readonly value?: string;
 }
 
 /** `carrel/explain`: why a pack holds what it holds, or why one line was or wasn't found. */

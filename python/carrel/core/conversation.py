@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
+Finish = Literal["stop", "length", "tools", "filter"]
+"""Why an answer ended: it was complete, too long, waits for tools, or was withheld."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +45,4 @@ class Completion:
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    finish: Finish = "stop"

@@ -1,14 +1,14 @@
-"""The one error tree; frontends map kinds, nobody matches on message texts.
+"""The one error tree. Front ends map kinds and read fields; nobody matches or cuts the sentences, which are for a person.
 
-CarrelError
+CarrelError           `reason`, `remedy` and `retryable` of whatever went wrong
 ├── Cancelled         the caller's token was cancelled
-├── InvalidInput      a parameter that can't be used; `field` names it
+├── InvalidInput      a parameter that can't be used: `field` names it, `value` may quote it
 ├── SettingsError     a settings file that can't be read, so that nobody knows what it leaves out
 ├── NotReady          no index yet, or the deadline came first
-├── StoreError        disk or database; the message names the file and the remedy
+├── StoreError        disk or database; the reason names the file
 │   ├── NewerFormat   written by a newer Carrel
 │   └── NotWriter     another process is the writer
-└── ProviderError     a model or remote service; `retryable` says whether waiting helps
+└── ProviderError     a model or remote service
 """
 
 from __future__ import annotations
@@ -18,7 +18,21 @@ from pathlib import Path
 
 
 class CarrelError(Exception):
-    """Base of every error that Carrel raises on purpose. The message is for a person: cause, then remedy."""
+    """Base of every error that Carrel raises on purpose; `str` of it is a sentence for a person."""
+
+    retryable: bool = False
+    """Whether the same request may succeed later, though nobody mends anything."""
+
+    def __init__(self, reason: str = "", remedy: str = "", *, retryable: bool | None = None) -> None:
+        """Say what happened and why, and by which command, setting or act a person mends it, where that is known."""
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+        if retryable is not None:
+            self.retryable = retryable
+
+    def __str__(self) -> str:
+        return _joined(self.reason, self.remedy)
 
 
 class Cancelled(CarrelError):
@@ -26,11 +40,25 @@ class Cancelled(CarrelError):
 
 
 class InvalidInput(CarrelError):
-    """A parameter that can't be used."""
+    """A parameter that can't be used. The reason says it of `value` where there is one, else of the field."""
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
+    def __init__(self, field: str, reason: str, remedy: str = "", *, value: str | None = None) -> None:
+        super().__init__(reason, remedy)
+        self.args = (field, reason, remedy)
         self.field = field
+        self.value = value
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """Value, reason and remedy as a sentence, for who names the field in another way."""
+        return _joined(self.reason if self.value is None else f'"{self.value}" {self.reason}', self.remedy)
+
+    def renamed(self, field: str, remedy: str | None = None) -> InvalidInput:
+        """Return the same error under the name that the caller knows the field by, with a remedy where one is known here."""
+        return InvalidInput(field, self.reason, self.remedy if remedy is None else remedy, value=self.value)
 
 
 class SettingsError(CarrelError):
@@ -38,8 +66,9 @@ class SettingsError(CarrelError):
 
     def __init__(self, path: Path, cause: str) -> None:
         super().__init__(
-            f"{path} can't be read: {cause}. Correct or remove it; it may leave files out, so none is read until then."
+            f"{path} can't be read: {cause}", "Correct or remove it; it may leave files out, so none is read until then."
         )
+        self.args = (path, cause)
         self.path = path
 
 
@@ -56,15 +85,19 @@ class NewerFormat(StoreError):
 
 
 class NotWriter(StoreError):
-    """Another process is the writer of this index."""
+    """Another process is the writer of this index. It may take up what waits, or end."""
+
+    retryable = True
 
 
 class ProviderError(CarrelError):
-    """A model or remote service failed."""
+    """A model or remote service failed; `retryable` says whether waiting helps."""
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
-        super().__init__(message)
-        self.retryable = retryable
+
+def _joined(reason: str, remedy: str) -> str:
+    if not remedy:
+        return reason
+    return f"{reason}: {remedy}" if remedy[0].islower() else f"{reason.removesuffix('.')}. {remedy}"
 
 
 def place_of(error: BaseException) -> str:

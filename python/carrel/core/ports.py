@@ -1,11 +1,19 @@
 """What the engine asks of models, stores, sources and tools, as Protocols of plain values.
 
 Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
-each stands in `core.fakes`, and tests/contract holds what every implementation must do. The server's composition root picks
-the implementations; the engine never names one.
+each stands in `core.fakes` (of `VectorStore`: `store.memory`), and tests/contract/suites/ tests what every implementation
+must do. The server's composition root picks one for each port, the engine never names one; whoever makes an implementation
+closes it.
 
-Coroutines run on the event loop and end when they are cancelled. A failure of a model or service is a `ProviderError`; its
-`retryable` says whether waiting helps. Scores are higher-is-better; paths are relative, with `/`.
+Rules for all of them:
+- A coroutine runs on the event loop, never blocks it, and ends at once when it is cancelled. Time limits are the caller's.
+- Calls may overlap. An implementation whose service takes one call at a time queues them.
+- A failure of a model or service is a `ProviderError`, whose `retryable` says whether waiting helps; of a database on disk a
+  `StoreError`; an argument that can't be used is an `InvalidInput`. Nothing else is raised. Callers may try again what is
+  retryable; rate limits, and the splitting of what one request can't hold, are the implementation's, but for the limits that
+  a spec announces.
+- Texts may hold anything that a Python string can, halves of surrogate pairs included; no text at all is no error.
+- Scores are higher-is-better; paths are relative, with `/`.
 """
 
 from __future__ import annotations
@@ -14,7 +22,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, Protocol
 
-from carrel.core.conversation import Message, ToolCall, ToolSpec
+from carrel.core.conversation import Finish, Message, ToolCall, ToolSpec
 from carrel.core.types import Chunk, Query
 from carrel.core.vectors import Vectors
 
@@ -28,7 +36,7 @@ ChunkId = NewType("ChunkId", str)
 class EmbeddingSpec:
     """What has to be known of an embedding model before it is asked."""
 
-    id: str  # model and version: vectors of different ids are never compared
+    id: str  # provider, model and version: vectors of different ids are never compared
     dim: int
     floor: float = 0.0  # cosine below which a hit is noise
     max_texts: int = 256  # of one request
@@ -43,16 +51,28 @@ class Embedder(Protocol):
     @property
     def spec(self) -> EmbeddingSpec: ...
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
-        """Return one row a text, in order. Callers keep to the limits of `spec`."""
+        """Return one row a text, in order. Callers keep to the limits of `spec`; a single text that is too long for the model is
+        shortened, not refused.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerSpec:
+    """What has to be known of a reranker before it is asked."""
+
+    id: str
+    max_texts: int = 100  # of one request
+    leaves_machine: bool = False
+    price: float = 0.0  # US dollars for a thousand requests
 
 
 class Reranker(Protocol):
     """Judge texts by how well they answer a query."""
 
     @property
-    def id(self) -> str: ...
+    def spec(self) -> RerankerSpec: ...
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return one score from 0 to 1 a text, in order."""
+        """Return one score from 0 to 1 a text, in order; texts that are too long are shortened."""
 
 
 class Tokenizer(Protocol):
@@ -73,6 +93,7 @@ class ChatSpec:
     window: int = 8_192  # tokens of prompt and answer together
     max_output: int | None = None  # tokens of an answer, None where the model doesn't say
     tools: bool = True  # whether it can call tools
+    tokenizer: Tokenizer | None = None  # its own, None where it isn't known
     leaves_machine: bool = False
 
 
@@ -94,20 +115,24 @@ class Delta:
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    finish: Literal["stop", "length", "tools", "filter"] | None = None
+    finish: Finish | None = None
 
 
 class ChatModel(Protocol):
-    """Answer a conversation. `conversation.complete` gathers a stream into one answer."""
+    """Answer a conversation. `engine.chat_model.complete` gathers a stream into one answer."""
 
     @property
     def spec(self) -> ChatSpec: ...
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
-    ) -> AsyncIterator[Delta]: ...
+    ) -> AsyncIterator[Delta]:
+        """Give the answer piece by piece; the last piece, and no other, has `finish`. What the model can't choose is ignored."""
 
 
 # --- stores and sources
+
+
+Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +140,19 @@ class VectorRecord:
     """A chunk's vector as a store keeps it. `payload` is what may be filtered by, such as path, language and kind."""
 
     id: ChunkId
-    vector: bytes  # little-endian float32, `dim` values
-    payload: Mapping[str, Any] = field(default_factory=dict)
+    vector: bytes  # little-endian float32, `dim` values, of length one or zero
+    payload: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which records may answer: each key must equal one of its values."""
+    """Which records may answer: for each key the payload must have one of the values. Callers check finer filters themselves."""
 
-    equals: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    equals: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+
+    def matches(self, payload: Mapping[str, Scalar]) -> bool:
+        """Tell whether a record with this payload may answer."""
+        return all(key in payload and payload[key] in values for key, values in self.equals.items())
 
 
 class VectorStore(Protocol):
@@ -131,16 +160,30 @@ class VectorStore(Protocol):
 
     @property
     def dim(self) -> int: ...
-    async def publish(self, upsert: Sequence[VectorRecord], delete: Sequence[ChunkId]) -> None:
-        """Replace or add records, then delete ids; done when a search sees it. An unknown id to delete is no error."""
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether vectors and payloads are sent elsewhere."""
+
+    async def publish(self, upsert: Sequence[VectorRecord], delete: Sequence[ChunkId] = ()) -> None:
+        """Replace or add records, of equal ids the last, then delete ids; done when a search sees it.
+
+        There may be any number of both. After a failure some may be kept; to say it all again is harmless. An unknown id to
+        delete is no error. Raises `InvalidInput` for a vector of another dimension, and keeps nothing then.
+        """
 
     async def search(
         self, vector: bytes, k: int, where: Where | None = None, floor: float | None = None
     ) -> Sequence[tuple[ChunkId, float]]:
-        """Return at most `k` ids with their cosines, best first, none below `floor`."""
+        """Return at most `k` ids with their cosines, best first, none below `floor`. A zero vector finds nothing.
+
+        Raises `InvalidInput` for a vector of another dimension.
+        """
 
     async def vectors(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
         """Return the vectors of those ids that are kept."""
+
+    def ids(self) -> AsyncIterator[Sequence[ChunkId]]:
+        """Give the ids of all that is kept, in pages of any size: what the index no longer has is found so, and deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +217,25 @@ class Source(Protocol):
     """Something that answers questions with chunks: a workspace, a folder of documents, a repository elsewhere."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name in every `ChunkRef`, unlike that of any other source."""
+
     @property
     def description(self) -> str:
         """One line for whoever chooses between sources."""
 
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether questions are sent elsewhere."""
+
     async def candidates(self, query: Query, k: int) -> Sequence[SourceCandidate]:
-        """Return at most `k` chunks, best first."""
+        """Return at most `k` chunks, best first, each once. `k` replaces `query.limit`; `query.filters` hold for each."""
 
     async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
-        """Return each chunk with its text as it stands now, in order."""
+        """Return one chunk a ref, in order, with its text as it stands now; its `id` is the ref's.
+
+        Whatever can't be given is `Unavailable`, refs of other sources too.
+        """
 
 
 # --- tools and audit
@@ -198,11 +250,12 @@ class ToolResult:
 
 
 class Tool(Protocol):
-    """Something that a model may have run. Arguments are checked against `spec.schema` before."""
+    """Something that a model may have run. Callers check arguments against `spec.schema` before."""
 
     @property
     def spec(self) -> ToolSpec: ...
-    async def run(self, arguments: Mapping[str, Any]) -> ToolResult: ...
+    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
+        """Do it. A failure that the model can do something about is a result with `is_error`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +265,7 @@ class AuditEvent:
     kind: str  # such as "context", "search", "tool", "model"
     at: float  # Unix seconds
     user: str
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)  # plain data that JSON can hold
 
 
 class AuditLog(Protocol):

@@ -16,6 +16,7 @@ from carrel.core.errors import InvalidInput
 
 S = TypeVar("S", bound=Struct)
 
+# A `msgspec.ValidationError` has nothing but its text, which ends in the path of the field: the one text that is taken apart.
 _AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>[^`]*)`)?$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(\w+)`")
 
@@ -46,12 +47,12 @@ def decode_call(kind: type[S], raw: object) -> S:
 
 
 def whole_characters(text: str) -> str:
-    """The text without halves of characters, which JSON can hold and UTF-8 can't."""
+    """Replace halves of characters, which JSON can hold and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode()
 
 
 def schema(kind: type[Struct]) -> dict[str, Any]:
-    """The JSON schema of a struct, without references: some clients can't follow them."""
+    """Return the JSON schema of a struct, without references: some clients can't follow them."""
     (root,), parts = msgspec.json.schema_components((kind,), ref_template="{name}")
     inlined: dict[str, Any] = _inline(root, parts)
     return inlined

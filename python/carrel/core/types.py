@@ -24,24 +24,24 @@ class Span:
         return self.start_line <= other.end_line and other.start_line <= self.end_line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """One piece of a file, with its text as it stood when it was checked."""
 
     id: str
     path: str
-    language: str
-    source: SourceName
-    kind: str
-    symbol: str
-    container: str
-    signature: str
-    definitions: tuple[str, ...]
-    imports: tuple[str, ...]
+    language: str = ""
+    source: SourceName = "code"
+    kind: str = ""
+    symbol: str = ""
+    container: str = ""
+    signature: str = ""
+    definitions: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     span: Span
     text: str
-    content_hash: str
-    updated_at: int  # Unix seconds
+    content_hash: str = ""
+    updated_at: int = 0  # Unix seconds
     masked: int = 0  # secrets in its text that were masked
 
 
@@ -127,7 +127,7 @@ class Query:
     left_out: tuple[Lines, ...] = ()
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
-        """Whether some of these lines were left out by whoever asks."""
+        """Return whether some of these lines were left out by whoever asks."""
         return any(
             lines.path == path and start_line <= lines.end_line and lines.start_line <= end_line for lines in self.left_out
         )
@@ -187,3 +187,4 @@ class ContextPack:
     items: tuple[ContextItem, ...]
     dropped: tuple[Dropped, ...]
     query: str
+    problem: str | None = None  # why it is empty, or worse than it should be: for a person

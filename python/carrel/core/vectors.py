@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 BYTES_A_VALUE = 4
+LENGTH_TOLERANCE = 1e-2
+"""How far a length may be from one: some services round their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,23 @@ class Vectors:
             raise ValueError(f"a row doesn't have {dim} values")
         return cls(b"".join(struct.pack(f"<{dim}f", *row) for row in rows), dim)
 
+    @classmethod
+    def unit(cls, rows: Sequence[Sequence[float]], dim: int) -> Vectors:
+        """Pack rows of numbers, each scaled to length one; a zero row stays. Raises `ValueError` as `of` does."""
+        return cls.of([[value / (math.hypot(*row) or 1.0) for value in row] for row in rows], dim)
+
     def floats(self, row: int) -> tuple[float, ...]:
         """Return one row as numbers."""
         return struct.unpack(f"<{self.dim}f", self[row])
+
+    def fault(self, dim: int, rows: int) -> str | None:
+        """Say what is wrong where these aren't so many rows of `dim` values, each of length one or zero."""
+        if self.dim != dim or len(self) != rows:
+            return f"{len(self)} vectors of {self.dim} values for {rows} texts; {dim} values each were due"
+        for row in range(rows):
+            length = math.hypot(*self.floats(row))
+            if not math.isfinite(length):
+                return "a vector with a value that is not a finite number"
+            if length and not abs(length - 1) < LENGTH_TOLERANCE:
+                return f"a vector of the length {length:g}, which must be one or zero (`Vectors.unit` scales rows)"
+        return None

@@ -125,7 +125,7 @@ def one_line(text: str) -> str:
 
 
 def _positions(text: str) -> Iterator[int]:
-    """The place in the text of each character of its folded form."""
+    """Return the place in the text of each character of its folded form."""
     for at, char in enumerate(text):
         for _ in _FOLDING[ord(char)]:
             yield at

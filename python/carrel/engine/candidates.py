@@ -9,7 +9,7 @@ from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Filter, Ranked
 from carrel.core.types import Filters, Query
 from carrel.engine.prepare import SearchText
-from carrel.engine.ranking import Asked
+from carrel.engine.ranking import RankingContext
 
 CANDIDATES_A_HIT = 5
 """How many candidates each search gives for each hit that is asked for."""
@@ -41,7 +41,7 @@ def search(
     watch: Stopwatch | None = None,
     *,
     quotes: bool = True,
-) -> tuple[list[Ranked], Asked]:
+) -> tuple[list[Ranked], RankingContext]:
     """Ask every search for a text, join what they found, and give each candidate all signals.
 
     Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
@@ -80,20 +80,20 @@ def search(
     if query.active_path is not None:
         for found, tie in zip(ranked, view.ties(query.active_path, list(by_doc)), strict=True):
             found.tied = tie
-    asked = Asked(question, dict(zip(question.words, view.rarities(question.words), strict=True)))
+    context = RankingContext(question, dict(zip(question.words, view.rarities(question.words), strict=True)))
     watch.lap("describe")
-    return ranked, asked
+    return ranked, context
 
 
 def literal_glob(path: str) -> str:
-    """A glob that matches this path only."""
+    """Return a glob that matches this path only."""
     literal = "".join(f"[{c}]" if c in "*?[]{},\\" else c for c in path)
     # A pattern without a slash is a name that may be anywhere.
     return literal if "/" in path else f"{{{literal},{literal}/}}"
 
 
 def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> Filter | None:
-    """The filter that the index applies while it searches; None when everything may answer."""
+    """Return the filter that the index applies while it searches; None when everything may answer."""
     if filters == Filters(min_score=filters.min_score):
         return None
     age = filters.max_age_days

@@ -9,7 +9,7 @@ _COMMANDS = re.compile(r"\A\s*(?:[/@][^\W\d][\w.:-]*(?=\s|\Z)\s*)+")
 
 
 def question_of(text: str) -> str:
-    """The user's words without leading `/command`s and `@agent`s."""
+    """Return the user's words without leading `/command`s and `@agent`s."""
     return _COMMANDS.sub("", text, count=1).strip()
 
 

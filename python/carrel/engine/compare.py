@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carrel.core.errors import Cancelled
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
 from carrel.core.ports import Tokenizer
-from carrel.core.types import Budget
-from carrel.engine.context import pack
+from carrel.core.types import Budget, ContextItem, Format, Hit, Span
+from carrel.engine.context import pack, render
+from carrel.engine.formats import form_of
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.retriever import retrieve
 
+FORM: Format = "xml"
+"""Both stand in the same tags, so that these don't decide."""
+
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Strategy:
     """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from."""
 
     tokens: int
@@ -28,34 +32,41 @@ class Way:
 class Comparison:
     """The same question both ways. `unread` are files that could not be read whole."""
 
-    chunks: Way
-    whole_files: Way
+    chunks: Strategy
+    whole_files: Strategy
     unread: tuple[str, ...]
 
 
 def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, budget: Budget, cancel: CancelToken) -> Comparison:
-    """Answer with a pack, then with the whole of each file that the hits come from, as attaching them would."""
+    """Answer with a pack, then with the whole of each file that the hits come from, attached in the same form."""
     began = time.perf_counter()
     hits = retrieve(view, prepared, cancel).hits
-    packed = pack(hits, budget, tokenizer, query=prepared.query.text, read_lines=view.lines)
-    chunks = Way(
+    packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
+    chunks = Strategy(
         packed.tokens,
         round(prepared.milliseconds + _since(began), 3),
         tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)),
     )
     began = time.perf_counter()
-    files = tuple(dict.fromkeys(hit.chunk.path for hit in hits))
-    tokens, read, unread = 0, [], []
-    for path in files:
+    best = {hit.chunk.path: hit for hit in reversed(hits)}
+    blocks, read, unread = [], [], []
+    for path in dict.fromkeys(hit.chunk.path for hit in hits):
         if cancel.cancelled:
             raise Cancelled
         text = view.text(path)
         if text is None:
             unread.append(path)
         else:
-            tokens += tokenizer.count(text)
+            blocks.append(_attached(best[path], text))
             read.append(path)
-    return Comparison(chunks, Way(tokens, _since(began), tuple(read)), tuple(unread))
+    tokens = tokenizer.count(render(blocks, form_of(FORM)))
+    return Comparison(chunks, Strategy(tokens, _since(began), tuple(read)), tuple(unread))
+
+
+def _attached(hit: Hit, text: str) -> ContextItem:
+    """Return the whole file that a hit is from, in the block that the hit would have."""
+    whole = replace(hit.chunk, text=text, span=Span(1, max(1, len(text.splitlines()))))
+    return ContextItem(replace(hit, chunk=whole), text)
 
 
 def _since(began: float) -> float:

@@ -1,4 +1,4 @@
-"""Hits + budget -> the text that goes to a chat (spec B5, E2, E5). The budget is never exceeded, by a tag or by a token."""
+"""Pack hits into the text that goes to a chat (spec B5, E2, E5). The budget is never exceeded, by a tag or by a token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pack(
     dropped: Sequence[Dropped] = (),
     read_lines: LineReader | None = None,
 ) -> ContextPack:
-    """Fill the budget in the hits' order, each first in its fair share, then the best ones whole while there is room.
+    """Fill the budget in the hits' order, each first in its fair share, then the best ones whole while the budget lasts.
 
     A hit larger than its share is shortened to the lines around its focus, one that doesn't fit even so to its signature,
     before it is left out; a smaller one may enter then.
@@ -105,27 +105,27 @@ class _Filling:
         fair = self._amount // max(1, min(FAIR_SHARES, len(hits)))
         offers = [self._offer(hit, fair) for hit in hits]
         smallest = [short.cost if short else whole.cost for whole, short in offers]
-        room = self._amount - self._used - _as_many_as_fit(smallest, self._amount - self._used)
+        remaining = self._amount - self._used - _as_many_as_fit(smallest, self._amount - self._used)
         dropped = []
         for (whole, short), small in zip(offers, smallest, strict=True):
             # Only what the others don't need is spent on showing this one whole.
-            chosen = short if short and whole.cost - small > room else whole
+            chosen = short if short and whole.cost - small > remaining else whole
             if reason := self._add(whole, chosen):
                 dropped.append(_drop(whole.item.hit, reason))
             elif chosen is whole:
-                room -= whole.cost - small
+                remaining -= whole.cost - small
         return dropped
 
     def _offer(self, hit: Hit, fair: int) -> tuple[_Piece, _Piece | None]:
-        """The hit whole and, if that is more than its share, in short."""
+        """Return the hit whole and, if that is more than its share, in short."""
         item = ContextItem(hit, hit.chunk.text)
         # Counting tokens is the dearest step of packing: what can't fit anyway needs no exact count.
         too_long = len(item.text) > FAR_TOO_LONG * fair
         whole = _Piece(item, max(self._amount + 1, len(item.text) // 4)) if too_long else self._piece(item)
         if whole.cost <= fair:
             return whole, None
-        room = fair - self._overhead(replace(item, elided=True)) - self._joint
-        short = excerpt(hit, room, whole.cost, self._measure) or signature_only(hit)
+        budget = fair - self._overhead(replace(item, elided=True)) - self._joint
+        short = excerpt(hit, budget, whole.cost, self._measure) or signature_only(hit)
         return whole, self._piece(short) if short else None
 
     def _add(self, whole: _Piece, chosen: _Piece) -> str | None:
@@ -197,11 +197,11 @@ class _Filling:
         return _Piece(item, first.cost + second.cost - self._joint + heads + self._measure(between) + 1)
 
 
-def _as_many_as_fit(costs: Sequence[int], room: int) -> int:
-    """The sum of the costs, in order, of all that fit."""
+def _as_many_as_fit(costs: Sequence[int], budget: int) -> int:
+    """Return the sum of the costs, in order, of all that fit."""
     used = 0
     for cost in costs:
-        if used + cost <= room:
+        if used + cost <= budget:
             used += cost
     return used
 

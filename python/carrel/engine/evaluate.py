@@ -55,7 +55,7 @@ class Figures:
 
 
 def cases(history: Iterable[CommitRecord], indexed: Collection[str], limit: int) -> list[Case]:
-    """Commits that can be asked about: a telling subject, and a few files of code that are in the index."""
+    """Return commits that can be asked about: with a telling subject, and a few files of code that are in the index."""
     chosen = []
     for commit in history:
         paths = frozenset(p for p in commit.paths if p in indexed and _NOT_ASKED_FOR.isdisjoint(path_kinds(p)))
@@ -68,7 +68,7 @@ def cases(history: Iterable[CommitRecord], indexed: Collection[str], limit: int)
 
 
 def ndcg(hits: Sequence[str], wanted: Collection[str], cutoff: int = CUTOFF) -> float:
-    """Normalised discounted cumulative gain with binary gains (Järvelin and Kekäläinen 2002), each file counted once."""
+    """Return the NDCG with binary gains (Järvelin and Kekäläinen 2002), each file counted once."""
     seen: set[str] = set()
     gain = 0.0
     for rank, path in enumerate(hits[:cutoff], 1):

@@ -52,7 +52,7 @@ def explain_line(
 
 
 def explain_ranked(result: Retrieval) -> list[Explanation]:
-    """Every candidate of a retrieval, in the final order."""
+    """Explain every candidate of a retrieval, in the final order."""
     return [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
 
 
@@ -61,10 +61,10 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
         if ranked.doc == info.doc:
             return _placed(ranked, place, result)
     # Not a candidate: what would each search have said?
-    question = result.asked.question
+    question = result.context.question
     vector = next((text.vector for text in prepared.texts.values() if text.question == question), b"")
     [alone] = view.evidence(question.search_text, vector, [info.doc])
-    score([alone], result.asked, result.scene)
+    score([alone], result.context, result.scene)
     pool = len(result.ranked)
     if not alone.lexical and alone.dense < prepared.model.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"

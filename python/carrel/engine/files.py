@@ -15,7 +15,7 @@ from carrel.engine.candidates import CANDIDATES_A_HIT, search
 from carrel.engine.issue_text import WHOLE
 from carrel.engine.localize import LocatedFile
 from carrel.engine.prepare import PreparedQuery, prepare_blocking
-from carrel.engine.ranking import rank, relevances, scene_of
+from carrel.engine.ranking import editor_context, rank, relevances
 from carrel.engine.retriever import Retrieval
 
 _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
@@ -37,7 +37,7 @@ def pick_files_by_grouped_chunk_hits(
     *,
     cancel: CancelToken | None = None,
 ) -> list[tuple[str, float]]:
-    """The `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
+    """Return the `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
 
     `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
     function of the chunk.
@@ -65,8 +65,8 @@ def best_files(
     if key is None:
         raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
     text = prepared.texts.get(WHOLE) or prepared.texts[""]
-    candidates, asked = search(view, text, prepared.query, prepared.model.floor, cancel)
-    pool = rank(candidates, asked, scene_of(prepared.query))[:candidate_pool_size]
+    candidates, context = search(view, text, prepared.query, prepared.model.floor, cancel)
+    pool = rank(candidates, context, editor_context(prepared.query))[:candidate_pool_size]
     infos = view.describe([ranked.doc for ranked in pool])
     found = relevances(pool, [ranked.score for ranked in pool], prepared.model.floor)
     return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]

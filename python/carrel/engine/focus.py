@@ -12,7 +12,7 @@ FOCUS_LINES = 20
 
 
 def focus(chunk: Chunk, rarity: Mapping[str, float], *, sought: bool = False) -> tuple[int, int]:
-    """First and last line (1-based, inclusive) of the part of a chunk that says most about the question.
+    """Return the first and last line (1-based, inclusive) of the part of a chunk that says most about the question.
 
     A window of `FOCUS_LINES` lines, the one whose words weigh most: each word of the question counts its rarity, and by the
     logarithm of how often it occurs. `sought` says that the question is for the chunk's name. Without any such word it is

@@ -66,7 +66,7 @@ class XmlForm:
     by_place: bool = True
 
     def block(self, item: ContextItem) -> str:
-        """`<code_context file lines symbol>`, the code, the end tag."""
+        """Return `<code_context file lines symbol>`, the code, the end tag."""
         chunk = item.hit.chunk
         code, changed = escape(_TAG, item.text)
         marks = (' elided="true"' if item.elided else "") + (' escaped="true"' if changed else "")
@@ -86,19 +86,19 @@ class ToolForm:
     by_place: bool = False
 
     def block(self, item: ContextItem) -> str:
-        """`--- path (lines a-b, relevance: 0.83) ---` and the code."""
+        """Return `--- path (lines a-b, relevance: 0.83) ---` and the code."""
         code, _ = escape(_TOOL_HEADER, item.text)
         return f"{self.header(item.hit)}\n{_body(code)}"
 
     def header(self, hit: Hit) -> str:
-        """The line that says where code is from."""
+        """Return the line that says where code is from."""
         path, _ = escape(_LINES_OF_HEADER, one_line(hit.chunk.path))
         span = hit.chunk.span
         return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}) ---"
 
 
 def source_of(chunk: Chunk) -> str:
-    """Path and lines: what a model cites."""
+    """Return path and lines: what a model cites."""
     return f"{chunk.path}:{chunk.span.start_line}-{chunk.span.end_line}"
 
 
@@ -121,7 +121,7 @@ class SourceForm:
         return self.separator
 
     def block(self, item: ContextItem) -> str:
-        """The header, if it is asked for, and the code."""
+        """Return the header, if it is asked for, and the code."""
         code = self._harmless(item.text)
         if not self.include_metadata:
             return _body(code)
@@ -142,7 +142,7 @@ class SourceForm:
 
 
 def _without(separator: str, code: str) -> str:
-    """The code with a backslash in each separator that it holds, or would make with the line ends around it."""
+    """Return the code with a backslash in each separator that it holds, or would make with the line ends around it."""
     seen = folded(separator)
     mark = seen.lstrip("\n")
     before, after = len(seen) - len(mark), len(seen) - len(seen.rstrip("\n"))
@@ -154,13 +154,13 @@ def _without(separator: str, code: str) -> str:
 
 
 def quoted(tag: str, text: str) -> str:
-    """Somebody's words between tags of this name, which they can't close."""
+    """Put somebody's words between tags of this name, which they can't close."""
     harmless, _ = escape(re.compile(rf"<(?=\n*/?\n*{spelled(tag)})"), text)
     return f"<{tag}>\n{_body(harmless)}\n</{tag}>"
 
 
 def form_of(name: Format) -> Form:
-    """The form of that name with the spec's defaults."""
+    """Return the form of that name with the spec's defaults."""
     forms: dict[Format, Callable[[], Form]] = {"xml": XmlForm, "tool": ToolForm, "source": SourceForm}
     return forms[name]()
 

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, Protocol, TypeVar
 
+from carrel.core.background import run_at_once, run_blocking, run_to_end
 from carrel.core.errors import NotWriter, ProviderError, StoreError
 from carrel.core.local_index import CoreEmbedder, IndexStore, Progress
 from carrel.core.native import Batch, CancelToken, Plan
+from carrel.core.ports import Embedder, Tokenizer
+from carrel.core.vectors import Vectors
+from carrel.engine.embedding import EmbeddingRequest, batch_requests, embed_documents, give_vectors
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+Scope = Literal["all", "force"] | Sequence[str]
 
+_BATCH_BYTES = 8_000_000
+_AWAITED_BYTES = 1_000_000
+"""Of files in a batch whose model is awaited: what a cancel or a kill throws away was paid for."""
 _WRITER_WAIT_S = 10.0
 _READ_ONLY_REMEDY = "Make the folder writable, or set `cacheFolder` to one that is."
 _WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
+
+
+class RunNative(Protocol):
+    """Runs work on a thread and gives its result; a cancel ends when the thread has left."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
+        """Return what `work` returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,49 +51,138 @@ class IndexReport:
     elapsed_ms: float = 0.0
 
 
-def run_index(
+async def run_index(
     store: IndexStore,
-    embedder: CoreEmbedder,
+    embedder: Embedder,
     cancel: CancelToken,
     *,
-    scope: Literal["all", "force"] | Sequence[str] = "all",
+    scope: Scope = "all",
     progress: Progress = lambda *_: None,
+    native: RunNative,
+    tokenizer: Tokenizer | None = None,
 ) -> IndexReport:
     """Bring the index up to date with the whole workspace, or with the paths in `scope`.
 
-    Raises `Cancelled` and `StoreError`; batches that were committed before stay. A batch that the embedder can't do is
-    left as it was and counted as failed: the next run tries it again.
+    `native` runs work on a thread. A model of the core embeds there, in one piece with all other work; any other is awaited
+    between two steps, so that it holds no thread. `progress` is called on the thread; `tokenizer` counts where it has limits.
+
+    Raises `Cancelled` and `StoreError`; batches that were committed before stay. What the model can't embed is left as it was
+    and counted as failed: the next run tries it again.
     """
-    started = time.perf_counter()
-    plan = _plan(store, scope, cancel)
-    total, done = plan.pending, 0
-    progress(0, total, "")
-    counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
-    counts["unchanged"], counts["skipped"] = plan.unchanged, plan.skipped
-    while (batch := store.cut(plan, cancel)) is not None:
+    run = _Run(store, cancel, progress)
+    if isinstance(embedder, CoreEmbedder):
+        return await native(partial(run.by_core, embedder, scope))
+    spec = embedder.spec
+
+    def cut() -> tuple[Batch, list[EmbeddingRequest]] | None:
+        batch = run.cut(_AWAITED_BYTES)
+        return None if batch is None else (batch, batch_requests(batch, spec, tokenizer))
+
+    def begin() -> tuple[Batch, list[EmbeddingRequest]] | None:
+        run.begin(scope)
+        return cut()
+
+    def go_on(
+        batch: Batch, asked: list[EmbeddingRequest], answers: list[Vectors | ProviderError]
+    ) -> tuple[Batch, list[EmbeddingRequest]] | None:
+        give_vectors(batch, asked, answers, spec)
+        run.commit(batch)
+        return cut()
+
+    patient = True
+    step = await native(begin)
+    while step is not None:
+        batch, asked = step
+        answers = await embed_documents(embedder, asked, patient=patient)
+        if answers:  # a model that is down would keep the run waiting before every batch
+            patient = any(isinstance(answer, Vectors) for answer in answers)
+        step = await native(partial(go_on, batch, asked, answers))
+    return await native(run.end)
+
+
+def run_index_blocking(
+    store: IndexStore,
+    embedder: Embedder,
+    cancel: CancelToken,
+    *,
+    scope: Scope = "all",
+    progress: Progress = lambda *_: None,
+    tokenizer: Tokenizer | None = None,
+) -> IndexReport:
+    """Do `run_index` from a thread, whether or not it has an event loop."""
+    direct = isinstance(embedder, CoreEmbedder)
+
+    async def native(work: Callable[[], T]) -> T:
+        return work() if direct else await run_to_end(None, work, cancel)
+
+    run = run_index(store, embedder, cancel, scope=scope, progress=progress, native=native, tokenizer=tokenizer)
+    return run_at_once(run) if direct else run_blocking(run, cancel)
+
+
+class _Run:
+    """The native steps of one run, and what they counted. Called from one thread at a time."""
+
+    def __init__(self, store: IndexStore, cancel: CancelToken, progress: Progress) -> None:
+        self._store = store
+        self._cancel = cancel
+        self._progress = progress
+        self._started = time.perf_counter()
+        self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
+        self._total = self._done = 0
+        self._plan: Plan | None = None
+
+    def by_core(self, embedder: CoreEmbedder, scope: Scope) -> IndexReport:
+        """Do everything with a model of the core."""
+        self.begin(scope)
+        while (batch := self.cut()) is not None:
+            try:
+                embedder.embed_batch(batch, self._cancel)
+            except ProviderError as error:
+                log.warning("A batch of %d files was not embedded and will be tried again: %s", batch.files, error)
+                batch.fail(batch.paths(), str(error))
+            self.commit(batch)
+        return self.end()
+
+    def begin(self, scope: Scope) -> None:
+        """Compare the workspace with the index."""
+        self._plan = plan = _plan(self._store, scope, self._cancel)
+        self._total = plan.pending
+        self._progress(0, self._total, "")
+        self._counts["unchanged"], self._counts["skipped"] = plan.unchanged, plan.skipped
+
+    def cut(self, max_bytes: int = _BATCH_BYTES) -> Batch | None:
+        """Read and cut the next files; None when all are done."""
+        if self._plan is None:
+            return None
+        return self._store.cut(self._plan, self._cancel, max_bytes)
+
+    def commit(self, batch: Batch) -> None:
+        """Put a batch that has its vectors into the index."""
         paths = batch.paths()
-        _embed(embedder, batch, cancel)
-        commit = store.commit(batch, cancel)
-        for name in counts:
-            counts[name] += getattr(commit, name)
-        done += len(paths)
-        progress(min(done, total), total, paths[-1] if paths else "")
-    if total:
-        store.compact(cancel)
-    progress(total, total, "")
-    return IndexReport(**counts, elapsed_ms=round(1000 * (time.perf_counter() - started), 3))
+        commit = self._store.commit(batch, self._cancel)
+        for name in self._counts:
+            self._counts[name] += getattr(commit, name)
+        self._done += len(paths)
+        self._progress(min(self._done, self._total), self._total, paths[-1] if paths else "")
+
+    def end(self) -> IndexReport:
+        """Merge segments, and sum up."""
+        if self._total:
+            self._store.compact(self._cancel)
+        self._progress(self._total, self._total, "")
+        return IndexReport(**self._counts, elapsed_ms=round(1000 * (time.perf_counter() - self._started), 3))
 
 
 def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> IndexReport:
-    """What `run_index` is where another process writes the index: see that it is current, after waiting for the writer.
+    """Wait until the index is current that another process writes: the twin of `run_index` there.
 
     Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time, or
     at once where the index shall be built anew by `force`; `StoreError` where nobody can write it.
     """
     if force and store.read_only:
-        raise StoreError(f"{store.directory} can't be written, so the index can't be built anew. {_READ_ONLY_REMEDY}")
+        raise StoreError(f"{store.directory} can't be written, so the index can't be built anew", _READ_ONLY_REMEDY)
     if force:
-        raise NotWriter(f"Another Carrel process writes this index, so it can't be built anew here. {_WRITER_REMEDY}")
+        raise NotWriter("Another Carrel process writes this index, so it can't be built anew here", _WRITER_REMEDY)
     started = time.perf_counter()
     while True:
         store.follow()
@@ -89,23 +195,15 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
             return IndexReport(unchanged=unchanged, skipped=skipped, elapsed_ms=round(1000 * elapsed, 3))
         waiting = "1 changed file waits" if behind == 1 else f"{behind} changed files wait"
         if store.read_only:
-            raise StoreError(f"{store.directory} can't be written, and {waiting} for being indexed. {_READ_ONLY_REMEDY}")
+            raise StoreError(f"{store.directory} can't be written, and {waiting} for being indexed", _READ_ONLY_REMEDY)
         if elapsed > _WRITER_WAIT_S:
-            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it. {_WRITER_REMEDY}")
+            raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it", _WRITER_REMEDY)
         time.sleep(0.2)
 
 
-def _plan(store: IndexStore, scope: Literal["all", "force"] | Sequence[str], cancel: CancelToken) -> Plan:
+def _plan(store: IndexStore, scope: Scope, cancel: CancelToken) -> Plan:
     if scope == "all":
         return store.scan(cancel)
     if scope == "force":
         return store.force(cancel)
     return store.check(list(scope), cancel)
-
-
-def _embed(embedder: CoreEmbedder, batch: Batch, cancel: CancelToken) -> None:
-    try:
-        embedder.embed_batch(batch, cancel)
-    except ProviderError as error:
-        log.warning("A batch of %d files was not embedded and will be tried again: %s", batch.files, error)
-        batch.fail(batch.paths(), str(error))

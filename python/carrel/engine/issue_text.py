@@ -60,17 +60,17 @@ class IssueText:
 
     @property
     def opening(self) -> str:
-        """The first words of the prose, or the title where there is none."""
+        """Return the first words of the prose, or the title where there is none."""
         return self.prose[:_OPENING_CHARS] or self.title
 
     @property
     def lead(self) -> str:
-        """The title with the beginning of the prose."""
+        """Return the title with the beginning of the prose."""
         return f"{self.title}\n{self.prose[:_LEAD_CHARS]}"
 
     @property
     def names(self) -> str:
-        """All names, the telling ones first, as a text to search for; the title where there is none."""
+        """Return all names, the telling ones first, as a text to search for; the title where there is none."""
         unique = dict.fromkeys((*self.title_names, *self.prose_names, *self.code_names))
         return " ".join(unique)[:_NAMES_CHARS] or self.title
 
@@ -111,12 +111,12 @@ def read(text: str) -> IssueText | None:
 
 
 def _trimmed(text: str) -> str:
-    """The text without blank lines around it; its first line keeps its indentation."""
+    """Return the text without blank lines around it; its first line keeps its indentation."""
     return _BLANK_START.sub("", text).rstrip()
 
 
 def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
-    """The first line that says something in words, without marks of a heading, and what is left."""
+    """Return the first line that says something in words, without marks of a heading, and what is left."""
     lines = text.split("\n")
     for at, line in enumerate(lines):
         said = _HEADING.sub("", line).strip().strip("*").strip()
@@ -148,7 +148,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _single_names(inline: str) -> Iterator[str]:
-    """Whole pieces of inline code that are one word: backticks make a name of any."""
+    """Find whole pieces of inline code that are one word: backticks make a name of any."""
     return (line for line in inline.split("\n") if _WORD.fullmatch(line))
 
 

@@ -19,7 +19,7 @@ from carrel.core.native import CancelToken, Ranked, path_kinds
 from carrel.engine.candidates import Stopwatch, search
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
-from carrel.engine.ranking import Asked, rank, scene_of
+from carrel.engine.ranking import RankingContext, editor_context, rank
 
 POOL = 50
 """Each part is searched for as if so many hits were wanted."""
@@ -111,7 +111,7 @@ class Localization:
     files: tuple[LocatedFile, ...]
     chunks: tuple[Ranked, ...]
     scores: tuple[float, ...]
-    asked: Asked
+    context: RankingContext
 
 
 def localize(
@@ -119,24 +119,24 @@ def localize(
 ) -> Localization:
     """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
     query = replace(prepared.query, limit=POOL)
-    scene = scene_of(query)
+    scene = editor_context(query)
     lists: dict[str, list[Ranked]] = {}
-    asked = None
+    context = None
     for part, text in prepared.texts.items():
         if cancel.cancelled:
             raise Cancelled
         candidates, about = search(view, text, query, prepared.model.floor, cancel, watch, quotes=False)
         lists[part] = rank(candidates, about, scene, without=_WITHOUT)
-        if part == LEAD or asked is None:
-            asked = about
+        if part == LEAD or context is None:
+            context = about
         watch.lap("rank")
     files = _files(view, issue, lists)
     chunks, scores = _chunks(view, issue, lists, files, frozenset(query.pinned))
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
     located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
-    assert asked is not None  # noqa: S101 - there is always a title
-    return Localization(located, chunks, scores, asked)
+    assert context is not None  # noqa: S101 - there is always a title
+    return Localization(located, chunks, scores, context)
 
 
 def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]]) -> dict[str, _FileEvidence]:
@@ -177,7 +177,7 @@ def _path_gain(path: str, aside_kinds: frozenset[str]) -> float:
 
 
 def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEvidence]) -> None:
-    """Files that define a name of the title or of the code, when few do."""
+    """Find files that define a name of the title or of the code, when few do."""
     for names, weight, where in (
         (issue.title_names, _DEFINES_TITLE_NAME, "title"),
         (issue.code_names, _DEFINES_CODE_NAME, "code"),
@@ -196,7 +196,7 @@ def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEv
 
 
 def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None:
-    """Files that a stack trace, a path or a dotted module name stands for."""
+    """Find files that a stack trace, a path or a dotted module name stands for."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for path in files:
         by_name[path.rpartition("/")[2]].append(path)
@@ -224,7 +224,7 @@ def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None
 
 
 def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
-    """The files that a written path stands for: those that share the longest end with it, if they are few."""
+    """Return the files that a written path stands for: those that share the longest end with it, if they are few."""
     parts = [part for part in written.split("/") if part not in ("", ".", "..")]
     if not parts:
         return ()
@@ -239,7 +239,7 @@ def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
 
 
 def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
-    """The files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
+    """Return the files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
     parts = dotted.split(".")[:_MOST_PARTS]
     for take in range(len(parts), 1, -1):
         folder = "/".join(parts[: take - 1])
@@ -302,7 +302,7 @@ def _ordered(
 
 
 def _traced(view: SnapshotView, issue: IssueText) -> dict[int, float]:
-    """Chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
+    """Find chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
     found: dict[int, float] = {}
     for number, frame in enumerate(issue.frames, 1):
         if frame.function:

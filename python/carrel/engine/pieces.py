@@ -27,7 +27,7 @@ LineReader = Callable[[str, int, int], str | None]
 
 
 def follows(first: ContextItem, second: ContextItem) -> bool:
-    """The second begins at most `GAP_LINES` lines after the first of the same file, and both are whole."""
+    """Tell whether the second begins at most `GAP_LINES` lines after the first of the same file, and both are whole."""
     a, b = first.hit.chunk, second.hit.chunk
     whole = not first.elided and not second.elided
     return whole and a.path == b.path and 0 < b.span.start_line - a.span.end_line <= GAP_LINES + 1
@@ -36,7 +36,7 @@ def follows(first: ContextItem, second: ContextItem) -> bool:
 def joined(
     first: ContextItem, second: ContextItem, better: ContextItem, read_lines: LineReader | None
 ) -> tuple[ContextItem, str] | None:
-    """Both and the lines between them as one item with the identity and score of the better one, and those lines.
+    """Return both and the lines between them as one item with the identity and score of the better one, and those lines.
 
     None when the lines between can't be read.
     """
@@ -60,7 +60,7 @@ def joined(
 
 
 def signature_only(hit: Hit) -> ContextItem | None:
-    """The signature and a mark in place of the body; None where that would save little."""
+    """Return the signature and a mark in place of the body; None where that would save little."""
     chunk = hit.chunk
     if not chunk.signature or chunk.text.count("\n") < 3 or len(chunk.signature) > len(chunk.text) * LARGEST_SIGNATURE:
         return None
@@ -71,26 +71,26 @@ def signature_only(hit: Hit) -> ContextItem | None:
     return ContextItem(hit, text, elided=True, shown=(span.start_line, span.start_line))
 
 
-def excerpt(hit: Hit, room: int, cost: int, measure: Callable[[str], int]) -> ContextItem | None:
-    """The lines around the hit's focus, as many as there is room for, with marks for the rest; None for less than two lines.
+def excerpt(hit: Hit, budget: int, cost: int, measure: Callable[[str], int]) -> ContextItem | None:
+    """Return the lines around the hit's focus, as many as fit, with marks for the rest; None for less than two lines.
 
     Where the chunk's first line isn't among them, its signature stands before them. `cost` is about that of the whole text.
     """
     chunk = hit.chunk
     rows = chunk.text.splitlines()
-    count = min(len(rows) - 1, int(len(rows) * room / max(cost, 1)))
+    count = min(len(rows) - 1, int(len(rows) * budget / max(cost, 1)))
     while count >= LEAST_LINES:
         item = _shown(hit, rows, _around(hit, count, len(rows)), count)
         needed = measure(item.text)
-        if needed <= room:
+        if needed <= budget:
             return item
         # Tokens are spread unevenly: shrink by what this try cost.
-        count = min(count - 1, int(count * room / needed))
+        count = min(count - 1, int(count * budget / needed))
     return None
 
 
 def _around(hit: Hit, count: int, total: int) -> int:
-    """Where to begin so that `count` of `total` lines hold the focus: its beginning, if they can't hold all of it."""
+    """Return where to begin so that `count` of `total` lines hold the focus: its beginning, if they can't hold all of it."""
     if hit.focus is None:
         return 0
     begin = hit.focus[0] - hit.chunk.span.start_line
@@ -114,7 +114,7 @@ def _shown(hit: Hit, rows: list[str], first: int, count: int) -> ContextItem:
 
 
 def _one_line(signature: str) -> str:
-    """A signature that was written over several lines, as it would be written on one."""
+    """Join a signature that was written over several lines, as it would be written on one."""
     return _OPENED.sub(r"\1", _CLOSED.sub(r"\1", signature))
 
 

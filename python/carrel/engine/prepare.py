@@ -6,31 +6,30 @@ which asks nobody else. Where a model fails or is late, the question is answered
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from carrel.core.errors import CarrelError, ProviderError, place_of
+from carrel.core.background import run_at_once, run_blocking
+from carrel.core.errors import CarrelError, place_of
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.ports import Embedder, EmbeddingSpec
+from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
-from carrel.core.vectors import Vectors
 from carrel.engine import issue_text, query_words
+from carrel.engine.embedding import QUERY_SECONDS, embed_queries
 from carrel.engine.issue_text import IssueText
-from carrel.engine.query_words import Question
+from carrel.engine.query_words import ParsedQuery
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
     """A text that is searched for, with its vector: empty where no model gave one."""
 
-    question: Question
+    question: ParsedQuery
     vector: bytes = b""
 
 
@@ -49,9 +48,10 @@ class PreparedQuery:
     milliseconds: float = 0.0  # how long reading and embedding took
 
 
-async def prepare(query: Query, embedder: Embedder, *, seconds: float | None = None) -> PreparedQuery:
+async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SECONDS) -> PreparedQuery:
     """Read a query and have its texts embedded, within so many seconds. Raises nothing but a cancel."""
     began = time.perf_counter()
+    query = replace(query, text=whole_characters(query.text))
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
@@ -68,45 +68,6 @@ async def prepare(query: Query, embedder: Embedder, *, seconds: float | None = N
 
 
 def prepare_blocking(query: Query, embedder: Embedder) -> PreparedQuery:
-    """Do `prepare` from a thread without an event loop."""
-    return _run(prepare(query, embedder), embedder)
-
-
-async def embed_queries(embedder: Embedder, texts: Sequence[str], *, seconds: float | None = None) -> Mapping[str, bytes]:
-    """Return the vector of each text. Raises `ProviderError` where the model fails, is late, or gives something else."""
-    if not texts:
-        return {}
-    spec = embedder.spec
-    try:
-        if isinstance(embedder, CoreEmbedder):  # never waits
-            vectors = await embedder.embed(texts, "query")
-        else:
-            async with asyncio.timeout(seconds):
-                rows = [await embedder.embed(part, "query") for part in _requests(texts, spec.max_texts)]
-            vectors = Vectors(b"".join(part.data for part in rows), spec.dim)
-    except TimeoutError:
-        raise ProviderError(f"The embedding model {spec.id} didn't answer within {seconds:g} s.", retryable=True) from None
-    except CarrelError:
-        raise
-    except Exception as error:
-        raise ProviderError(f"The embedding model {spec.id} failed: {type(error).__name__}.") from error
-    if vectors.dim != spec.dim or len(vectors) != len(texts):
-        got = f"{len(vectors)} vectors of {vectors.dim} values"
-        raise ProviderError(f"The embedding model {spec.id} gave {got} for {len(texts)} texts; {spec.dim} values each were due.")
-    return dict(zip(texts, vectors, strict=True))
-
-
-def _requests(texts: Sequence[str], most: int) -> list[Sequence[str]]:
-    return [texts[at : at + max(most, 1)] for at in range(0, len(texts), max(most, 1))]
-
-
-def _run(work: Coroutine[Any, Any, T], embedder: Embedder) -> T:
-    if not isinstance(embedder, CoreEmbedder):
-        return asyncio.run(work)
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    work.close()
-    raise AssertionError("a model of the core waited")
+    """Do `prepare` from a thread, whether or not it has an event loop. A model of the core is asked without one."""
+    work = prepare(query, embedder)
+    return run_at_once(work) if isinstance(embedder, CoreEmbedder) else run_blocking(work)

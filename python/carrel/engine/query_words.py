@@ -64,7 +64,7 @@ _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuery:
     """A query, taken apart once for all rules."""
 
     text: str  # without the type and scope of a change
@@ -78,7 +78,7 @@ class Question:
     plain: frozenset[str]  # every word of it, split and lower-case
 
 
-def read(text: str) -> Question:
+def read(text: str) -> ParsedQuery:
     """Take a query apart."""
     text = whole = text.strip()
     scope = ""
@@ -92,7 +92,7 @@ def read(text: str) -> Question:
     words = [word for word in split_names(told) if word not in _STOP_WORDS] or split_names(told)
     telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
     about = " ".join(telling).strip(".,;:!?\"'`()")
-    return Question(
+    return ParsedQuery(
         text=text,
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
         search_text=" ".join(telling) or told,

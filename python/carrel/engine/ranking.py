@@ -12,13 +12,13 @@ from collections.abc import Set as AbstractSet
 from carrel.core import native
 from carrel.core.native import Ranked, Scene
 from carrel.core.types import Query, Signals
-from carrel.engine.query_words import Question
+from carrel.engine.query_words import ParsedQuery
 
 
-class Asked:
+class RankingContext:
     """The question with what the rules want to know of it. `rarity` has each of its words; 1 for those that aren't given."""
 
-    def __init__(self, question: Question, rarity: Mapping[str, float] | None = None) -> None:
+    def __init__(self, question: ParsedQuery, rarity: Mapping[str, float] | None = None) -> None:
         self.question = question
         self.rarity = {word: (rarity or {}).get(word, 1.0) for word in question.words}
         self.native = native.Asked(
@@ -38,23 +38,25 @@ LOGARITHMIC_STEP = 3.0
 """A logarithmic score that is lower by this is worth 1 / e."""
 
 
-def scene_of(query: Query) -> Scene:
-    """What the person who asks has in front of them."""
+def editor_context(query: Query) -> Scene:
+    """Return what the person who asks has in front of them."""
     return Scene(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
 
 
-def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: AbstractSet[str] = frozenset()) -> list[Ranked]:
+def rank(
+    candidates: Sequence[Ranked], context: RankingContext, scene: Scene, *, without: AbstractSet[str] = frozenset()
+) -> list[Ranked]:
     """Order candidates, best first. Sets `fused` and `score` on each. `without` names rules to leave out."""
-    return native.rank(candidates, asked.native, scene, without=without)
+    return native.rank(candidates, context.native, scene, without=without)
 
 
-def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> None:
+def score(candidates: Sequence[Ranked], context: RankingContext, scene: Scene) -> None:
     """Score each candidate by itself."""
-    native.score(candidates, asked.native, scene)
+    native.score(candidates, context.native, scene)
 
 
 def signals(ranked: Ranked) -> Signals:
-    """What is told to the outside of a candidate that was ranked."""
+    """Return what callers are told of a candidate that was ranked."""
     return Signals(
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,

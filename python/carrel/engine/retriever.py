@@ -10,10 +10,11 @@ from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import issue_text, query_words
 from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.prepare import PreparedQuery
-from carrel.engine.ranking import Asked, rank, relevances, scene_of, signals
+from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
 
 LEFT_OUT = "left out of this question"
 
@@ -35,10 +36,10 @@ class Retrieval:
     given: frozenset[int]  # which candidates they are
     dropped: tuple[Dropped, ...]
     order: Order
-    asked: Asked
+    context: RankingContext
     scene: Scene
     stages: dict[str, float]  # milliseconds
-    plan: dict[str, object]
+    diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()  # of a text that was read as an issue: the files that it is about
 
     @property
@@ -58,45 +59,52 @@ def retrieve(
     query, issue, model = prepared.query, prepared.issue, prepared.model
     watch = Stopwatch()
     watch.stages["embed"] = prepared.milliseconds
-    scene = scene_of(query)
+    scene = editor_context(query)
     if not query.text.strip():
-        return Retrieval((), frozenset(), (), Order(), Asked(query_words.read("")), scene, watch.stages, {})
+        return Retrieval(
+            (),
+            frozenset(),
+            (),
+            Order(),
+            RankingContext(query_words.read("")),
+            scene,
+            watch.stages,
+            RetrievalDiagnostics(model.id),
+        )
     files: tuple[LocatedFile, ...] = ()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
-        ordered, scores, asked, files = located.chunks, located.scores, located.asked, located.files
+        ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
-        candidates, asked = search(view, prepared.texts[""], query, model.floor, cancel, watch)
-        ordered = tuple(rank(candidates, asked, scene, without=without))
+        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel, watch)
+        ordered = tuple(rank(candidates, context, scene, without=without))
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
-    hits, given, dropped = _take(view, order, asked, query, cancel)
+    hits, given, dropped = _take(view, order, context, query, cancel)
     watch.lap("read")
     return Retrieval(
-        tuple(hits), given, tuple(dropped), order, asked, scene, watch.stages, _plan(order, asked, model, issue), files
+        tuple(hits), given, tuple(dropped), order, context, scene, watch.stages, _diagnostics(order, context, model, issue), files
     )
 
 
-def _plan(order: Order, asked: Asked, model: EmbeddingSpec, issue: issue_text.IssueText | None) -> dict[str, object]:
-    question = asked.question
-    return {
-        "words": list(question.words),
-        "names": list(question.names),
-        "symbolQuery": question.is_symbol,
-        "issue": issue is not None,
-        "candidates": {
-            "dense": sum(r.dense_rank is not None for r in order.ranked),
-            "lexical": sum(r.lexical_rank is not None for r in order.ranked),
-            "definitions": sum(r.defines > 0 for r in order.ranked),
-        },
-        "embedder": model.id,
-    }
+def _diagnostics(
+    order: Order, context: RankingContext, model: EmbeddingSpec, issue: issue_text.IssueText | None
+) -> RetrievalDiagnostics:
+    question = context.question
+    counts = CandidateCounts(
+        dense=sum(r.dense_rank is not None for r in order.ranked),
+        lexical=sum(r.lexical_rank is not None for r in order.ranked),
+        definitions=sum(r.defines > 0 for r in order.ranked),
+    )
+    return RetrievalDiagnostics(
+        model.id, tuple(question.words), tuple(question.names), question.is_symbol, issue is not None, counts
+    )
 
 
 def _take(
-    view: SnapshotView, order: Order, asked: Asked, query: Query, cancel: CancelToken
+    view: SnapshotView, order: Order, context: RankingContext, query: Query, cancel: CancelToken
 ) -> tuple[list[Hit], frozenset[int], list[Dropped]]:
     """Read the best candidates; one that can't be given as it stands is replaced by the next."""
     hits: list[Hit] = []
@@ -121,14 +129,14 @@ def _take(
                 span = twin.chunk.span
                 dropped.append(Dropped(chunk.path, start, end, f"overlaps lines {span.start_line}-{span.end_line}"))
                 continue
-            lines = focus(chunk, asked.rarity, sought=ranked.defines > 0)
+            lines = focus(chunk, context.rarity, sought=ranked.defines > 0)
             given.append(ranked.doc)
             hits.append(Hit(chunk, found, signals(ranked), lines))
     return hits, frozenset(given), dropped
 
 
 def to_chunk(fresh: FreshChunk) -> Chunk:
-    """A native chunk with its checked text as a value of `core`."""
+    """Turn a native chunk with its checked text into a value of `core`."""
     info: ChunkInfo = fresh.info
     return Chunk(
         id=info.id,

@@ -56,7 +56,7 @@ class ReviewAnswer:
 
 
 def read_answer(text: str) -> tuple[ReviewAnswer | None, str]:
-    """The answer in a model's text, or None and what is wrong with it."""
+    """Return the answer in a model's text, or None and what is wrong with it."""
     found = _best_object(text[:_LONGEST])
     if found is None:
         return None, "there is no JSON object in it, or one that isn't complete"
@@ -75,7 +75,7 @@ def read_answer(text: str) -> tuple[ReviewAnswer | None, str]:
 
 
 def _best_object(text: str) -> dict[str, Any] | None:
-    """The JSON object with most of the fields; of several the last, since models try and then conclude."""
+    """Return the JSON object with most of the fields; of several the last, since models try and then conclude."""
     best, most = None, 0
     # A quotation mark in the prose can make a comma look as if it stood outside of strings: first as it is.
     for version in (text, _TRAILING_COMMA.sub(lambda match: match[1] or "", text)):

@@ -18,7 +18,7 @@ from carrel.engine import search_tool
 from carrel.engine.chat_model import complete
 from carrel.engine.formats import quoted
 from carrel.engine.review_answer import FORM, ReviewAnswer, read_answer
-from carrel.engine.search_tool import Page, SearchArguments
+from carrel.engine.search_tool import SearchArguments, SearchPage
 from carrel.engine.window import Window
 
 MOST_SEARCHES = 12
@@ -33,7 +33,7 @@ ANSWER_TOKENS = 1_000
 _TRUSTED = 0.85
 """The share of a window that is used: a model may count more tokens than the tokenizer that stands in for its own."""
 _LONGEST_RESULT = 3_000
-_FILTER_NAMES = {"path_globs": "pathGlob"}
+_FILTER_NAMES = {"path_globs": search_tool.argument_name("path_glob")}
 
 _INSTRUCTIONS = f"""You are an experienced engineer who says what an issue takes before somebody is given it.
 You don't know the code yet. Find out with {search_tool.NAME}: search instead of reading whole files, first with the words of the
@@ -48,7 +48,7 @@ _CUT = "\n(The issue is longer; its end was left out.)"
 
 TOOL = ToolSpec(search_tool.NAME, search_tool.DESCRIPTION, schema(SearchArguments))
 
-Search = Callable[[SearchArguments, int], Awaitable[Page]]
+Search = Callable[[SearchArguments, int], Awaitable[SearchPage]]
 """(arguments, tokens that the text may have) -> what was found; raises `InvalidInput` for arguments that can't be used."""
 
 
@@ -76,7 +76,7 @@ class SearchFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AssistantMessage:
     """What the model said; `answer` when it asked for no search with it, so that it is meant as the answer."""
 
     text: str
@@ -90,7 +90,7 @@ class AskedAgain:
     problem: str
 
 
-Step = SearchStarted | SearchFinished | Said | AskedAgain
+Step = SearchStarted | SearchFinished | AssistantMessage | AskedAgain
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +113,25 @@ class Reviewed:
         return len(self.hits)
 
 
-async def review(window: Window, model: ChatModel, search: Search, tell: Callable[[Step], None]) -> Reviewed:
-    """Review the issue that `window` was opened with; `tell` hears of every step.
+async def review(window: Window, model: ChatModel, search: Search, notify: Callable[[Step], None]) -> Reviewed:
+    """Review the issue that `window` was opened with; `notify` is told every step.
 
     Raises whatever `model` and `search` raise (but `InvalidInput`): without a model or an index there is nothing to say.
     """
-    return await _Review(window, model, search, tell).run()
+    return await _Review(window, model, search, notify).run()
 
 
 def opened(issue: Issue, tokenizer: Tokenizer, max_tokens: int) -> Window:
-    """The conversation about an issue, with a model that takes so many tokens; raises `InvalidInput`."""
+    """Begin the conversation about an issue, with a model that takes so many tokens; raises `InvalidInput`."""
     if not issue.title.strip():
-        raise InvalidInput("title", "is empty: say in a line what the issue is")
+        raise InvalidInput("title", "is empty", "Say in a line what the issue is.")
     if max_tokens < LEAST_TOKENS:
-        raise InvalidInput("maxTokens", f"is too small: a review needs a model that takes at least {LEAST_TOKENS:,} tokens")
+        raise InvalidInput("max_tokens", f"is too small: a review needs a model that takes at least {LEAST_TOKENS:,} tokens")
     limit = int(min(max_tokens, MOST_TOKENS) * _TRUSTED) - ANSWER_TOKENS
     instructions = Message("system", _INSTRUCTIONS)
-    room = Window([instructions], [TOOL], limit, tokenizer).room
-    title = tokenizer.trim(issue.title.strip()[: _longest(room)], room // 8)
-    body = tokenizer.trim(issue.body[: _longest(room)], room // 3)
+    budget = Window([instructions], [TOOL], limit, tokenizer).budget
+    title = tokenizer.trim(issue.title.strip()[: _longest(budget)], budget // 8)
+    body = tokenizer.trim(issue.body[: _longest(budget)], budget // 3)
     text = quoted("issue_title", title)
     if issue.body.strip():
         text += "\n" + quoted("issue_body", body) + (_CUT if len(body) < len(issue.body) else "")
@@ -146,10 +146,10 @@ def _longest(tokens: int) -> int:
 class _Review:
     """One review while it goes on."""
 
-    def __init__(self, window: Window, model: ChatModel, search: Search, tell: Callable[[Step], None]) -> None:
+    def __init__(self, window: Window, model: ChatModel, search: Search, notify: Callable[[Step], None]) -> None:
         self._model = model
         self._search = search
-        self._tell = tell
+        self._notify = notify
         self._window = window
         self._hits: dict[str, Hit] = {}  # by the chunk's id
         self._searches = 0
@@ -170,7 +170,7 @@ class _Review:
         """Read the answer; ask once more when it can't be used."""
         answer, problem = _read(said)
         if answer is None:
-            self._tell(AskedAgain(problem))
+            self._notify(AskedAgain(problem))
             for call in said.calls:
                 self._window.answer(call, "Not searched.")
             self._window.say(f"Your answer can't be used: {problem}. Answer again, with the JSON object and nothing else.")
@@ -181,9 +181,9 @@ class _Review:
 
     async def _turn(self) -> Completion:
         # The tool is always offered: some providers refuse a conversation with calls of a tool that they aren't told of.
-        said = self._window.heard(await complete(self._model, self._window.messages(), [TOOL]))
+        said = self._window.record_response(await complete(self._model, self._window.messages(), [TOOL]))
         if said.text.strip():
-            self._tell(Said(said.text, answer=not said.calls))
+            self._notify(AssistantMessage(said.text, answer=not said.calls))
         return said
 
     async def _answer(self, call: ToolCall) -> None:
@@ -200,21 +200,20 @@ class _Review:
         except InvalidInput as error:
             self._window.answer(call, _refusal(error))
             return
-        self._tell(SearchStarted(asked.query))
+        self._notify(SearchStarted(asked.query))
         try:
             page = await self._search(asked, min(_LONGEST_RESULT, self._window.share))
         except InvalidInput as error:
-            page = Page(_refusal(error), ())
+            page = SearchPage(_refusal(error), ())
         self._hits |= {hit.chunk.id: hit for hit in page.hits}
-        self._tell(SearchFinished(asked.query, page.hits))
+        self._notify(SearchFinished(asked.query, page.hits))
         note = f"(Left out to make room; search again to see it.)\n{search_tool.places_of(page.hits)}" if page.hits else None
         self._window.answer(call, page.text, note)
 
 
 def _refusal(error: InvalidInput) -> str:
-    """What is wrong with a call, with the name that the model knows the field by."""
-    reason = str(error).removeprefix(f"{error.field}: ")
-    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {reason}"
+    """Say what is wrong with a call, with the name that the model knows the field by."""
+    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {error.sentence}"
 
 
 def _read(said: Completion) -> tuple[ReviewAnswer | None, str]:

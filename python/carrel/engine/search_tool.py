@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from carrel.core.types import Budget, ContextItem, Filters, Hit
 from carrel.engine.formats import ToolForm
@@ -50,8 +50,13 @@ class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
     containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
 
 
+def argument_name(field: str) -> str:
+    """Return a field of `SearchArguments` as models spell it."""
+    return next(found.encode_name for found in structs.fields(SearchArguments) if found.name == field)
+
+
 @dataclass(frozen=True, slots=True)
-class Page:
+class SearchPage:
     """What a search gives a model within a budget: the text, and the hits that it holds, whole or in part."""
 
     text: str
@@ -59,7 +64,7 @@ class Page:
 
 
 def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
-    """The filters that were asked for, not checked yet."""
+    """Return the filters that were asked for, not checked yet."""
     return Filters(
         sources=asked.sources,
         path_globs=asked.path_glob,
@@ -71,23 +76,23 @@ def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters
 
 
 def text_of(hits: Sequence[Hit]) -> str:
-    """Hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
+    """Return hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
     form = ToolForm()
     return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in hits) or form.empty
 
 
 def places_of(hits: Sequence[Hit]) -> str:
-    """The header lines alone."""
+    """Return the header lines alone."""
     return "\n".join(ToolForm().header(hit) for hit in hits)
 
 
-def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> Page:
-    """As many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
+def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> SearchPage:
+    """Return as many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
     from carrel.engine.context import pack
 
     packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)
     shown = [(item.hit.chunk.path, item.hit.chunk.span) for item in packed.items]  # neighbours are one item
     given = tuple(hit for hit in hits if any(path == hit.chunk.path and span.overlaps(hit.chunk.span) for path, span in shown))
     if hits and not given:
-        return Page("There are places, but none is short enough to be shown: search for a part of them.", ())
-    return Page(packed.text, given)
+        return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())
+    return SearchPage(packed.text, given)

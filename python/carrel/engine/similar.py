@@ -43,5 +43,5 @@ def stored_vector(view: SnapshotView, path: str, lines: tuple[int, int]) -> byte
 
 
 def _is(info: ChunkInfo, lines: tuple[int, int]) -> bool:
-    """The selection is this chunk, give or take a line at each end."""
+    """Tell whether the selection is this chunk, give or take a line at each end."""
     return abs(info.start_line - lines[0]) <= 1 and abs(info.end_line - lines[1]) <= 1

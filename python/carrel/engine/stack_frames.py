@@ -128,7 +128,7 @@ def _found(form: _Form, match: re.Match[str], text: str) -> _Found:
 
 
 def _traces(found: list[_Found], text: str) -> Iterator[list[Frame]]:
-    """The frames of each trace, the innermost last."""
+    """Return the frames of each trace, the innermost last."""
     trace: list[Frame] = []
     last: _Found | None = None
     for here in found:

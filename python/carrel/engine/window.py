@@ -2,7 +2,7 @@
 
 The opening stays as it is. Of what came later the oldest gives way first: a tool's result to a note of what it held, then
 whole rounds (what the model said, and the results that answer it: providers refuse a call without its result). What
-enters is cut to a part of the room, so that the newest round always fits.
+enters is cut to a part of the budget, so that the newest round always fits.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ class Window:
         self._opening = [self._entry(message) for message in opening]
         self._rounds: list[list[_Entry]] = []
         fixed = sum(entry.tokens for entry in self._opening) + sum(self._tool_tokens(tool) for tool in tools)
-        self.room = max(0, limit - fixed)
+        self.budget = max(0, limit - fixed)
         self.largest = 0
         """Tokens of the longest request so far."""
         self._fixed = fixed
 
     def messages(self) -> list[Message]:
-        """What to send now, within the limit."""
-        self._make_room()
+        """Return what to send now, within the limit."""
+        self._shrink()
         self.largest = max(self.largest, self._fixed + self._spent())
         return [entry.message for entry in chain(self._opening, *self._rounds)]
 
-    def heard(self, said: Completion) -> Completion:
+    def record_response(self, said: Completion) -> Completion:
         """Begin a round with what the model said, shortened; gives what of it counts, whole."""
         calls = tuple(_readable(call) for call in said.calls if len(call.name) + len(call.id) <= _LONGEST_NAME)[:MOST_CALLS]
-        kept = Message("assistant", self._cut(said.text, self.room // 6), tuple(self._shortened(call) for call in calls))
+        kept = Message("assistant", self._cut(said.text, self.budget // 6), tuple(self._shortened(call) for call in calls))
         # Providers refuse a message that is empty.
         self._rounds.append([self._entry(kept)] if kept.text or calls else [])
-        return Completion(whole_characters(said.text), calls)
+        return replace(said, text=whole_characters(said.text), calls=calls)
 
     def answer(self, call: ToolCall, text: str, note: str | None = None) -> None:
         """Give a call its result, at most `share` of it; `note` may stand in its place later."""
@@ -70,13 +70,13 @@ class Window:
 
     def say(self, text: str) -> None:
         """Say something to the model."""
-        self._add(Message("user", self._cut(text, self.room // 10)), None)
+        self._add(Message("user", self._cut(text, self.budget // 10)), None)
 
     @property
     def share(self) -> int:
         """Tokens that the result of each call of the newest round may take."""
         calls = sum(len(entry.message.calls) for entry in self._rounds[-1]) if self._rounds else 0
-        return max(0, self.room // 2 // max(calls, 1) - 4 * MESSAGE_TOKENS)
+        return max(0, self.budget // 2 // max(calls, 1) - 4 * MESSAGE_TOKENS)
 
     def _add(self, message: Message, note: str | None) -> None:
         entry = self._entry(message)
@@ -85,19 +85,19 @@ class Window:
             self._rounds.append([])
         self._rounds[-1].append(entry)
 
-    def _make_room(self) -> None:
+    def _shrink(self) -> None:
         for entry in chain(*self._rounds):
-            if self._spent() <= self.room:
+            if self._spent() <= self.budget:
                 return
             if entry.note is not None:
-                shorter = self._entry(replace(entry.message, text=self._cut(entry.note, self.room // 10)))
+                shorter = self._entry(replace(entry.message, text=self._cut(entry.note, self.budget // 10)))
                 if shorter.tokens < entry.tokens:
                     entry.message, entry.tokens = shorter.message, shorter.tokens
                 entry.note = None
-        while len(self._rounds) > 1 and self._spent() > self.room:
+        while len(self._rounds) > 1 and self._spent() > self.budget:
             del self._rounds[0]
         for entry in chain(*self._rounds):
-            over = self._spent() - self.room
+            over = self._spent() - self.budget
             if over > 0 and entry.message.role == "tool":  # long names and ids have taken what was left for results
                 text = self._cut(entry.message.text, max(0, self._count(entry.message.text) - over)) or _NOTHING_LEFT
                 shorter = self._entry(replace(entry.message, text=text))
@@ -107,8 +107,8 @@ class Window:
         return sum(entry.tokens for entry in chain(*self._rounds))
 
     def _shortened(self, call: ToolCall) -> ToolCall:
-        """The call as the model is reminded of it: long arguments would fill the window by themselves."""
-        most = self.room // 8 // MOST_CALLS
+        """Return the call as the model is reminded of it: long arguments would fill the window by themselves."""
+        most = self.budget // 8 // MOST_CALLS
         if self._count(_json(call.arguments)) <= most:
             return call
         name, text = next(((name, text) for name, text in call.arguments.items() if isinstance(text, str)), ("", ""))
@@ -129,7 +129,7 @@ class Window:
 
 
 def _readable(call: ToolCall) -> ToolCall:
-    """The call with arguments that can be counted and sent on; none where there is too much of them."""
+    """Return the call with arguments that can be counted and sent on; none where there is too much of them."""
     arguments = whole_characters(_json(call.arguments))
     return replace(call, arguments=json.loads(arguments) if len(arguments) <= _LONGEST_TEXT else {})
 

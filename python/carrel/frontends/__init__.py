@@ -1,1 +1,1 @@
-"""The only code that knows a wire format: LSP, command line. Nothing here retrieves."""
+"""The only code that knows a wire format or a terminal: a folder for each front end, and `common` for what they share."""

@@ -12,6 +12,7 @@ from carrel.core.errors import CarrelError
 from carrel.core.native import Batch, CancelToken
 from carrel.core.native import Embedder as NativeEmbedder
 from carrel.core.ports import EmbeddingSpec
+from carrel.core.structs import whole_characters
 from carrel.core.vectors import Vectors
 
 BUNDLED = Path(__file__).with_name("carrel-embed-v1.bin")
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @lru_cache(maxsize=1)
 def bundled() -> LocalEmbedder:
-    """The bundled model, mapped once a process; the bag of words where its file is missing or damaged, which is logged."""
+    """Return the bundled model, mapped once a process; the bag of words where its file is missing or damaged, which is logged."""
     try:
         return LocalEmbedder(NativeEmbedder.static_model(str(BUNDLED)))
     except CarrelError as error:
@@ -39,12 +40,12 @@ class LocalEmbedder:
 
     @classmethod
     def hashed(cls) -> LocalEmbedder:
-        """Spec A2's bag of words in a hashed space: the fallback when no model is usable."""
+        """Return the bag of words in a hashed space: the fallback when no model is usable."""
         return cls(NativeEmbedder.hashed())
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:  # noqa: ARG002 - the model knows no kinds
         """Return one row a text; never waits."""
-        return Vectors(b"".join(map(self._native.embed_query, texts)), self.spec.dim)
+        return Vectors(b"".join(self._native.embed_query(whole_characters(text)) for text in texts), self.spec.dim)
 
     def embed_batch(self, batch: Batch, cancel: CancelToken) -> None:
         """Embed the batch's added chunks, in parallel and without the GIL."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from carrel.core.native import count_tokens, trim_tokens
 from carrel.core.ports import Tokenizer
+from carrel.core.structs import whole_characters
 
 Encoding = Literal["cl100k_base", "o200k_base"]
 
@@ -17,32 +18,38 @@ _O200K = re.compile(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134]
 
 @dataclass(frozen=True, slots=True)
 class ExactTokenizer:
-    """An OpenAI encoding, counted in the core and offline."""
+    """Count by an encoding of OpenAI's, in the core and offline."""
 
     name: Encoding = "cl100k_base"
 
     def count(self, text: str) -> int:
-        """Tokens of `text`."""
-        return count_tokens(text, self.name)
+        """Return the number of tokens of `text`; half of a surrogate pair counts as the mark that it is sent as."""
+        try:
+            return count_tokens(text, self.name)
+        except UnicodeEncodeError:
+            return count_tokens(whole_characters(text), self.name)
 
     def trim(self, text: str, max_tokens: int) -> str:
-        """The longest prefix of whole characters with at most `max_tokens` tokens."""
-        return trim_tokens(text, max(max_tokens, 0), self.name)
+        """Return the longest beginning of whole characters with at most `max_tokens` tokens."""
+        try:
+            return trim_tokens(text, max(max_tokens, 0), self.name)
+        except UnicodeEncodeError:  # the mark is one character too
+            return text[: len(trim_tokens(whole_characters(text), max(max_tokens, 0), self.name))]
 
 
 @dataclass(frozen=True, slots=True)
 class ApproximateTokenizer:
-    """Characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
+    """Estimate tokens as characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
 
     chars_per_token: float = 4.0
     name: str = "approximate"
 
     def count(self, text: str) -> int:
-        """Estimated tokens of `text`."""
+        """Estimate the tokens of `text`."""
         return -int(-len(text) // self.chars_per_token)
 
     def trim(self, text: str, max_tokens: int) -> str:
-        """The longest prefix with at most `max_tokens` estimated tokens, by binary search."""
+        """Return the longest beginning with at most `max_tokens` estimated tokens, by binary search."""
         low, high = 0, len(text)
         while low < high:
             middle = (low + high + 1) // 2
@@ -54,7 +61,7 @@ class ApproximateTokenizer:
 
 
 def tokenizer_for(model: str | None = None, *, approx_chars_per_token: float | None = None) -> Tokenizer:
-    """The tokenizer of a chat model: its own encoding, cl100k_base for others, an estimate when a ratio is given."""
+    """Return the tokenizer of a chat model: its own encoding, cl100k_base for others, an estimate when a ratio is given."""
     if approx_chars_per_token is not None:
         return ApproximateTokenizer(approx_chars_per_token)
     return ExactTokenizer("o200k_base" if model and _O200K.search(model) else "cl100k_base")

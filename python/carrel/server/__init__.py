@@ -1,1 +1,1 @@
-"""State: workspaces, jobs, settings, wiring. No wire types."""
+"""State: workspaces, jobs, settings, composition. No wire types."""

@@ -9,29 +9,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
-from carrel.server.later import Later
+from carrel.server.debouncer import Debouncer
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
-    from carrel.server.wiring import OpenIndex
+    from carrel.server.lifecycle import RunInteractive
+    from carrel.server.open_index import OpenIndex
 
 log = logging.getLogger(__name__)
-Ask = Callable[[Callable[["CancelToken"], None]], Awaitable[None]]
 
 
 class Buffers:
     """The open documents of one workspace, by relative path."""
 
-    def __init__(self, root: Path, ask: Ask, *, delay: float, unsettled: Callable[[str], bool]) -> None:
-        """`ask` runs native work on a thread; `unsettled(path)` says that the index has yet to see the file on disk."""
+    def __init__(self, root: Path, run: RunInteractive, *, delay: float, unsettled: Callable[[str], bool]) -> None:
+        """Take what runs native work on a thread; `unsettled(path)` tells that the index has yet to see the file on disk."""
         self._root = root
-        self._ask = ask
-        self.rest = Later(delay, self._flush_later)  # of the typing
+        self._run = run
+        self._typing = Debouncer(delay, self._flush_later)
         self._unsettled = unsettled
         self._texts: dict[str, Callable[[], str]] = {}
         self._uris: dict[str, str] = {}  # of documents that have no file
@@ -43,24 +43,28 @@ class Buffers:
 
     @property
     def overlaid(self) -> frozenset[str]:
-        """Documents that differ from the index."""
+        """Return the documents that differ from the index."""
         return frozenset(self._overlaid)
 
+    def set_delay(self, seconds: float) -> None:
+        """Gather typing for so long from now on."""
+        self._typing.seconds = seconds
+
     def text(self, path: str) -> str | None:
-        """What the editor shows for `path`, if it has it open."""
+        """Return what the editor shows for `path`, if it has it open."""
         text = self._texts.get(path)
         return text() if text else None
 
     def uri(self, path: str) -> str | None:
-        """What the editor calls a document that has no file."""
+        """Return what the editor calls a document that has no file."""
         return self._uris.get(path)
 
     def path_of(self, uri: str) -> str | None:
-        """The path that stands for an open document that has no file."""
+        """Return the path that stands for an open document that has no file."""
         return next((path for path, known in self._uris.items() if known == uri), None)
 
     def is_taken(self, path: str) -> bool:
-        """True if the path stands for a document or a file."""
+        """Tell whether the path stands for a document or a file."""
         return path in self._texts or os.path.lexists(self._root / path)
 
     def opened(self, path: str, text: Callable[[], str], uri: str | None = None) -> None:
@@ -76,7 +80,7 @@ class Buffers:
             return
         self._dirty.add(path)
         if self.index is not None:
-            self.rest.put_off()
+            self._typing.restart()
 
     def closed(self, path: str) -> None:
         """Forget a document; its file on disk answers again."""
@@ -95,7 +99,7 @@ class Buffers:
 
     async def flush(self) -> None:
         """Bring every dirty buffer into the answers now."""
-        self.rest.cancel()
+        self._typing.cancel()
         async with self._lock:
             while self._dirty and self.index:
                 path = self._dirty.pop()
@@ -108,7 +112,7 @@ class Buffers:
 
     async def close(self) -> None:
         """Stop; the store is about to close."""
-        self.rest.cancel()
+        self._typing.cancel()
         self.index = None
         for task in tuple(self._tasks):
             task.cancel()
@@ -132,7 +136,7 @@ class Buffers:
             now_overlaid = self._overlay(index, path, text, keep or self._unsettled(path), token)
 
         try:
-            await self._ask(work)
+            await self._run(work)
         except CarrelError as error:
             log.warning("An open buffer can't be indexed: %s", error)
         except asyncio.CancelledError:
@@ -144,7 +148,9 @@ class Buffers:
             self._overlaid.discard(path)
 
     def _overlay(self, index: OpenIndex, path: str, text: str | None, keep: bool, token: CancelToken) -> bool:
-        """Runs on a thread; true when the buffer lies over the index afterwards."""
+        """Tell whether the buffer lies over the index afterwards. Runs on a thread."""
+        from carrel.engine.embedding import embed_buffer  # noqa: PLC0415 - the engine is imported by the first buffer
+
         store = index.store
         # What isn't on disk yet, or no longer, is in the editor all the same; `cut_buffer` asks the rules about its name.
         if (
@@ -155,6 +161,6 @@ class Buffers:
             store.close_buffer(path)
             return False
         batch = store.cut_buffer(path, text, token)
-        index.embedder.embed_batch(batch, token)
+        embed_buffer(batch, index.embedder, token)
         store.commit_buffer(batch)
         return True

@@ -1,4 +1,4 @@
-"""Where a workspace's index lives, and the care for that place: labels, size, and what nobody needs any more."""
+"""Decide where a workspace's index lives, and look after that place: labels, and what nobody needs any more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrel.server.mounts import is_network
+from carrel.server.filesystem import is_network
 from carrel.server.settings import Settings
 
 KEEP_GONE_SECONDS = 30 * 24 * 3600
@@ -36,7 +36,7 @@ class IndexLocation:
 
 
 def cache_root(settings: Settings) -> tuple[Path, tuple[str, ...]]:
-    """The folder of all indexes in the cache, and what is wrong with it."""
+    """Return the folder of all indexes in the cache, and what is wrong with it."""
     if settings.cache_folder:
         return Path(settings.cache_folder).expanduser() / "indexes", ()
     import platformdirs  # noqa: PLC0415 - not every start needs it
@@ -67,7 +67,7 @@ def locate(root: Path, settings: Settings) -> IndexLocation:
 
 
 def folder_name(root: Path) -> str:
-    """A readable name that is unique to the absolute, link-free path."""
+    """Make a readable name that is unique to the absolute, link-free path."""
     real = os.path.normcase(os.path.realpath(root))
     digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Of the real path as well: a folder that is named by a link, or by `..`, has the same index.
@@ -92,7 +92,7 @@ def prepare(location: IndexLocation, root: Path) -> None:
 
 
 def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
-    """Delete the indexes whose workspace is gone and which nobody opened for 30 days; gives those deleted."""
+    """Delete the indexes whose workspace is gone and which nobody opened for 30 days; return those deleted."""
     now = time.time() if now is None else now
     deleted = []
     for owner in indexes.glob(f"*/{_OWNER}"):
@@ -107,7 +107,7 @@ def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
 
 
 def _leads_away(path: Path) -> bool:
-    """Whether the last part of a path is a link, or a junction of Windows."""
+    """Tell whether the last part of a path is a link, or a junction of Windows."""
     real = os.path.realpath
     return os.path.normcase(real(path)) != os.path.normcase(os.path.join(real(path.parent), path.name))  # noqa: PTH118
 
@@ -125,8 +125,10 @@ def _write_once(path: Path, text: str) -> None:
 
 
 def _check_owner(folder: Path) -> None:
-    """Nobody else may own the folder: in a shared temporary folder another user could have made it first. The system's
-    administrator may, who can do everything anyway."""
+    """Refuse a folder that somebody else owns: in a shared temporary folder another user could have made it first.
+
+    The system's administrator may own it, who can do everything anyway.
+    """
     if not hasattr(os, "getuid"):
         return
     found = folder.lstat()

@@ -43,7 +43,7 @@ def _milliseconds(ns: int) -> float:
 
 
 def forget(target: Path) -> None:
-    """Take the file away: it names what an index that was deleted held. A fault is logged, no more."""
+    """Delete the file: it names what an index that was deleted held. A fault is logged, no more."""
     try:
         target.unlink(missing_ok=True)
     except OSError as error:

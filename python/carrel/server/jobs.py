@@ -1,7 +1,7 @@
-"""Threads: one pool for questions, another for indexing, so that neither waits for the other.
+"""Run work on threads: one pool for questions, another for indexing, so that neither waits for the other.
 
-Everything here runs on the event loop but the functions given to `Jobs.ask` and the runner of an `IndexQueue`. A token
-goes down every call; a cancelled coroutine cancels its token and leaves at once, the thread follows within milliseconds.
+Everything here runs on the event loop but the functions given to `Jobs`. A token goes down every call. A cancelled question
+cancels its token and leaves at once, its thread follows within milliseconds; a cancelled index job ends when its thread has left.
 """
 
 from __future__ import annotations
@@ -9,60 +9,61 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
+from carrel.core.background import Stoppable, is_being_cancelled, run_to_end
 from carrel.core.errors import Cancelled
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
+TokenT = TypeVar("TokenT", bound=Stoppable)
 
-
-class Token(Protocol):
-    """What `carrel.core.native.CancelToken` offers."""
-
-    def cancel(self) -> None:
-        """Ask the work to stop."""
-
-    @property
-    def cancelled(self) -> bool:
-        """True once it was asked to."""
-        ...
-
-
-TokenT = TypeVar("TokenT", bound=Token)
+_CLOSED = "Carrel is closing"
 
 
 class Jobs:
     """The process's threads."""
 
     def __init__(self) -> None:
-        self._ask = ThreadPoolExecutor(4, "carrel-ask")
-        self._index = ThreadPoolExecutor(2, "carrel-index")
-        self._live: set[Token] = set()
+        self._interactive = ThreadPoolExecutor(4, "carrel-ask")
+        self._indexing = ThreadPoolExecutor(2, "carrel-index")
+        self._live: set[Stoppable] = set()
+        self._closed = False
 
-    async def ask(self, work: Callable[[TokenT], T], token: TokenT) -> T:
-        """Run a question's native work on the interactive pool."""
-        return await self._run(self._ask, work, token)
-
-    async def index(self, work: Callable[[TokenT], T], token: TokenT) -> T:
-        """Run an index job; at most two at a time in all workspaces."""
-        return await self._run(self._index, work, token)
-
-    async def _run(self, pool: ThreadPoolExecutor, work: Callable[[TokenT], T], token: TokenT) -> T:
+    async def run_interactive(self, work: Callable[[TokenT], T], token: TokenT) -> T:
+        """Run a question's native work. Raises `Cancelled` where the threads are being closed."""
+        if self._closed:
+            raise Cancelled(_CLOSED)
         self._live.add(token)
-        future = asyncio.get_running_loop().run_in_executor(pool, work, token)
+        future = asyncio.get_running_loop().run_in_executor(self._interactive, work, token)
         future.add_done_callback(lambda _: self._live.discard(token))
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
+            if future.cancelled() and not is_being_cancelled():
+                raise Cancelled(_CLOSED) from None
             token.cancel()
             # Whatever the thread still raises has nobody to go to.
             future.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise
+
+    async def run_indexing(self, work: Callable[[], T], token: Stoppable) -> T:
+        """Run a native step of an index job; at most two at a time in all workspaces."""
+        if self._closed:
+            raise Cancelled(_CLOSED)
+        self._live.add(token)
+        try:
+            return await run_to_end(self._indexing, work, token)
+        except asyncio.CancelledError:
+            if not is_being_cancelled():
+                raise Cancelled(_CLOSED) from None
+            raise
+        finally:
+            self._live.discard(token)
 
     def cancel_all(self) -> None:
         """Cancel the token of everything that runs."""
@@ -71,21 +72,22 @@ class Jobs:
 
     def close(self) -> None:
         """Cancel everything and take no more work. Doesn't wait: threads end by their tokens."""
+        self._closed = True
         self.cancel_all()
-        self._ask.shutdown(wait=False, cancel_futures=True)
-        self._index.shutdown(wait=False, cancel_futures=True)
+        self._interactive.shutdown(wait=False, cancel_futures=True)
+        self._indexing.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(slots=True)
 class Work:
-    """What one index job shall look at: everything, or some paths."""
+    """What one index job compares with the index: everything, or some paths."""
 
     full: bool = False
     force: bool = False
     paths: set[str] = field(default_factory=set)
 
     def merge(self, other: Work) -> None:
-        """Take the other's part over."""
+        """Add the other's part."""
         self.full |= other.full
         self.force |= other.force
         self.paths |= other.paths
@@ -102,13 +104,23 @@ class Job(Generic[TokenT, R]):
     token: TokenT
     done: asyncio.Future[R]
     waiters: int = 0
+    task: asyncio.Task[R] | None = None  # while it runs
+    indexed: bool = False  # all its work is in the index
+
+    def stop(self) -> None:
+        """Have it end: its native work by the token, whatever else it awaits by its task."""
+        self.token.cancel()
+        if self.task:
+            self.task.cancel()
 
 
 class IndexQueue(Generic[TokenT, R]):
     """At most one running and one pending job of a workspace; requests merge into the pending one."""
 
-    def __init__(self, new_token: Callable[[], TokenT], run: Callable[[Job[TokenT, R]], Awaitable[R]], delay: float) -> None:
-        """`run` does a job; `delay` seconds of requests are gathered in one job."""
+    def __init__(
+        self, new_token: Callable[[], TokenT], run: Callable[[Job[TokenT, R]], Coroutine[Any, Any, R]], delay: float
+    ) -> None:
+        """Take what does a job; requests of `delay` seconds are gathered in one job."""
         self._new_token = new_token
         self._run = run
         self.delay = delay
@@ -120,26 +132,26 @@ class IndexQueue(Generic[TokenT, R]):
 
     @property
     def pending_paths(self) -> int:
-        """How many paths wait or are being worked on."""
+        """Count the paths that wait or are being worked on."""
         return sum(len(job.work.paths) for job in (self.running, self._pending) if job)
 
     def concerns(self, path: str) -> bool:
-        """True while a job that names `path` waits or runs."""
-        return any(path in job.work.paths for job in (self.running, self._pending) if job)
+        """Tell whether a job that names `path` waits or hasn't indexed it yet."""
+        return any(path in job.work.paths for job in (self.running, self._pending) if job and not job.indexed)
 
     @property
     def saves(self) -> Job[TokenT, R] | None:
-        """The job that ends when all that was saved is indexed; None without one, and behind a run over the whole workspace."""
+        """Return the job that ends when all saved files are indexed; None without one, and behind a run over everything."""
         jobs = [job for job in (self._pending, self.running) if job]
         return jobs[0] if jobs and all(job.work.paths and not job.work.full for job in jobs) else None
 
     @property
     def busy(self) -> bool:
-        """True while a job runs or waits."""
+        """Tell whether a job runs or waits."""
         return self.running is not None or self._pending is not None
 
     def request(self, *, paths: Iterable[str] = (), full: bool = False, force: bool = False) -> Job[TokenT, R]:
-        """Have something indexed; gives the job that will do it. Nobody has to await it."""
+        """Have something indexed; return the job that will do it. Nobody has to await it."""
         if self._closed:
             raise Cancelled("the workspace was closed")
         work = Work(full, force, set(paths))
@@ -165,7 +177,7 @@ class IndexQueue(Generic[TokenT, R]):
 
     def cancel(self, job: Job[TokenT, R]) -> None:
         """Stop a job. What it finished stays; single paths that were saved meanwhile get a job of their own."""
-        job.token.cancel()
+        job.stop()
         if job is self._pending:
             self._pending = None
             self._settle(job, Cancelled("cancelled before it began"))
@@ -178,7 +190,7 @@ class IndexQueue(Generic[TokenT, R]):
         if pending:
             self._settle(pending, Cancelled("dropped before it began"))
         if running := self.running:
-            running.token.cancel()
+            running.stop()
             await asyncio.wait({running.done})
 
     @contextlib.asynccontextmanager
@@ -208,17 +220,32 @@ class IndexQueue(Generic[TokenT, R]):
             self.running = job
             try:
                 async with self._turn:
-                    result = await self._run(job)
-            except Exception as error:
+                    result = await self._result_of(job)
+            except asyncio.CancelledError:
+                self._settle(job, Cancelled("cancelled"))
+                raise
+            except BaseException as error:  # a panic of the core too: who waits for the job must learn of its end
                 self._settle(job, error)
+                if isinstance(error, KeyboardInterrupt | SystemExit):
+                    raise
             else:
                 with contextlib.suppress(asyncio.InvalidStateError):
                     job.done.set_result(result)
             finally:
                 self.running = None
 
+    async def _result_of(self, job: Job[TokenT, R]) -> R:
+        """Do a job in a task of its own, which `Job.stop` may cancel."""
+        if job.token.cancelled:
+            raise Cancelled("cancelled before it began")
+        job.task = asyncio.get_running_loop().create_task(self._run(job))
+        await asyncio.wait({job.task})
+        if job.task.cancelled():
+            raise Cancelled("cancelled")
+        return job.task.result()
+
     @staticmethod
-    def _settle(job: Job[TokenT, R], error: Exception) -> None:
+    def _settle(job: Job[TokenT, R], error: BaseException) -> None:
         if not isinstance(error, Cancelled):
             log.error("An index job failed: %s: %s", type(error).__name__, error)
         with contextlib.suppress(asyncio.InvalidStateError):

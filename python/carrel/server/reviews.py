@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from carrel.core.types import Query
-from carrel.server import answers
+from carrel.server import queries
 
 if TYPE_CHECKING:
     from carrel.core.ports import ChatModel, Tokenizer
     from carrel.engine.reviewer import Reviewed, Step
-    from carrel.engine.search_tool import Page, SearchArguments
+    from carrel.engine.search_tool import SearchArguments, SearchPage
     from carrel.server.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What shall be reviewed, and within which limits. `max_tokens` None: as many as a review may take."""
+    """What to review, and within which limits. `max_tokens` None: as many as a review may take."""
 
     title: str
     body: str = ""
@@ -32,19 +32,19 @@ class ReviewRequest:
 async def review(
     workspace: Workspace, request: ReviewRequest, model: ChatModel, tell: Callable[[Step], None]
 ) -> tuple[Reviewed, str]:
-    """Review an issue; gives the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
+    """Review an issue; return the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
     from carrel.engine import reviewer
     from carrel.engine.search_tool import page, to_filters
 
-    tokenizer = await workspace.ask(lambda _: _warm(workspace.tokenizer(request.model)))
+    tokenizer = await workspace.run_interactive(lambda _: _warm(workspace.tokenizer(request.model)))
     most = reviewer.MOST_TOKENS if request.max_tokens is None else request.max_tokens
     window = reviewer.opened(reviewer.Issue(request.title, request.body), tokenizer, most)
     await workspace.ready(explicit=True, wait_ms=request.wait_ms)
 
-    async def search(asked: SearchArguments, tokens: int) -> Page:
+    async def search(asked: SearchArguments, tokens: int) -> SearchPage:
         # The index of this moment each time: the person may go on typing while a model thinks.
-        found = await answers.search(workspace, Query(asked.query, asked.limit, to_filters(asked, request.exclude)), 0)
-        return await workspace.ask(lambda _: page(found.hits, tokens, tokenizer))
+        found = await queries.search(workspace, Query(asked.query, asked.limit, to_filters(asked, request.exclude)), 0)
+        return await workspace.run_interactive(lambda _: page(found.hits, tokens, tokenizer))
 
     return await reviewer.review(window, model, search, tell), tokenizer.name
 

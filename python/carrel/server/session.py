@@ -1,64 +1,54 @@
-"""The process's state: folders, settings, recent packs. Changed on the event loop only; questions read snapshots."""
+"""Hold the process's state: folders, settings, recent packs. Changed on the event loop only; questions read snapshots."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
+from carrel.server.context_service import RecentContexts
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
 from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp, user_files
+from carrel.server.state import FolderSettings, WorkspaceEvents
 from carrel.server.workspace import Workspace
 
 if TYPE_CHECKING:
-    from carrel.server.wiring import Wiring
+    from carrel.server.composition import Composition
 
 log = logging.getLogger(__name__)
-V = TypeVar("V")
 
 Locate = Callable[[list[str], str], tuple[str, str] | None]
 """(roots, path) to (innermost root that holds it, relative path); knows the spellings of the system."""
 
 
-class Recent(Generic[V]):
-    """The last few values by id, for questions about an earlier answer."""
-
-    def __init__(self, limit: int = 64) -> None:
-        self._limit = limit
-        self._items: OrderedDict[str, V] = OrderedDict()
-
-    def add(self, key: str, value: V) -> None:
-        """Keep a value, and drop the oldest beyond the limit."""
-        self._items[key] = value
-        self._items.move_to_end(key)
-        while len(self._items) > self._limit:
-            self._items.popitem(last=False)
-
-    def get(self, key: str) -> V | None:
-        """The value, if it is still kept."""
-        return self._items.get(key)
-
-
 class Session:
     """Workspaces and settings of one connection."""
 
-    def __init__(self, wiring: Wiring, locate: Locate) -> None:
-        self.wiring = wiring
+    def __init__(
+        self,
+        composition: Composition,
+        locate: Locate,
+        *,
+        events: WorkspaceEvents = WorkspaceEvents(),  # noqa: B008 - it can't be changed
+        on_settings: Callable[[Settings], None] = lambda _: None,
+        on_problems: Callable[[tuple[Problem, ...]], None] | None = None,
+    ) -> None:
+        """Take whom the workspaces tell, and who is told of settings and of what can't be used of them."""
+        self.composition = composition
         self.jobs = Jobs()
         self.settings = Settings()
         self.folders: dict[str, Workspace] = {}
-        self.recent: Recent[object] = Recent()
-        self.on_open: Callable[[Workspace], None] = lambda _: None
-        self.on_settings: Callable[[Settings], None] = lambda _: None
-        self.on_problems: Callable[[tuple[Problem, ...]], None] = _log_problems
+        self.recent = RecentContexts()
+        self._events = events
+        self._on_settings = on_settings
+        self._on_problems = on_problems or _log_problems
         self._locate = locate
-        self.watched = False  # the editor tells of changes on disk
+        self._watched = False  # the editor tells of changes on disk
         self.options: Options = {}
         self._folder_options: Mapping[str, Options] = {}  # by root, where the editor has others for a folder
         self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
@@ -69,18 +59,18 @@ class Session:
     # --- folders
 
     def workspace(self, path: str | None) -> Workspace:
-        """The workspace that holds `path`, or the first; raises `NotReady` or `InvalidInput`."""
+        """Return the workspace that holds `path`, or the first; raises `NotReady` or `InvalidInput`."""
         if not self.folders:
-            raise NotReady("No folder is open: open one, or give the server a workspace folder.")
+            raise NotReady("No folder is open", "Open one, or give the server a workspace folder.")
         if path is None:
             return next(iter(self.folders.values()))
         found = self.locate(path)
         if found is None:
-            raise InvalidInput("workspaceFolder", "is not an open folder")
+            raise InvalidInput("workspace_folder", "is not an open folder")
         return found[0]
 
     def locate(self, path: str) -> tuple[Workspace, str] | None:
-        """The innermost open folder that holds an absolute path, and the path in it ("" for the folder itself)."""
+        """Return the innermost open folder that holds an absolute path, and the path in it ("" for the folder itself)."""
         path = str(Path(path))
         if path in self.folders:
             return self.folders[path], ""
@@ -88,33 +78,45 @@ class Session:
         return (self.folders[found[0]], found[1]) if found else None
 
     def unsaved(self, uri: str) -> tuple[Workspace, str] | None:
-        """The folder that an open document without a file was given to, and the path that stands for it."""
+        """Return the folder that an open document without a file was given to, and the path that stands for it."""
         found = ((workspace, workspace.buffers.path_of(uri)) for workspace in self.folders.values())
         return next(((workspace, path) for workspace, path in found if path), None)
 
     def add_folder(self, path: str, uri: str) -> Workspace:
-        """Take a folder in; what it does by itself starts when `start` is called."""
+        """Open a folder; what it does by itself begins when `start` is called."""
         root = Path(path)
         path = str(root)
         if path in self.folders:
             return self.folders[path]
         settings, problems, blocked = self._resolve(root)
-        workspace = Workspace(root, uri, settings=settings, wiring=self.wiring, jobs=self.jobs)
-        workspace.problems = tuple(str(problem) for problem in problems)
-        workspace.blocked, workspace.recheck = blocked, self.recheck
-        workspace.watched = self.watched
+        workspace = Workspace(
+            root,
+            uri,
+            folder=FolderSettings(settings, tuple(map(str, problems)), blocked),
+            composition=self.composition,
+            jobs=self.jobs,
+            watched=self._watched,
+            events=self._events,
+            recheck=self.recheck,
+            recent=self.recent,
+        )
         self.folders[path] = workspace
-        self.on_open(workspace)
         if problems:
-            self.on_problems(problems)
+            self._on_problems(problems)
         return workspace
 
+    def watch(self) -> None:
+        """Note that the editor tells of changes on disk from now on."""
+        self._watched = True
+        for workspace in self.folders.values():
+            workspace.watch()
+
     def start(self, workspace: Workspace) -> None:
-        """Let a folder do what it does by itself."""
+        """Begin what a folder does by itself."""
         self._spawn(workspace.start())
 
     def remove_folder(self, path: str) -> None:
-        """Let a folder go."""
+        """Close a folder."""
         if workspace := self.folders.pop(str(Path(path)), None):
             self._stamps.pop(workspace.root, None)
             self._spawn(workspace.close())
@@ -125,9 +127,9 @@ class Session:
         """Take the editor's settings, and those of folders by their roots; they replace what it sent before."""
         self.options, self._folder_options = options, by_folder or {}
         self.settings, problems, _ = self._resolve(None)
-        self.on_settings(self.settings)
+        self._on_settings(self.settings)
         if problems:
-            self.on_problems(problems)
+            self._on_problems(problems)
         for workspace in self.folders.values():
             self.reread(workspace)
 
@@ -138,29 +140,22 @@ class Session:
         settings, _, _ = self._resolve(None)
         if settings != self.settings:
             self.settings = settings
-            self.on_settings(settings)
+            self._on_settings(settings)
         self.reread(workspace)
 
     def reread(self, workspace: Workspace) -> None:
-        """Settings may have changed for one folder: its `.carrel.toml` did, or the editor's did."""
+        """Read the settings of one folder again: its `.carrel.toml` changed, or the editor's settings did."""
         settings, problems, blocked = self._resolve(workspace.root)
         if news := tuple(problem for problem in problems if str(problem) not in workspace.problems):
-            self.on_problems(news)
-        workspace.problems = tuple(str(problem) for problem in problems)
-        was_blocked, workspace.blocked = workspace.blocked, blocked
-        if settings != workspace.settings or (was_blocked and not blocked):
-            # At once: the next question may already count on it. What follows from it takes its time.
-            old, workspace.settings = workspace.settings, settings
-            workspace.changing = self._spawn(workspace.reconfigure(old))
-        else:
-            workspace.on_change(workspace)
+            self._on_problems(news)
+        workspace.apply(FolderSettings(settings, tuple(map(str, problems)), blocked))
 
     def is_settings_file(self, relative: str) -> bool:
-        """True for the file whose change calls for `reread`."""
+        """Tell whether a change of this file calls for `reread`."""
         return relative == WORKSPACE_FILE
 
     def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...], SettingsError | None]:
-        """Settings, what can't be used of them, and why nothing may be read: a file is unreadable and was never readable."""
+        """Return settings, what can't be used of them, and why nothing may be read, if a file was never readable."""
         problems: list[Problem] = []
         blocked: SettingsError | None = None
 
@@ -198,7 +193,7 @@ class Session:
             task.cancel()
         self.jobs.close()
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         async def guarded() -> None:
             with contextlib.suppress(CarrelError):  # it is the workspace's error state by now
                 await coroutine
@@ -206,7 +201,6 @@ class Session:
         task = asyncio.get_running_loop().create_task(guarded())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def _log_problems(problems: tuple[Problem, ...]) -> None:

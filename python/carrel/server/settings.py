@@ -131,7 +131,7 @@ class Layer:
     workspace: bool = False
     report_unknown: bool = False
     own: bool = False
-    """It is the file of the person, which nothing that comes with a project can write."""
+    """Whether it is the file of the person, which nothing that comes with a project can write."""
 
 
 _HINTS: dict[str, Any] = get_type_hints(Settings, include_extras=True)
@@ -224,7 +224,7 @@ def _expected(hint: Any) -> str | None:
 
 
 def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
-    """The items that are patterns, and why the others leave out nothing: who wrote them believes that they do."""
+    """Return the items that are patterns, and why the others leave out nothing: who wrote them believes that they do."""
     if not items:
         return items, []
     from carrel.core.native import Filter, SecretOptions  # noqa: PLC0415 - most settings need no core
@@ -240,9 +240,8 @@ def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[st
                 Filter(exclude_globs=[_PATTERNS[name].format(item.removeprefix("!"))])
             usable.append(item)
         except InvalidInput as error:
-            reason = str(error).rpartition("': ")[2]  # without the pattern as the core sees it
             effect = "counts for nothing" if name.startswith("secret_") else "leaves out nothing"
-            problems.append(f"{item!r} {effect}, for it is no pattern: {reason}")
+            problems.append(f"{item!r} {effect}, for it {error.reason}")
     return tuple(usable), problems
 
 
@@ -255,7 +254,7 @@ def _budget(raw: Any) -> Budget:
 
 
 def _narrow(rule: Narrowing, before: Any, asked: Any) -> tuple[Any, str | None]:
-    """What a workspace's own file may make of a value; the second value says why it may not."""
+    """Return what a workspace's own file may make of a value; the second value says why it may not."""
     if rule == "union":
         if any(str(item).startswith("!") for item in asked):
             return before, "a workspace may leave out more, not less: no `!` here"

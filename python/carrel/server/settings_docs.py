@@ -38,7 +38,7 @@ _NARROWING = {
 
 
 def render() -> str:
-    """The whole file."""
+    """Write the whole file."""
     rows = []
     for field in dataclasses.fields(Settings):
         cells = [
@@ -53,7 +53,7 @@ def render() -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the settings object, for editors' manifests, without those that count in the user's file only."""
+    """Make the JSON schema of the settings object, for editors' manifests, without what counts in the user's file only."""
     properties: dict[str, Any] = {}
     for field in dataclasses.fields(Settings):
         if field.metadata["workspace"] == "own":

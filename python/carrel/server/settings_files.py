@@ -21,13 +21,13 @@ _LIMIT = 1_000_000
 
 
 def user_file() -> Path:
-    """The settings file that exists, or the one to create."""
+    """Return the settings file that exists, or the one to create."""
     files = user_files()
     return next((file for file in files if file.is_file()), files[0])
 
 
 def user_files() -> tuple[Path, ...]:
-    """Where the user's settings may be, the first that is there: `settings.toml` or `settings.json` in the config folder."""
+    """List where the user's settings may be: `settings.toml` or `settings.json` in the config folder, the first one counts."""
     import platformdirs  # noqa: PLC0415 - not every start needs it
 
     folder = platformdirs.user_config_path("carrel", appauthor=False)
@@ -35,17 +35,17 @@ def user_files() -> tuple[Path, ...]:
 
 
 def read_user(path: Path | None = None) -> Layer:
-    """The user's own settings; no file is no problem. Raises `SettingsError`."""
+    """Read the user's own settings; no file is no problem. Raises `SettingsError`."""
     return _read(path or user_file(), workspace=False)
 
 
 def read_workspace(root: Path) -> Layer:
-    """What the workspace itself asks for; it may only narrow. Raises `SettingsError`."""
+    """Read what the workspace itself asks for; it may only narrow. Raises `SettingsError`."""
     return _read(root / WORKSPACE_FILE, workspace=True)
 
 
 def stamp(*files: Path) -> tuple[tuple[int, int] | None, ...]:
-    """What is another as soon as one of these is changed, made or removed."""
+    """Return a value that differs as soon as one of these files is changed, made or removed."""
     return tuple(_stamp_of(file) for file in files)
 
 
@@ -58,7 +58,7 @@ def _stamp_of(path: Path) -> tuple[int, int] | None:
 
 
 def settings_of(root: Path) -> tuple[Settings, tuple[Problem, ...]]:
-    """What counts for a folder where no editor has a say, and what can't be used of it. Raises `SettingsError`."""
+    """Resolve the settings of a folder where no editor has a say, and what can't be used of them. Raises `SettingsError`."""
     return resolve(read_user(), read_workspace(root))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from carrel.server.wiring import OpenIndex
+    from carrel.server.open_index import OpenIndex
+    from carrel.server.state import WorkspaceState
 
 State = Literal["empty", "indexing", "ready", "error"]
 Role = Literal["writer", "follower", "closed"]
@@ -45,15 +47,19 @@ class Status:
     @classmethod
     def of(
         cls,
-        index: OpenIndex,
         root: str,
+        now: WorkspaceState,
         state: State,
-        *,
         pending: int,
-        skipped: tuple[tuple[str, str], ...],
-        head_sha: str | None,
+        *,
+        skipped: tuple[tuple[str, str], ...] = (),
+        head_sha: str | None = None,
     ) -> Status:
-        """What an open index holds at this moment."""
+        """Describe a workspace at this moment."""
+        problems, index = now.folder.problems, now.index
+        error = str(now.folder.blocked) if now.folder.blocked else now.error
+        if index is None:
+            return cls(root, state, problems=problems, error=error, pending=pending)
         store = index.store
         snapshot = store.snapshot()
         role: Role = store.role
@@ -72,4 +78,13 @@ class Status:
             head_sha=head_sha,
             pending=pending,
             skipped=skipped,
+            problems=(*problems, *index.problems),
+            error=error,
         )
+
+
+def read_status(index: OpenIndex, root: Path, most_skipped: int) -> tuple[tuple[tuple[str, str], ...], str | None]:
+    """Read what a status costs a thread for: so many skipped files, and the commit that is checked out."""
+    from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
+
+    return tuple(index.store.skipped(most_skipped)), git.head(root)

@@ -4,34 +4,35 @@ use carrel_core::base::error::Error;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 
 /// Make `error` the exception that Python callers catch.
 pub fn to_python(error: &Error) -> PyErr {
-    Python::attach(|py| {
-        let message = error.to_string();
-        let raised = match error {
-            Error::Cancelled => raise(py, "Cancelled", (message,)),
-            Error::NewerFormat { .. } => raise(py, "NewerFormat", (message,)),
-            Error::NotWriter => raise(py, "NotWriter", (message,)),
-            Error::Invalid { field, message } => raise(py, "InvalidInput", (*field, message.clone())),
-            _ => raise(py, "StoreError", (message,)),
-        };
-        raised.unwrap_or_else(|problem| problem)
-    })
+    Python::attach(|py| raise(py, error).unwrap_or_else(|problem| problem))
 }
 
-fn raise<'py, A>(py: Python<'py>, name: &'static str, arguments: A) -> PyResult<PyErr>
-where
-    A: pyo3::call::PyCallArgs<'py>,
-{
+fn raise(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let (reason, remedy) = (error.reason(), error.remedy());
+    if let Error::Invalid { field, value, .. } = error {
+        let more = PyDict::new(py);
+        more.set_item("value", value)?;
+        return Ok(PyErr::from_value(class(py, "InvalidInput")?.call((*field, reason, remedy), Some(&more))?));
+    }
+    let name = match error {
+        Error::Cancelled => "Cancelled",
+        Error::NewerFormat { .. } => "NewerFormat",
+        Error::NotWriter => "NotWriter",
+        _ => "StoreError",
+    };
+    let more = PyDict::new(py);
+    more.set_item("retryable", error.retryable())?;
+    Ok(PyErr::from_value(class(py, name)?.call((reason, remedy), Some(&more))?))
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     // Imported when the first error is raised: the module must not need the package to be loaded.
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = ERRORS.get_or_try_init(py, || py.import("carrel.core.errors").map(Bound::unbind))?;
-    let class = module
-        .bind(py)
-        .getattr(name)?
-        .cast_into::<PyType>()
-        .map_err(|_| PyRuntimeError::new_err("carrel.core.errors is damaged"))?;
-    Ok(PyErr::from_value(class.call1(arguments)?))
+    let class = module.bind(py).getattr(name)?;
+    class.cast_into::<PyType>().map_err(|_| PyRuntimeError::new_err("carrel.core.errors is damaged"))
 }

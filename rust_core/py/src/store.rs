@@ -70,6 +70,10 @@ impl PyBatch {
         py.detach(|| self.0.texts())
     }
 
+    fn text_paths(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.text_paths())
+    }
+
     fn set_vectors(&self, py: Python<'_>, vectors: &[u8]) -> PyResult<()> {
         let floats = to_floats(vectors);
         detached(py, || self.0.set_vectors(&floats))

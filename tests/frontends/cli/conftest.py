@@ -78,9 +78,10 @@ def one_json(out: str) -> Any:
 def editor(project: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Another process that writes the index, as an editor's server does."""
     hold = (
-        "import sys; from pathlib import Path; from carrel.server.wiring import *; from carrel.server.settings import Settings\n"
+        "import sys; from pathlib import Path; from carrel.server.settings import Settings\n"
+        "from carrel.server.composition import Composition\n"
+        "i = Composition().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
     )
-    hold += "i = Wiring().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", hold, str(project)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

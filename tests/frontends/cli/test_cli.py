@@ -282,7 +282,7 @@ def test_eval_measures_on_the_folders_own_history(
     with monkeypatch.context() as bare:
         bare.setenv("PATH", str(tmp_path))
         code, _, err = run("eval")
-        assert (code, "install git" in err) == (1, True)
+        assert (code, "Install git" in err) == (1, True)
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)
     for path, subject in (

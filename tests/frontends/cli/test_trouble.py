@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.cli.plain import one_line
+from carrel.frontends.cli.terminal_text import one_line
 
 from .conftest import Run, one_json
 
@@ -221,7 +221,7 @@ def test_a_folder_without_the_right_to_read_is_told(run: Run, project: Path, mon
     def refuse(_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("carrel.frontends.cli.local.os.scandir", refuse)  # root may read everything
+    monkeypatch.setattr("carrel.frontends.cli.in_process.os.scandir", refuse)  # root may read everything
     code, _, err = run("search", "password")
     assert (code, f"{project} can't be read: Permission denied" in err) == (1, True)
     code, out, _ = run("doctor", "--json")

@@ -49,7 +49,7 @@ async function contextFor(asker: Asker, given: string | undefined): Promise<Cont
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (_, token) => {
       const pack = await asker.context({ text, from: 'command' }, {}, token);
-      if (pack.error) throw new Error(pack.error);
+      if (pack.error && !pack.text) throw new Error(pack.error);
       if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
       return pack;
     },

@@ -1,1 +1,1 @@
-"""An HTTP proxy in front of a chat API. Everything passes as it is, but the last question, which gets its pages."""
+"""An HTTP proxy in front of a chat API. Everything passes as it is; only the last question gets its context."""

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import httpx
 
+from carrel.core.background import is_being_cancelled
 from carrel.core.errors import place_of
-from carrel.frontends.chat_proxy.pages import Pages
+from carrel.frontends.chat_proxy.context_injector import ContextInjector
 from carrel.frontends.chat_proxy.questions import field_of
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
-from carrel.frontends.http_guard import Headers, bearer, header, refusal, same_token
+from carrel.frontends.common.http_guard import Headers, bearer, header, refusal, same_token
 
 log = logging.getLogger(__name__)
 
@@ -32,20 +33,20 @@ _NEVER_PASSED = frozenset({"CONNECT", "TRACE"})
 """One asks for a tunnel, the other for an echo of the request with the upstream's key in it."""
 
 
-class Gone(Exception):
+class CallerDisconnected(Exception):
     """The caller went away."""
 
 
-class Cut(Exception):
+class UpstreamAborted(Exception):
     """The upstream broke off in mid-answer. Leaving the application by it makes the server cut the caller's connection too."""
 
 
 class ChatProxy:
     """The application. One instance a process; requests share the client's connections."""
 
-    def __init__(self, upstream: Upstream, pages: Pages, client: httpx.AsyncClient) -> None:
+    def __init__(self, upstream: Upstream, injector: ContextInjector, client: httpx.AsyncClient) -> None:
         self._upstream = upstream
-        self._pages = pages
+        self._injector = injector
         self._client = client
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +69,7 @@ class ChatProxy:
         name = header(headers, _WORKSPACE) or name
         try:
             await self._pass(scope, url, path, name, receive, send)
-        except Gone:
+        except CallerDisconnected:
             log.debug("A caller went away")
 
     def _unauthorised(self, headers: Headers) -> tuple[int, str] | None:
@@ -90,7 +91,7 @@ class ChatProxy:
                 if len(whole) > LARGEST_QUESTION:
                     await _fail(send, 413, "carrel_too_large", f"A request of more than {LARGEST_QUESTION >> 20} MB.")
                     return
-            content, note = await _while_wanted(self._rewritten(path, bytes(whole), name), receive)
+            content, note = await _while_wanted(self._rewrite(path, bytes(whole), name), receive)
             headers = [(key, value) for key, value in headers if key != b"content-length"]
         else:
             has_body = any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
@@ -112,11 +113,13 @@ class ChatProxy:
         finally:
             await response.aclose()
 
-    async def _rewritten(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
-        """The body with context in it; whatever goes wrong there, as it was."""
+    async def _rewrite(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
+        """Put context into the body; whatever goes wrong there, give it back as it was."""
         try:
-            return await self._pages.rewritten(path, raw, name)
-        except Exception as error:
+            return await self._injector.rewrite(path, raw, name)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt | SystemExit) or is_being_cancelled():
+                raise
             log.error("A question went on as it came: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
             return raw, "failed"
 
@@ -141,20 +144,20 @@ async def _body(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Gone
+            raise CallerDisconnected
         more = message.get("more_body", False)
         if piece := message.get("body", b""):
             yield piece
 
 
 async def _while_wanted(work: Awaitable[T], receive: Receive) -> T:
-    """Await something as long as the caller is there; cancel it and raise `Gone` otherwise."""
+    """Await something as long as the caller is there; cancel it and raise `CallerDisconnected` otherwise."""
     task = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_left(receive))
     try:
         await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise Gone
+            raise CallerDisconnected
         return task.result()
     finally:
         for future in (task, leaving):
@@ -168,7 +171,7 @@ async def _left(receive: Receive) -> None:
 
 
 async def _relay(response: httpx.Response, note: str | None, send: Send) -> None:
-    """Status, headers and bytes as the upstream sends them, each piece at once."""
+    """Pass status, headers and bytes on as the upstream sends them, each piece at once."""
     headers = [(key.lower(), value) for key, value in response.headers.raw if key.lower() not in _HOP]
     if note:
         headers.append((b"x-carrel-context", note.encode("ascii", "replace")))
@@ -178,7 +181,7 @@ async def _relay(response: httpx.Response, note: str | None, send: Send) -> None
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     except httpx.HTTPError as error:
         log.warning("The upstream broke off: %s", type(error).__name__)
-        raise Cut from None
+        raise UpstreamAborted from None
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from carrel.frontends import json_splice
+from carrel.frontends.common import json_splice
 
 ENDPOINTS = {
     "/chat/completions": "messages",
@@ -41,17 +41,17 @@ class Question:
         return model if isinstance(model, str) else None
 
     def with_text(self, text: str) -> bytes:
-        """The request's body with this text in place of the user's; every other byte stays."""
+        """Return the request's body with this text in place of the user's; every other byte stays."""
         return json_splice.replaced(self.raw, self.span, text)
 
 
 def field_of(path: str) -> str | None:
-    """The field that holds the conversation, if this path is a known endpoint."""
+    """Return the field that holds the conversation, if this path is a known endpoint."""
     return next((field for end, field in ENDPOINTS.items() if path.rstrip("/").endswith(end)), None)
 
 
 def question_in(path: str, raw: bytes) -> Question | None:
-    """The question in the body of a request to `path`."""
+    """Return the question in the body of a request to `path`."""
     field = field_of(path)
     body = json_splice.parse(raw) if field else None
     if not isinstance(body, dict) or field is None:
@@ -93,7 +93,7 @@ def _last_message(field: str, messages: list[Any]) -> _Place | None:
 
 
 def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:
-    """The text without what the program appends to it: Aider repeats the end of its system prompt there."""
+    """Return the text without what the program appends to it: Aider repeats the end of its system prompt there."""
     if text.startswith(_CHORE):
         return ""
     told = _instructions(body, messages)
@@ -106,7 +106,7 @@ def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:
 
 
 def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:
-    """What the model is told before the conversation."""
+    """Return what the model is told before the conversation."""
     texts = [body.get("instructions"), body.get("system")]
     for message in messages:
         if isinstance(message, dict) and message.get("role") in _INSTRUCTING:
@@ -116,7 +116,7 @@ def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:
 
 
 def _texts(content: Any) -> list[tuple[int, str]]:
-    """The parts that hold text: where they stand in the list, and the text."""
+    """Return the parts that hold text: where they stand in the list, and the text."""
     return [(i, part["text"]) for i, part in enumerate(content) if _is_text(part)] if isinstance(content, list) else []
 
 

@@ -12,30 +12,30 @@ import httpx
 import uvicorn
 
 from carrel.frontends.chat_proxy.app import ChatProxy
-from carrel.frontends.chat_proxy.pages import PageOptions, Pages
+from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
 from carrel.frontends.chat_proxy.upstream import Upstream
-from carrel.frontends.http_guard import is_loopback
-from carrel.frontends.listening import listen
-from carrel.frontends.toggle import Toggle
+from carrel.frontends.common.context_switch import ContextSwitch
+from carrel.frontends.common.http_guard import is_loopback
+from carrel.frontends.common.listening_socket import listen
 
 _CONNECT_SECONDS = 10.0
 
 
 async def serve(
-    host: str, port: int, upstream: Upstream, options: PageOptions, started: Callable[[int, tuple[Path, ...]], None]
+    host: str, port: int, upstream: Upstream, options: InjectionOptions, started: Callable[[int, tuple[Path, ...]], None]
 ) -> None:
     """Listen on `host`:`port` and serve; `started` gets the port once connections are taken, and the folders without an index."""
     # uvicorn and httpx would log paths and failures with their traces; what is worth saying is said by us, without contents.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     with listen(host, port) as listening:
-        pages = Pages(options, Toggle())
+        injector = ContextInjector(options, ContextSwitch())
         # A model may think for minutes: only connecting has a limit.
         local = is_loopback(urlsplit(upstream.url).hostname or "")  # no proxy of the environment's leads there
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
         async with httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=not local) as client:
-            app = ChatProxy(upstream, pages, client)
+            app = ChatProxy(upstream, injector, client)
             config = uvicorn.Config(
                 app,
                 http="h11",  # another parser, where one is installed, takes other targets
@@ -48,8 +48,8 @@ async def serve(
                 date_header=False,
                 timeout_graceful_shutdown=3,
             )
-            started(listening.getsockname()[1], pages.unindexed())
-            warming = asyncio.create_task(pages.warm_up())
+            started(listening.getsockname()[1], injector.unindexed())
+            warming = asyncio.create_task(injector.warm_up())
             try:
                 await uvicorn.Server(config).serve(sockets=[listening])
             finally:
@@ -57,4 +57,4 @@ async def serve(
                 try:
                     await asyncio.gather(warming, return_exceptions=True)
                 finally:  # a Ctrl-C that uvicorn passes on cancels the line above
-                    await pages.close()
+                    await injector.close()

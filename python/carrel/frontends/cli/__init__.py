@@ -14,9 +14,9 @@ from pathlib import Path
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.arguments import WrongUsage, parser
-from carrel.frontends.cli.output import Enough, Output, Unwritable
-from carrel.frontends.cli.plain import is_text
-from carrel.frontends.interrupts import CANCELLED
+from carrel.frontends.cli.output import Output, OutputClosed, OutputFailed
+from carrel.frontends.cli.terminal_text import is_text
+from carrel.frontends.common.interrupts import CANCELLED
 
 FAILED, WRONG_USAGE = 1, 2
 
@@ -37,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return WRONG_USAGE
         output = Output(json=getattr(arguments, "json", False))
         return _run(arguments, output)
-    except Enough:
+    except OutputClosed:
         return 0
-    except Unwritable as error:
+    except OutputFailed as error:
         output.warn(f"carrel: standard output can't be written: {error}. Send it somewhere that takes the answer.")
         return FAILED
 
@@ -63,24 +63,24 @@ def _run(arguments: Namespace, output: Output) -> int:
 
 
 def _asks_for_json(typed: Sequence[str]) -> bool:
-    """Whether `--json` stands among arguments that may be no command at all; what follows `--` is for another program."""
+    """Return whether `--json` stands among arguments that may be no command at all; what follows `--` is for another program."""
     own = typed[: typed.index("--")] if "--" in typed else typed
     return "--json" in own
 
 
 def _check_text(arguments: Namespace) -> None:
-    """What is asked and the folders that are named must be text; bytes that are none can't be searched for or sent."""
+    """Refuse a question or folder that is not text: other bytes can't be searched for or sent."""
     for name, given in vars(arguments).items():
         if name in _ANY_BYTES:
             continue
         for value in given if isinstance(given, list | tuple) else [given]:
             if isinstance(value, str | Path) and not is_text(str(value)):
-                raise InvalidInput(name, f"{value} is not UTF-8; give text, and rename a file or folder that is none")
+                raise InvalidInput(name, f"{value} is not UTF-8", "Give text, and rename a file or folder whose name isn't.")
 
 
 _MODULES = {
-    **dict.fromkeys(("search", "context", "files", "compare", "explain"), "ask"),
-    **dict.fromkeys(("status", "clear"), "state"),
+    **dict.fromkeys(("search", "context", "files", "compare", "explain"), "query"),
+    "clear": "status",
     "copilot-proxy": "copilot_proxy",
     "eval": "evaluate",
     "hook": "hooks_command",

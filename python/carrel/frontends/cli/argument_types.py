@@ -6,14 +6,14 @@ from argparse import ArgumentTypeError
 
 
 def count(text: str) -> int:
-    """A number from 0 on."""
+    """Read a number from 0 on."""
     if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
     raise ArgumentTypeError(f"{text!r} is not a number from 0 on")
 
 
 def positive(text: str) -> int:
-    """A number above 0."""
+    """Read a number above 0."""
     try:
         value = int(text)
     except ValueError:
@@ -24,21 +24,21 @@ def positive(text: str) -> int:
 
 
 def port(text: str) -> int:
-    """A TCP port; 0 stands for any free one."""
+    """Read a TCP port; 0 stands for any free one."""
     if text.isascii() and text.isdigit() and int(text) < 65_536:
         return int(text)
     raise ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
 
 
 def query(text: str) -> str:
-    """Something to search for."""
+    """Read something to search for."""
     if not text.strip():
         raise ArgumentTypeError("is empty: say what to look for")
     return text
 
 
 def place(text: str) -> tuple[str, int]:
-    """`FILE:LINE`."""
+    """Read `FILE:LINE`."""
     path, _, line = text.rpartition(":")
     if not path:
         raise ArgumentTypeError(f"{text!r} is not FILE:LINE")

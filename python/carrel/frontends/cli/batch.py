@@ -13,8 +13,11 @@ import msgspec
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.core.types import Budget, Chunk, Query
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import current_index, folder, settings
-from carrel.server.wiring import OpenIndex, Wiring
+from carrel.frontends.cli.in_process import current_index, folder, settings
+from carrel.server.composition import Composition
+from carrel.server.context_service import ContextRequest, context_blocking
+from carrel.server.open_index import OpenIndex
+from carrel.server.queries import search_blocking
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -75,31 +78,30 @@ def run(arguments: Namespace, output: Output) -> int:
         for opened in folders.values():
             opened.index.store.close()
     if failed:
-        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered; correct them and ask again.")
+        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered", "Correct them and ask again.")
     return 0
 
 
 def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
     chosen = settings(root, output)
     index = current_index(root, chosen, token, lambda *_: None)
-    return _Folder(index, Wiring().tokenizer(chosen, None))
+    return _Folder(index, Composition().tokenizer(chosen, None))
 
 
 def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
-    from carrel.engine.context import pack
-    from carrel.engine.prepare import prepare_blocking
-    from carrel.engine.retriever import retrieve
-
-    view = asked.index.store.snapshot()
-    hits = retrieve(view, prepare_blocking(Query(line.query, limit=line.k), asked.index.embedder), token).hits
-    if arguments.context:
-        budget = Budget(arguments.tokens, "tokens")
-        packed = pack(hits, budget, asked.tokenizer, query=line.query, read_lines=view.lines)
-        return [_place(item.hit.chunk, item.shown) for item in packed.items]
-    return [_place(hit.chunk, hit.focus) for hit in hits]
+    if not arguments.context:
+        found = search_blocking(asked.index, Query(line.query, limit=line.k), token)
+        return [_place(hit.chunk, hit.focus) for hit in found.hits]
+    request = ContextRequest(line.query, line.k, Budget(arguments.tokens, "tokens"))
+    answer = context_blocking(lambda: asked.index, request, lambda: asked.tokenizer, token)
+    if token.cancelled:
+        raise Cancelled("cancelled")
+    if answer.error:
+        raise CarrelError(answer.error)
+    return [_place(item.hit.chunk, item.shown) for item in answer.pack.items]
 
 
 def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:
-    """The lines that are shown, or to be read first."""
+    """Return the lines that are shown, or to be read first."""
     start, end = shown or (chunk.span.start_line, chunk.span.end_line)
     return {"path": chunk.path, "start_line": start, "end_line": end}

@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as NotYet
 from typing import TypeVar
 
 from carrel.core.native import CancelToken
-from carrel.frontends.interrupts import told_of_interrupts
+from carrel.frontends.common.interrupts import told_of_interrupts
 
 T = TypeVar("T")
 _WAIT_S = 0.1  # Windows delivers Ctrl-C only to a thread that wakes up

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
-from carrel.frontends.cli.local import folder
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import CANCELLED
+from carrel.frontends.cli.in_process import folder
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import CANCELLED
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -20,25 +20,31 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
-    from carrel.frontends import logs
-    from carrel.frontends.http_guard import is_loopback
-    from carrel.frontends.rate_limit import RateLimit
-    from carrel.frontends.toggle import Toggle
+    from carrel.frontends.common import logs
+    from carrel.frontends.common.context_switch import ContextSwitch
+    from carrel.frontends.common.http_guard import is_loopback
+    from carrel.frontends.common.rate_limit import RateLimit
 
     if not is_loopback(arguments.host):
-        raise InvalidInput("host", f"{arguments.host} is no loopback address; the proxy serves this machine only")
+        raise InvalidInput(
+            "host",
+            f"{arguments.host} is not a loopback address",
+            "The proxy serves this machine only: give 127.0.0.1, ::1 or localhost.",
+        )
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (folder(Path()),)
     try:
-        from carrel.frontends.chat_proxy.pages import PageOptions
+        from carrel.frontends.chat_proxy.context_injector import InjectionOptions
         from carrel.frontends.chat_proxy.serve import serve
         from carrel.frontends.chat_proxy.upstream import Upstream
     except ModuleNotFoundError as error:
         if error.name not in ("httpx", "uvicorn"):
             raise
-        raise CarrelError(f"`carrel proxy` needs {error.name}: pip install 'carrel-context[proxy]'") from None
+        raise CarrelError(f"`carrel proxy` needs {error.name}", "pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
-    options = PageOptions(folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit))
+    options = InjectionOptions(
+        folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit)
+    )
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
     def started(port: int, unindexed: tuple[Path, ...]) -> None:
@@ -52,11 +58,11 @@ def run(arguments: Namespace, output: Output) -> int:
             "this proxy: give --token-env NAME to have callers send a token."
         )
     logs.start()
-    logs.set_level(Toggle().log_level)
+    logs.set_level(ContextSwitch().log_level)
     try:
         run_cancellable(serve(arguments.host, arguments.port, upstream, options, started))
     except OSError as error:
-        raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}. Choose another --port.") from error
+        raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}", "Choose another --port.") from error
     except Cancelled:
         return CANCELLED
     return 0
@@ -69,7 +75,9 @@ def _upstream(url: str) -> SplitResult:
     except ValueError:  # brackets or a port that are none
         usable = False
     if not usable:
-        raise InvalidInput("upstream", "give an http or https URL, such as http://localhost:11434 or https://api.openai.com/v1")
+        raise InvalidInput(
+            "upstream", "is not an http or https URL", "Give one such as http://localhost:11434 or https://api.openai.com/v1."
+        )
     return parts
 
 
@@ -78,5 +86,5 @@ def _secret(name: str | None) -> str | None:
         return None
     value = os.environ.get(name)
     if not value:
-        raise InvalidInput(name, "the environment variable isn't set")
+        raise InvalidInput(name, "the environment variable isn't set", "Set it, or name another.")
     return value

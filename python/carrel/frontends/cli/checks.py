@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from carrel.core.errors import SettingsError
-from carrel.frontends.capabilities import FROM_SOURCE, carrel_version
+from carrel.frontends.common.version import FROM_SOURCE, carrel_version
 
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)
@@ -40,7 +40,7 @@ Check = Callable[[Path], Iterator[Finding]]
 
 
 def python(_folder: Path) -> Iterator[Finding]:
-    """The interpreter and the packages that Carrel needs."""
+    """Check the interpreter and the packages that Carrel needs."""
     version = sys.version.split()[0]
     if sys.version_info < MIN_PYTHON:
         yield Finding("Python", "error", version, "Install Python 3.11 or newer and Carrel into it.")
@@ -59,7 +59,7 @@ def python(_folder: Path) -> Iterator[Finding]:
 
 
 def native(_folder: Path) -> Iterator[Finding]:
-    """The compiled core: there, of this version, and with the fast kernel of this processor."""
+    """Check the compiled core: there, of this version, and with the fast kernel of this processor."""
     try:
         core = importlib.import_module("carrel.core.native")
     except ImportError as error:
@@ -86,7 +86,7 @@ def native(_folder: Path) -> Iterator[Finding]:
 
 
 def extras(_folder: Path) -> Iterator[Finding]:
-    """Optional parts."""
+    """Check the optional parts."""
     if importlib.util.find_spec("tree_sitter_language_pack") is None:
         yield Finding(
             "More languages", "note", "not installed", "For grammars of rare languages: pip install 'carrel-context[languages]'."
@@ -109,13 +109,13 @@ def extras(_folder: Path) -> Iterator[Finding]:
 
 
 def settings(folder: Path) -> Iterator[Finding]:
-    """The user's settings file and what the workspace asks for."""
+    """Check the user's settings file and what the workspace asks for."""
     from carrel.server.settings_files import settings_of, user_file
 
     try:
         _, problems = settings_of(folder)
     except SettingsError as error:
-        yield Finding("Settings", "error", str(error), f"Correct {error.path}, or remove it.")
+        yield Finding("Settings", "error", error.reason, f"Correct {error.path}, or remove it.")
         return
     if not problems:
         yield Finding("Settings", "ok", str(user_file()) if user_file().exists() else f"defaults (no {user_file()})")
@@ -124,7 +124,7 @@ def settings(folder: Path) -> Iterator[Finding]:
 
 
 def cache(folder: Path) -> Iterator[Finding]:
-    """The folder that indexes live in: writable, local, with space."""
+    """Check the folder that indexes live in: writable, local, with space."""
     from carrel.server.index_location import locate
     from carrel.server.settings_files import settings_of
 
@@ -154,7 +154,7 @@ def cache(folder: Path) -> Iterator[Finding]:
 
 
 def git(folder: Path) -> Iterator[Finding]:
-    """Git, which tells branch switches and renames apart; without it hashes do."""
+    """Check git, which tells branch switches and renames apart; without it hashes do."""
     from carrel.engine import git as repository
 
     if repository.git_program(folder) is None:
@@ -174,7 +174,7 @@ def git(folder: Path) -> Iterator[Finding]:
 
 
 def memory(_folder: Path) -> Iterator[Finding]:
-    """The memory that the system allows the process: where there is too little, it ends without a word."""
+    """Check the memory that the system allows the process: where there is too little, it ends without a word."""
     if os.name != "posix":
         return
     import resource
@@ -187,7 +187,7 @@ def memory(_folder: Path) -> Iterator[Finding]:
 
 
 def limits(_folder: Path) -> Iterator[Finding]:
-    """The system's limits on watched folders and open files."""
+    """Check the system's limits on watched folders and open files."""
     watches = Path("/proc/sys/fs/inotify/max_user_watches")
     if watches.exists():
         number = int(watches.read_text())

@@ -8,7 +8,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import InvalidInput
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -20,21 +20,21 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.server[:1] != ["--"] and command[:1] in (["install"], ["uninstall"]):
         return _set_up(command, arguments, output)
     if not command:
-        raise InvalidInput("COMMAND", "is missing: carrel copilot-proxy -- copilot-language-server --stdio")
+        raise InvalidInput("COMMAND", "is missing", "carrel copilot-proxy -- copilot-language-server --stdio")
     return _proxy(command, arguments)
 
 
 def _proxy(command: list[str], arguments: Namespace) -> int:
-    from carrel.frontends import logs
-    from carrel.frontends.copilot.assistant import Assistant, ProxyOptions
+    from carrel.frontends.common import logs
+    from carrel.frontends.common.context_switch import ContextSwitch
+    from carrel.frontends.common.transport import claim_stdio
+    from carrel.frontends.copilot.interceptor import Interceptor, ProxyOptions
     from carrel.frontends.copilot.proxy import Proxy, leave
     from carrel.frontends.copilot.sidecar import Sidecar
-    from carrel.frontends.toggle import Toggle
-    from carrel.frontends.transport import claim_stdio
 
     logs.start()
-    toggle = Toggle()
-    logs.set_level(toggle.log_level)
+    switch = ContextSwitch()
+    logs.set_level(switch.log_level)
     options = ProxyOptions(
         mode=arguments.mode,
         deadline_ms=arguments.deadline_ms,
@@ -46,8 +46,8 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
     client_in, client_out = os.dup(stdin.fileno()), os.dup(stdout.fileno())
     stdin.close()
     stdout.close()
-    sidecar = Sidecar(toggle.options)
-    code = Proxy(Assistant(options, toggle, sidecar), client_in, client_out).run(command)
+    sidecar = Sidecar(switch.options)
+    code = Proxy(Interceptor(options, switch, sidecar), client_in, client_out).run(command)
     sidecar.close()
     leave(code)
     return code
@@ -63,8 +63,8 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
 
         raise InvalidInput(
             "CLIENT",
-            f"give one of {', '.join(install.CLIENTS)}: carrel copilot-proxy {words[0]} {install.CLIENTS[0]}."
-            + did_you_mean(client, install.CLIENTS),
+            f"is not one of {', '.join(install.CLIENTS)}",
+            f"carrel copilot-proxy {words[0]} {install.CLIENTS[0]}." + did_you_mean(client, install.CLIENTS),
         )
     if words[0] == "uninstall":
         for line in install.uninstall(client):
@@ -77,7 +77,7 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
 
 
 def _as_typed(arguments: Namespace) -> list[str]:
-    """The options that the launcher starts the proxy with: those that it is installed with."""
+    """Return the options that the launcher starts the proxy with: those that it is installed with."""
     options = ["--mode", arguments.mode, "--deadline-ms", str(arguments.deadline_ms)]
     if arguments.top_k:
         options += ["--top-k", str(arguments.top_k)]

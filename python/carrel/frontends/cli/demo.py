@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
-from carrel.frontends.cli.local import folder
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import told_of_interrupts
-from carrel.frontends.lsp_client import LspClient, LspError
+from carrel.frontends.cli.in_process import folder
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.frontends.common.lsp_client import LspClient, LspError
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.demo_view import View
@@ -41,7 +41,9 @@ def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every co
             options = {"ragEnabled": True, **({"cacheFolder": scratch} if arguments.fresh else {})}
             run_cancellable(_talk(view, root, question, arguments.tokens, options))
     except (LspError, ConnectionError, TimeoutError) as error:
-        raise CarrelError(f"The server failed ({error}). `carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log.") from None
+        raise CarrelError(
+            f"The server failed ({error})", "`carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log."
+        ) from None
     view.close()
     return 0
 

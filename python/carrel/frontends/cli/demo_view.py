@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from carrel.frontends.cli.plain import LINE_END, one_line
+from carrel.frontends.cli.terminal_text import LINE_END, one_line
 
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100
 _SHOWN_LINES = 9
@@ -38,7 +38,7 @@ class View:
         self._console.print(Text(one_line(text), style="yellow"))
 
     def started(self, command: Sequence[str], server: dict[str, Any], ms: float) -> None:
-        """The server answered `initialize`."""
+        """Show that the server answered `initialize`."""
         name = f"{server.get('name', 'carrel')} {server.get('version', '')}".strip()
         shown = " ".join(["python", *command[1:]])
         self._step(
@@ -54,7 +54,7 @@ class View:
             yield lambda share, text: bar.update(task, completed=share, files=text)
 
     def indexed(self, root: Path, report: dict[str, Any], status: dict[str, Any]) -> None:
-        """The index is there."""
+        """Show that the index is there."""
         languages = sorted(status["languages"].items(), key=lambda item: -item[1])[:3]
         seconds = report["elapsedMs"] / 1000
         size = f"{status['chunks']:,} chunks, {status['bytes'] / 1e6:.1f} MB on disk"
@@ -64,11 +64,11 @@ class View:
         )
 
     def asked(self, question: str) -> None:
-        """The person sends a chat message."""
+        """Show that the person sends a chat message."""
         self._step(3, "A person asks in the chat", Text(one_line(question), style="italic cyan"))
 
     def answered(self, augmented: dict[str, Any], stages: dict[str, float], first_ms: float, again_ms: float) -> None:
-        """What goes to the model, where it is from and what it cost."""
+        """Show what goes to the model, where it is from and what it cost."""
         pack = augmented["pack"]
         tokens = f"{pack['tokens']:,} of {pack['budgetTokens']:,} tokens from {len(pack['hits'])} places"
         timing = f" in {first_ms:.0f} ms, asked again in {again_ms:.0f} ms"
@@ -108,7 +108,7 @@ class View:
         return table
 
     def _message(self, text: str, original: str) -> Panel:
-        """The message as the model gets it: the first block whole or nearly, the other blocks' heads, the person's words."""
+        """Show the message as the model gets it: the first block whole or nearly, the other blocks' heads, the person's words."""
         context = text.removesuffix(original).rstrip()
         context, original = ("\n".join(one_line(line) for line in LINE_END.split(part)) for part in (context, original))
         parts: list[Any] = []

@@ -10,10 +10,10 @@ from pathlib import Path
 from carrel.core.errors import CarrelError, SettingsError
 from carrel.frontends.cli import checks
 from carrel.frontends.cli.checks import Finding
+from carrel.frontends.cli.in_process import unreadable
 from carrel.frontends.cli.index_check import index
-from carrel.frontends.cli.local import unreadable
 from carrel.frontends.cli.output import Output
-from carrel.frontends.cli.plain import one_line
+from carrel.frontends.cli.terminal_text import one_line
 
 CHECKS: tuple[checks.Check, ...] = (
     checks.python,

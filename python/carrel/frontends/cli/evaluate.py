@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from carrel.core.errors import CarrelError
 from carrel.core.types import Query
 from carrel.engine.prepare import prepare_blocking
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import current_index, folder, settings
-from carrel.frontends.cli.wide import check_wide
-from carrel.server.wiring import Wiring
+from carrel.frontends.cli.in_process import current_index, folder, settings
+from carrel.server.composition import Composition
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -31,12 +31,12 @@ def run(arguments: Namespace, output: Output) -> int:
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
-    check_wide(root, chosen_settings)
+    confirm_broad_folder(root, chosen_settings)
     if git_program(root) is None:
-        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it: install git")
+        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it", "Install git.")
     commits = history(root, arguments.commits * _COMMITS_A_CASE)
     if commits is None:
-        raise CarrelError(f"{root} has no git history to measure on: give a folder inside a repository")
+        raise CarrelError(f"{root} has no git history to measure on", "Give a folder inside a repository.")
     figures: list[Figures] = []
 
     def work(token: CancelToken) -> None:
@@ -44,7 +44,7 @@ def run(arguments: Namespace, output: Output) -> int:
             index = current_index(root, chosen_settings, token, progress)
         with closing(index.store):
             view = index.store.snapshot()
-            tokenizer = Wiring().tokenizer(chosen_settings, None)
+            tokenizer = Composition().tokenizer(chosen_settings, None)
             chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
             with output.progress("Asking") as progress:
                 for number, case in enumerate(chosen):
@@ -56,8 +56,8 @@ def run(arguments: Namespace, output: Output) -> int:
     cancellable(work)
     if not figures:
         raise CarrelError(
-            f"none of the last {len(commits)} commits can be asked about: each needs a subject of a few words and up to 8 changed"
-            " files of code that still exist"
+            f"none of the last {len(commits)} commits can be asked about",
+            "Each needs a subject of a few words and up to 8 changed files of code that still exist.",
         )
     summary = summarize(figures, arguments.misses)
     if output.json:

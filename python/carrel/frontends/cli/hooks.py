@@ -42,7 +42,7 @@ def install(folder: Path) -> list[HookResult]:
         return [_install_one(directory / hook, _guard(folder, directory), target) for hook in HOOKS]
     except OSError as error:
         raise CarrelError(
-            f"The hooks folder {directory} can't be written: {error.strerror}. Check its owner and rights."
+            f"The hooks folder {directory} can't be written: {error.strerror}", "Check its owner and rights."
         ) from error
 
 
@@ -52,13 +52,13 @@ def remove(folder: Path) -> list[HookResult]:
     try:
         return [_remove_one(directory / hook, _guard(folder, directory)) for hook in HOOKS]
     except OSError as error:
-        raise CarrelError(f"A hook in {directory} can't be written: {error.strerror}. Check its owner and rights.") from error
+        raise CarrelError(f"A hook in {directory} can't be written: {error.strerror}", "Check its owner and rights.") from error
 
 
 def _hooks_folder(folder: Path) -> Path:
     directory = git.hooks_folder(folder)
     if directory is None:
-        raise InvalidInput("path", f"{folder} is not in a git repository (or git is not installed); hooks need one.")
+        raise InvalidInput("path", f"{folder} is not in a git repository, or git is not installed", "Hooks need both.")
     return directory
 
 
@@ -87,7 +87,7 @@ def _markers(guard: Path | None) -> tuple[bytes, bytes]:
 
 
 def _block(hook: str, guard: Path | None, target: str) -> bytes:
-    """The shell lines: at low priority, detached, without git's variables, and not for each step of a rebase."""
+    """Return the shell lines: at low priority, detached, without git's variables, and not for each step of a rebase."""
     python = shlex.quote(Path(sys.executable).as_posix())
     conditions = []
     if guard is not None:

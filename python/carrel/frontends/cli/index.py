@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, StoreError
 from carrel.engine.indexer import IndexReport, follow_index
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder, settings
-from carrel.frontends.cli.wide import check_wide
-from carrel.frontends.messages import IndexResult
+from carrel.frontends.cli.in_process import folder, settings
+from carrel.frontends.lsp.messages import IndexResult
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
-from carrel.server.wiring import OpenIndex, Wiring
+from carrel.server.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -38,13 +40,14 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
-    wiring = Wiring()
     chosen = settings(root, output)
-    check_wide(root, chosen, agreed=arguments.yes)
-    index = wiring.open_index(root, chosen)
+    confirm_broad_folder(root, chosen, agreed=arguments.yes)
+    index = Composition().open_index(root, chosen)
     try:
         if index.temporary:
-            raise StoreError(f"{index.not_kept} Make the folder writable, or set `cacheFolder` to one that is.")
+            raise StoreError(
+                index.not_kept or "The index can't be kept", "Make the folder writable, or set `cacheFolder` to one that is."
+            )
         for text in index.problems:
             output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
@@ -52,7 +55,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
         def work(token: CancelToken) -> IndexReport:
             with output.progress(f"Indexing {root.name}") as progress:
-                return wiring.run_index(index, Work(full=True, force=arguments.force), token, progress)
+                return IndexRunner().run_blocking(index, Work(full=True, force=arguments.force), token, progress)
 
         report = cancellable(work)
         snapshot = index.store.snapshot()
@@ -71,7 +74,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
-    """Beside another writer: see that the index is current."""
+    """See that the index is current, beside another writer."""
     report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
     if not index.store.read_only:
         output.note("Another Carrel process keeps this index up to date.")

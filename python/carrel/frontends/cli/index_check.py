@@ -7,21 +7,22 @@ from pathlib import Path
 
 from carrel.core.errors import StoreError
 from carrel.frontends.cli.checks import Finding
+from carrel.server.composition import Composition
 from carrel.server.settings_files import settings_of
-from carrel.server.wiring import Wiring
 
 
 def index(folder: Path) -> Iterator[Finding]:
-    """The index of this folder: its format, its segments, who writes it."""
+    """Check the index of this folder: its format, its segments, who writes it."""
     settings, _ = settings_of(folder)
-    wiring = Wiring()
-    if not wiring.index_exists(folder, settings):
+    composition = Composition()
+    if not composition.index_exists(folder, settings):
         yield Finding("Index", "note", "none yet for this folder", "It is made by the first question, or by `carrel index`.")
         return
     try:
-        opened = wiring.open_index(folder, settings)
+        opened = composition.open_index(folder, settings)
     except StoreError as error:
-        yield Finding("Index", "error", str(error), f"If nothing else helps: carrel clear {folder}")
+        remedy = f"{error.remedy[:1].upper()}{error.remedy[1:]}. " if error.remedy else ""
+        yield Finding("Index", "error", error.reason, f"{remedy}If nothing else helps: carrel clear {folder}")
         return
     try:
         for problem in opened.problems:

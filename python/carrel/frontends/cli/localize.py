@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Query
-from carrel.frontends.cli.local import bring_up_to_date, folder, with_commands
-from carrel.server import answers
+from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
+from carrel.server import queries
 
 if TYPE_CHECKING:
     from carrel.core.types import Hit
     from carrel.engine.localize import LocatedFile
     from carrel.engine.retriever import Retrieval
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.commands import Commands
+    from carrel.frontends.lsp.commands import Commands
     from carrel.server.workspace import Workspace
 
 _HITS_A_FILE = 5
@@ -50,16 +50,16 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _text(arguments: Namespace) -> str:
-    """The text that was typed, or that stands in the file or on standard input."""
+    """Return the text that was typed, or that stands in the file or on standard input."""
     source = arguments.file or ("-" if arguments.text == "-" else None)
     text = arguments.text if source is None else _read(source)
     if not text.strip():
-        raise InvalidInput("text", "is empty; give the text of an issue, a trace or a question")
+        raise InvalidInput("text", "is empty", "Give the text of an issue, a trace or a question.")
     return str(text)
 
 
 def _read(source: str) -> str:
-    """Pasted logs hold any bytes: those that are no text become marks, and a byte order mark says the encoding."""
+    """Read a text. Pasted logs hold any bytes: those that are not text become marks; a byte order mark says the encoding."""
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:
@@ -73,9 +73,9 @@ async def _locate(text: str, limit: int, output: Output, commands: Commands, wor
 
     wait_ms = await bring_up_to_date(commands, workspace, output)
     began = time.perf_counter()
-    found: Retrieval = await answers.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms)
+    found: Retrieval = await queries.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms)
     elapsed_ms = 1000 * (time.perf_counter() - began)
-    return _Located(located_files(found)[:limit], found.hits[:limit], bool(found.plan.get("issue")), elapsed_ms)
+    return _Located(located_files(found)[:limit], found.hits[:limit], found.diagnostics.is_issue, elapsed_ms)
 
 
 def _plain(located: _Located) -> dict[str, Any]:

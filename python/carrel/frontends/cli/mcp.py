@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, InvalidInput
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
     from carrel.server.settings import Options
 
 MISSING = (
-    "The MCP server needs the official SDK (mcp 2 or later), which isn't installed: pip install 'carrel-context[mcp]' "
-    "into the environment that `carrel` runs in."
+    "The MCP server needs the official SDK (mcp 2 or later), which isn't installed",
+    "pip install 'carrel-context[mcp]' into the environment that `carrel` runs in.",
 )
+"""Reason and remedy."""
 TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret
 
 
@@ -32,38 +33,42 @@ def run(arguments: Namespace, output: Output) -> int:
     roots = tuple(folder(root) for root in arguments.root)
     options = _options(arguments.settings)
     if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
-        raise CarrelError(MISSING)
+        raise CarrelError(*MISSING)
     if arguments.http is None:
         if arguments.token_file:
-            raise InvalidInput("--token-file", "is for --http; over stdio there is nobody to keep out")
+            raise InvalidInput(
+                "--token-file", "is for --http: over stdio there is nobody to keep out", "Leave it out, or give --http."
+            )
         if arguments.rate_limit is not None:
-            raise InvalidInput("--rate-limit", "is for --http; over stdio the one client waits for its answers")
-        from carrel.frontends.mcp.lobby import Lobby
+            raise InvalidInput(
+                "--rate-limit", "is for --http: over stdio the one client waits for its answers", "Leave it out, or give --http."
+            )
+        from carrel.frontends.mcp.early_responder import EarlyResponder
 
-        lobby = Lobby.on_standard_streams()  # it answers while what follows is loaded
+        responder = EarlyResponder.on_standard_streams()  # it answers while what follows is loaded
         from carrel.frontends.mcp.serve import run as serve
 
-        return serve(roots, lobby, options)
+        return serve(roots, responder, options)
+    from carrel.frontends.common.rate_limit import RateLimit
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
-    from carrel.frontends.rate_limit import RateLimit
 
     return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options)
 
 
 def _options(text: str) -> Options:
-    """Settings as typed, or as an editor hands them over."""
+    """Read settings as typed, or as an editor hands them over."""
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise InvalidInput("--settings", f"is no JSON: {error}") from None
+        raise InvalidInput("--settings", f"is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise InvalidInput("--settings", 'must be a JSON object, such as {"exclude": ["*.gen.ts"]}')
+        raise InvalidInput("--settings", "is not a JSON object", 'Give one such as {"exclude": ["*.gen.ts"]}.')
     return value
 
 
 def _token(file: Path | None) -> str | None:
-    """The bearer token; never an argument, which every user of the machine could read."""
+    """Read the bearer token; never an argument, which every user of the machine could read."""
     if file is None:
         return os.environ.get(TOKEN_VARIABLE) or None
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.cli.local import folder
+from carrel.frontends.cli.in_process import folder
 from carrel.frontends.mcp.clients import CLIENTS, Scope, System, configuration
 from carrel.frontends.mcp.install import Change, apply, plan
 
@@ -27,7 +27,7 @@ def run(arguments: Namespace, output: Output) -> int:
     system: System = "win32" if sys.platform == "win32" else "darwin" if sys.platform == "darwin" else "linux"
     path = Path(configuration(arguments.client, scope, str(root), system, os.environ, str(Path.home())))
     if scope == "workspace" and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
-        raise CarrelError(f"{path} leads out of the folder; it was left as it is.")
+        raise CarrelError(f"{path} leads out of the folder; it was left as it is")
     entry = None
     if arguments.action == "install":
         served = str(folder(arguments.serve_root)) if arguments.serve_root else ""
@@ -46,7 +46,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _command(scope: str) -> str:
-    """How the client starts Carrel. A workspace's file is shared with others, whose Carrel is elsewhere."""
+    """Return how the client starts Carrel. A workspace's file is shared with others, whose Carrel is elsewhere."""
     if scope == "workspace":
         return "carrel"
     beside = Path(sys.argv[0])

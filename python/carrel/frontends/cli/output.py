@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from carrel.frontends.cli.plain import LINE_END, one_line
+from carrel.frontends.cli.terminal_text import LINE_END, one_line
 
 if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
     from rich.console import Console
@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `
     from carrel.core.local_index import Progress
 
 
-class Enough(Exception):
+class OutputClosed(Exception):
     """The reader of standard output has seen enough (`carrel search … | head`)."""
 
 
-class Unwritable(Exception):
+class OutputFailed(Exception):
     """Standard output doesn't take the answer."""
 
 
@@ -86,7 +86,7 @@ class Output:
 
 def _write(data: bytes) -> None:
     if sys.stdout is None:
-        raise Unwritable("it is closed")
+        raise OutputFailed("it is closed")
     try:
         sys.stdout.buffer.write(data + b"\n")
         sys.stdout.buffer.flush()
@@ -94,12 +94,12 @@ def _write(data: bytes) -> None:
         # Python must not complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
-            raise Enough from None
-        raise Unwritable(error.strerror or str(error)) from None
+            raise OutputClosed from None
+        raise OutputFailed(error.strerror or str(error)) from None
 
 
 def _tell(text: str) -> None:
-    """Nobody may be there to be told; that is no reason to fail."""
+    """Print a line on standard error; nobody may be there to read it, which is no reason to fail."""
     if sys.stderr is not None:
         with suppress(OSError):
             print(one_line(text), file=sys.stderr, flush=True)  # noqa: T201

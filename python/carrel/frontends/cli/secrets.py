@@ -6,10 +6,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from carrel.core.native import CancelToken, list_secrets
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
-from carrel.frontends.cli.local import folder, settings
-from carrel.frontends.cli.wide import check_wide
-from carrel.server.wiring import secret_options, walk_options
+from carrel.frontends.cli.in_process import folder, settings
+from carrel.server.composition import secret_options, walk_options
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -19,7 +19,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Look at every file that counts, and at nothing else."""
     root = folder(arguments.path)
     chosen = settings(root, output)
-    check_wide(root, chosen)
+    confirm_broad_folder(root, chosen)
 
     def work(token: CancelToken) -> list[tuple[str, int | None, str]]:
         return list_secrets(str(root), walk_options(chosen), secret_options(chosen), token)

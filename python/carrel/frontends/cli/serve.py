@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every command has this shape
     """Speak LSP on standard input and output until the editor ends it."""
-    from carrel.frontends.serve import main
+    from carrel.frontends.lsp.serve import main
 
     main()
     return 0

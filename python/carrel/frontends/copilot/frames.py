@@ -38,12 +38,12 @@ class Frame:
         return bytes(memoryview(self.raw)[self.start :])
 
     def with_body(self, body: bytes) -> bytes:
-        """The frame with another body: only the length in its header changes."""
+        """Return the frame with another body: only the length in its header changes."""
         header = _LENGTH.sub(lambda found: found[1] + b"%d" % len(body), bytes(self.raw[: self.start]), count=1)
         return header + body
 
     def methods(self) -> list[str]:
-        """What may be the message's method, without parsing it: that costs milliseconds a megabyte.
+        """Return what may be the message's method, without parsing it: that costs milliseconds a megabyte.
 
         Beside `params` a message has only short fields, so the method stands near the beginning or the end, in whatever order
         a client writes them. Parameters may hold the word as well: whoever acts on this parses first.
@@ -53,7 +53,7 @@ class Frame:
         return [name.replace(b"\\/", b"/").decode("ascii", "replace") for name in _METHOD.findall(edges)]
 
 
-def widen(descriptor: int) -> None:
+def enlarge_pipe(descriptor: int) -> None:
     """Let a pipe hold a whole large message, so that it passes with one change of process instead of sixteen."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - not on Windows
@@ -79,7 +79,7 @@ class FrameReader:
         self._buffer = bytearray()
 
     def __iter__(self) -> Iterator[Frame | Iterator[bytes]]:
-        """Frames; an iterator of pieces is what must pass unseen: an oversized message, or all the rest once this is no frame."""
+        """Yield frames; an iterator of pieces must pass unseen: an oversized message, or all the rest once this is no frame."""
         while (header := self._header()) is not None:
             end, length = header
             if length > LONGEST_INSPECTED:
@@ -91,7 +91,7 @@ class FrameReader:
         yield self._rest()
 
     def _header(self) -> tuple[int, int] | None:
-        """Where the body begins and its length; None at the end of input, or when this is no frame."""
+        """Return where the body begins and its length; None at the end of input, or when this is no frame."""
         searched = 0
         while (end := self._buffer.find(b"\r\n\r\n", searched)) < 0:
             searched = max(len(self._buffer) - 3, 0)

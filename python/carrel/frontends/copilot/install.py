@@ -24,10 +24,10 @@ def install(client: str, proxy: list[str], real: str | None) -> list[str]:
     found = shutil.which(real or _REAL)
     if found is None:
         remedy = "Install it (npm install -g @github/copilot-language-server) or give --real FILE."
-        raise CarrelError(f"{real or _REAL} isn't there. {remedy}")
+        raise CarrelError(f"{real or _REAL} isn't there", remedy)
     script = _launcher(client)
     if Path(found).resolve() in {_launcher(name).resolve() for name in CLIENTS}:
-        raise CarrelError("--real names Carrel's own launcher; give the real server.")
+        raise CarrelError("--real names Carrel's own launcher", "Give the real server.")
     _write(script, (_node_script if script.suffix == ".js" else _script)([*proxy, found]), mode=0o755)
     lines = [f"wrote {script}"]
     if plugin := _plugin(client):
@@ -117,7 +117,7 @@ def _script(command: list[str]) -> str:
 
 
 def _node_script(command: list[str]) -> str:
-    """A launcher for a client that runs a JavaScript file. Eclipse opens a debugger's port with it: that is closed at once."""
+    """Write a launcher for a client that runs JavaScript. Eclipse opens a debugger's port with it, which is closed at once."""
     return f"""// {_MARK}
 "use strict";
 require("inspector").close();
@@ -142,7 +142,7 @@ def _ours(path: Path | None) -> bool:
 
 def _write(path: Path, text: str, *, mode: int) -> None:
     if (path.exists() or path.is_symlink()) and not _ours(path):
-        raise CarrelError(f"{path} is there and isn't Carrel's; move it away first.")
+        raise CarrelError(f"{path} is there and isn't Carrel's", "Move it away first.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8", newline="")

@@ -15,11 +15,11 @@ from functools import partial
 from typing import TypeVar
 
 from carrel.core.errors import place_of
-from carrel.frontends.copilot import tool
-from carrel.frontends.copilot.assistant import Assistant
-from carrel.frontends.copilot.frames import Frame, FrameReader, widen, write_all
+from carrel.frontends.common.transport import frame
+from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot.frames import Frame, FrameReader, enlarge_pipe, write_all
+from carrel.frontends.copilot.interceptor import Interceptor
 from carrel.frontends.copilot.turns import TURNS
-from carrel.frontends.transport import frame
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +33,8 @@ _NOTICED = ("textDocument/did", "workspace/didChangeWorkspaceFolders")
 class Proxy:
     """Stands between a client on stdin and stdout and the server that it starts."""
 
-    def __init__(self, assistant: Assistant, client_in: int, client_out: int) -> None:
-        self._assistant = assistant
+    def __init__(self, interceptor: Interceptor, client_in: int, client_out: int) -> None:
+        self._interceptor = interceptor
         self._client_in = client_in
         self._client_out = client_out
         self._to_server = threading.Lock()  # whole messages only: three threads may write
@@ -54,7 +54,7 @@ class Proxy:
         server.stdin.close()
         server.stdout.close()
         for descriptor in (self._client_in, self._client_out, self._server_in, self._server_out):
-            widen(descriptor)
+            enlarge_pipe(descriptor)
         _pass_signals_to(server)
         threading.Thread(target=self._upwards, daemon=True, name="carrel-up").start()
         down = threading.Thread(target=self._downwards, daemon=True, name="carrel-down")
@@ -81,17 +81,17 @@ class Proxy:
         methods = item.methods()
         body = None
         if any(method in TURNS for method in methods):
-            body = self._safely(lambda: self._assistant.rewrite(item))
+            body = self._safely(lambda: self._interceptor.rewrite(item))
         self._send(item.raw if body is None else item.with_body(body))
         if not methods:
             return
         method = methods[0]
         if method == "initialize":
-            self._safely(lambda: self._assistant.initialize(item))
-        elif method == "initialized" and self._safely(lambda: self._assistant.offers_tool):
-            self._send(frame(tool.registration()))
+            self._safely(lambda: self._interceptor.initialize(item))
+        elif method == "initialized" and self._safely(lambda: self._interceptor.offers_tools):
+            self._send(frame(search_tools.registration()))
         elif len(methods) == 1 and method.startswith(_NOTICED):
-            self._safely(lambda: self._assistant.notice(item, method))
+            self._safely(lambda: self._interceptor.notice(item, method))
 
     def _send(self, data: bytes | bytearray) -> None:
         with self._to_server:
@@ -118,13 +118,13 @@ class Proxy:
 
     def _is_ours(self, item: Frame) -> bool:
         """Take what answers or addresses the proxy; everything else is the client's."""
-        if any(method in tool.METHODS for method in item.methods()):
-            request = tool.invocation(item.body)
+        if any(method in search_tools.METHODS for method in item.methods()):
+            request = search_tools.invocation(item.body)
             if request is None:
                 return False
-            self._assistant.start_tool(request, self._answer)
+            self._interceptor.run_tool(request, self._answer)
             return True
-        return tool.REGISTER_ID.encode() in item.raw[:512] and tool.is_registered(item.body)
+        return search_tools.REGISTER_ID.encode() in item.raw[:512] and search_tools.is_registered(item.body)
 
     def _safely(self, work: Callable[[], T]) -> T | None:
         try:

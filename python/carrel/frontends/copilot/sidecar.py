@@ -19,12 +19,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
 
-from carrel.frontends.transport import BadFrame, frame, read_frame
+from carrel.frontends.common.transport import BadFrame, frame, read_frame
 
 log = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 10.0
-SERVER = (sys.executable, "-m", "carrel.frontends.serve")
+SERVER = (sys.executable, "-m", "carrel.frontends.lsp.serve")
 _WARM_UP = {
     "jsonrpc": "2.0",
     "id": -1,
@@ -78,7 +78,7 @@ class Sidecar:
             self._outgoing.put(frame(body))
 
     def ask(self, method: str, params: Mapping[str, Any], seconds: float) -> Any:
-        """The result of a request; raises `Unavailable` when there is none in time."""
+        """Send a request and wait for its result; raises `Unavailable` when there is none in time."""
         with self._lock:
             if not self._alive():
                 self._launch()

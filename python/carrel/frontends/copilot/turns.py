@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from carrel.frontends import json_splice
+from carrel.frontends.common import json_splice
 
 Mode = Literal["prepend", "references", "off"]
 
@@ -36,11 +36,11 @@ class Turn:
         return model if isinstance(model, str) else None
 
     def with_text(self, text: str) -> bytes:
-        """The message with this text in place of the user's; every other byte stays."""
+        """Return the message with this text in place of the user's; every other byte stays."""
         return json_splice.replaced(self.raw, self.span, text)
 
     def with_references(self, references: list[dict[str, Any]]) -> bytes | None:
-        """The message with more references, all else as it was; None where it has several lists of them."""
+        """Return the message with more references, all else as it was; None where it has several lists of them."""
         given = self.params.get("references")
         if "references" not in self.params:
             span = json_splice.span_of(self.raw, ("params",))
@@ -54,7 +54,7 @@ class Turn:
 
 
 def turn_of(body: bytes) -> Turn | None:
-    """The current turn of a `conversation/create` or `conversation/turn` request; None for anything else."""
+    """Return the current turn of a `conversation/create` or `conversation/turn` request; None for anything else."""
     message = json_splice.parse(body)
     if not isinstance(message, dict) or message.get("method") not in TURNS or "id" not in message:
         return None

@@ -25,7 +25,7 @@ class Client:
     folder_variable: str = ""  # what the client puts the open folder in place of
 
     def entry(self, command: str, root: str) -> dict[str, Any]:
-        """What stands under the server's name."""
+        """Return what stands under the server's name."""
         named = root or self.folder_variable
         return {**self.extra, "command": command, "args": ["mcp", *(("--root", named) if named else ())]}
 
@@ -78,12 +78,12 @@ CLIENTS: dict[str, Client] = {
 
 
 def configuration(name: str, scope: Scope, folder: str, system: System, env: Mapping[str, str], home: str) -> PurePath:
-    """The configuration file of a client. Raises `InvalidInput` where it has none of that scope."""
+    """Return the configuration file of a client. Raises `InvalidInput` where it has none of that scope."""
     client = CLIENTS[name]
     kind = PureWindowsPath if system == "win32" else PurePosixPath
     if scope == "workspace":
         if client.workspace is None:
-            raise InvalidInput("--workspace", f"{client.title} has only one configuration, the user's own; use --global")
+            raise InvalidInput("--workspace", f"{client.title} has only one configuration, the user's own", "Use --global.")
         return kind(folder) / client.workspace
     default = str(kind(home) / ".config")
     bases = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from carrel.core.errors import InvalidInput, NotReady
-from carrel.frontends.uris import path_to_uri, uri_to_path
+from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.server.session import Session
 from carrel.server.workspace import Workspace
 
@@ -18,7 +18,7 @@ class Folders:
     """Open folders by name. Which they are is decided once: by `--root`, else by the client's roots, else the current folder."""
 
     def __init__(self, session: Session, roots: Iterable[Path], *, fallback: Path) -> None:
-        """`roots` were named by the person; `fallback` is used where neither they nor the client name any."""
+        """Open `roots` at once. They were named by the person; `fallback` is used where neither they nor the client name any."""
         self._session = session
         self._fallback = fallback
         self._names: dict[str, Workspace] = {}
@@ -44,29 +44,29 @@ class Folders:
         self.decided = True
 
     def all(self) -> list[tuple[str, Workspace]]:
-        """Every folder with its name."""
+        """Return every folder with its name."""
         return list(self._names.items())
 
     def pick(self, folder: str) -> tuple[str, Workspace]:
-        """The folder of this name or path; the first one for an empty string. Raises `InvalidInput`."""
+        """Return the folder of this name or path; the first one for an empty string. Raises `InvalidInput`."""
         for name, workspace in self._names.items():
             if folder in ("", name) or str(Path(folder)) == workspace.root_key:
                 return name, workspace
-        raise InvalidInput("folder", f"no such workspace folder is open; there are: {', '.join(self._names) or 'none'}")
+        raise InvalidInput("folder", "is not an open workspace folder", f"There are: {', '.join(self._names) or 'none'}.")
 
     def place(self, folder: str, path: str) -> tuple[str, Workspace, str]:
-        """The folder that holds a file and the file's path in it. Raises `InvalidInput` for whatever lies outside."""
+        """Return the folder that holds a file and the file's path in it. Raises `InvalidInput` for whatever lies outside."""
         given = path
         if path.lower().startswith("file:"):
             path = uri_to_path(path) or ""
         if not path or "\0" in path or _PARENT.search(path):
-            raise InvalidInput("path", f"{given!r} is outside the workspace")
+            raise InvalidInput("path", "is outside the workspace", value=given)
         if not Path(path).is_absolute():
             name, workspace = self.pick(folder)
             return name, workspace, Path(path).as_posix()
         found = self._session.locate(path)
         if found is None or not found[1]:
-            raise InvalidInput("path", f"{given!r} is outside the workspace")
+            raise InvalidInput("path", "is outside the workspace", value=given)
         workspace, relative = found
         return next(name for name, other in self._names.items() if other is workspace), workspace, relative
 
@@ -78,10 +78,10 @@ class Folders:
 
 
 def _unless_too_wide(folder: Path) -> Path:
-    """Some clients start servers in `/` or at home: nobody means that all of it is their project."""
+    """Refuse `/` and the home folder: some clients start servers there, and nobody means that all of it is their project."""
     if folder == folder.parent or folder == Path.home():
         raise NotReady(
-            f"The client names no workspace folder, and {folder} is too much to index. "
-            "Start the server with `--root PATH`, or in a project's folder."
+            f"The client names no workspace folder, and {folder} is too much to index",
+            "Start the server with `--root PATH`, or in a project's folder.",
         )
     return folder

@@ -20,9 +20,9 @@ from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.http_guard import refusal
-from carrel.frontends.listening import listen
-from carrel.frontends.rate_limit import RateLimit
+from carrel.frontends.common.http_guard import refusal
+from carrel.frontends.common.listening_socket import listen
+from carrel.frontends.common.rate_limit import RateLimit
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -55,10 +55,10 @@ async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[
             allowed_origins=[f"http://{name}" for name in names],
         )
         app: _App = server.streamable_http_app(streamable_http_path=PATH, host=HOST, transport_security=security)
-        app = KeepPace(app, loopback.limit)
+        app = RateLimited(app, loopback.limit)
         if loopback.token:
             app = RequireToken(app, loopback.token)
-        app = KeepOut(app)
+        app = LocalRequestsOnly(app)
         config = uvicorn.Config(
             app,
             http="h11",  # another parser, where one is installed, takes other requests
@@ -73,7 +73,7 @@ async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[
         await uvicorn.Server(config).serve(sockets=[listener])
 
 
-class KeepOut:
+class LocalRequestsOnly:
     """Lets only programs of this machine through. The SDK compares the first Host and Origin with its lists, and no others."""
 
     def __init__(self, app: _App) -> None:
@@ -105,7 +105,7 @@ class RequireToken:
         await self._app(scope, receive, send)
 
 
-class KeepPace:
+class RateLimited:
     """Lets only so many requests a minute through."""
 
     def __init__(self, app: _App, limit: RateLimit) -> None:
@@ -137,4 +137,4 @@ def _bound(port: int) -> socket.socket:
     try:
         return listen(HOST, port)
     except OSError as error:
-        raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror}): choose another, or 0 for any.") from None
+        raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror})", "Choose another, or 0 for any.") from None

@@ -33,7 +33,7 @@ class Change:
 
 
 def plan(path: Path, section: str, entry: dict[str, object] | None) -> Change:
-    """What has to change for `entry` to stand in the file; None takes it out. Raises `CarrelError` and touches nothing."""
+    """Plan what has to change for `entry` to stand in the file; None takes it out. Raises `CarrelError` and touches nothing."""
     path = Path(os.path.realpath(path))  # a link, as of a dotfiles manager, stays one
     before, backup = _read(path), _read(_backup_of(path))
     try:
@@ -43,7 +43,7 @@ def plan(path: Path, section: str, entry: dict[str, object] | None) -> Change:
             return Change(path, before, after, "keep" if there and backup is not None else "write")
         return _without(path, before, backup, section)
     except (jsonc.BadJson, UnicodeDecodeError) as error:
-        raise CarrelError(f"{path} can't be understood ({error}). It was left as it is: mend it, then try again.") from None
+        raise CarrelError(f"{path} can't be understood ({error}); it was left as it is", "Mend it, then try again.") from None
 
 
 def apply(change: Change) -> Path | None:
@@ -52,9 +52,9 @@ def apply(change: Change) -> Path | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if (path.read_bytes() if path.exists() else None) != change.before:
-            raise CarrelError(f"{path} was changed by somebody else just now. Try again.")
+            raise CarrelError(f"{path} was changed by somebody else just now", "Try again.", retryable=True)
         if change.before is not None and _is_read_only(path):
-            raise CarrelError(f"{path} is read-only. It was left as it is: make it writable, then try again.")
+            raise CarrelError(f"{path} is read-only; it was left as it is", "Make it writable, then try again.")
         if change.before is not None and change.backup == "write":
             _write(backup, change.before, like=path)
         if change.after is None:
@@ -64,7 +64,7 @@ def apply(change: Change) -> Path | None:
         if change.backup == "drop":
             backup.unlink(missing_ok=True)
     except OSError as error:
-        raise CarrelError(f"{path} can't be written: {error.strerror or error}.") from None
+        raise CarrelError(f"{path} can't be written: {error.strerror or error}") from None
     return backup if change.before is not None and change.backup != "drop" else None
 
 
@@ -83,7 +83,7 @@ def _without(path: Path, before: bytes | None, backup: bytes | None, section: st
 
 
 def _with(before: bytes | None, section: str, entry: dict[str, object]) -> bytes:
-    """The file with the entry in it."""
+    """Put the entry into the file."""
     mark, text = _text(before or b"")
     changed = jsonc.put(text if text.strip() else "{}\n", (section, NAME), entry)
     jsonc.parse(changed)
@@ -111,7 +111,7 @@ def _entry(data: bytes, section: str) -> Any:
 
 
 def _text(data: bytes) -> tuple[str, str]:
-    """The byte order mark, if there is one, and the text after it."""
+    """Split the byte order mark, if there is one, from the text after it."""
     text = data.decode("utf-8")
     return ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
 
@@ -124,7 +124,7 @@ def _read(path: Path) -> bytes | None:
     try:
         return path.read_bytes() if path.exists() else None
     except OSError as error:
-        raise CarrelError(f"{path} can't be read: {error}. It was left as it is.") from None
+        raise CarrelError(f"{path} can't be read: {error}; it was left as it is") from None
 
 
 def _is_read_only(path: Path) -> bool:

@@ -173,7 +173,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _content_end(text: str, start: int, end: int) -> int:
-    """The end of what isn't blank between two places: of a comma or a comment, else `start`."""
+    """Return the end of what isn't blank between two places: of a comma or a comment, else `start`."""
     return start + len(text[start:end].rstrip())
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from carrel.engine import search_tool
 from carrel.engine.search_tool import Name, Names, Question
-from carrel.frontends.messages import Boost, DroppedResult, State, Wire
+from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
 
 Line = Annotated[int, Meta(ge=1, le=100_000_000)]
 FilePath = Annotated[
@@ -117,7 +117,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
 
 
-class Story(Wire, kw_only=True, frozen=True):
+class ChunkExplanation(Wire, kw_only=True, frozen=True):
     """One chunk's way through the search. Ranks are 1-based; unset where a stage didn't see it."""
 
     path: str
@@ -142,7 +142,7 @@ class ExplainResult(Wire, kw_only=True, frozen=True):
     """`explain_hit`: every chunk that holds the line."""
 
     folder: str
-    chunks: tuple[Story, ...]
+    chunks: tuple[ChunkExplanation, ...]
 
 
 class FolderStatus(Wire, kw_only=True, frozen=True):

@@ -7,19 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, InvalidInput
-from carrel.frontends.mcp import uris
+from carrel.frontends.mcp import resource_uris
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.frontends.mcp.folders import Folders
-    from carrel.frontends.mcp.waiting import Report, Waiting
-    from carrel.server.wiring import OpenIndex
+    from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
+    from carrel.server.open_index import OpenIndex
 
 PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResourcePage:
     """Some files as (URI, path), and where the next page begins."""
 
     files: tuple[tuple[str, str], ...]
@@ -29,12 +29,12 @@ class Page:
 class Resources:
     """Lists and reads what a client may show or attach."""
 
-    def __init__(self, folders: Folders, waiting: Waiting) -> None:
+    def __init__(self, folders: Folders, readiness: IndexReadiness) -> None:
         self._folders = folders
-        self._waiting = waiting
+        self._readiness = readiness
 
-    async def page(self, cursor: str | None) -> Page:
-        """The files of every index that exists, a page at a time. Listing makes no index and waits for none."""
+    async def page(self, cursor: str | None) -> ResourcePage:
+        """Return the files of every index that exists, a page at a time. Listing makes no index and waits for none."""
         at, offset = _position(cursor)
         folders = self._folders.all()
         while at < len(folders):
@@ -42,36 +42,36 @@ class Resources:
             await workspace.status()  # opens an index that exists
             paths: list[str] = []
             if index := workspace.index:
-                paths = await workspace.ask(partial(_readable, index, offset))
+                paths = await workspace.run_interactive(partial(_readable, index, offset))
             more = len(paths) > PAGE
             following = f"{at}:{offset + PAGE}" if more else f"{at + 1}:0" if at + 1 < len(folders) else None
             if paths or following is None:
                 allowed = [path for path in paths[:PAGE] if path]
-                return Page(tuple((uris.build(name, path), path) for path in allowed), following)
+                return ResourcePage(tuple((resource_uris.build(name, path), path) for path in allowed), following)
             at, offset = at + 1, 0
-        return Page((), None)
+        return ResourcePage((), None)
 
     async def read(self, uri: str, report: Report) -> str:
-        """The text of a file or of some of its lines, as it stands now. Raises `CarrelError`."""
-        named = uris.parse(uri)
-        _, workspace, path = self._folders.place(named.folder, named.path)
-        await self._waiting.ready(workspace, report)
+        """Return the text of a file or of some of its lines, as it stands now. Raises `CarrelError`."""
+        ref = resource_uris.parse(uri)
+        _, workspace, path = self._folders.place(ref.folder, ref.path)
+        await self._readiness.ready(workspace, report)
         index = await workspace.open()
 
         def work(_: CancelToken) -> str:
             if reason := index.store.gate(path):
                 raise CarrelError(f"{path} may not be read: {reason}")
             view = index.store.snapshot()
-            text = view.lines(path, *named.lines) if named.lines else view.text(path)
+            text = view.lines(path, *ref.lines) if ref.lines else view.text(path)
             if text is None:
                 raise CarrelError(f"{path} has no such lines, or is not in the index")
             return text
 
-        return await workspace.ask(work)
+        return await workspace.run_interactive(work)
 
 
 def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:
-    """A page of paths and one more if there is one; an empty string stands where a file may no longer be read."""
+    """Return a page of paths and one more if there is one; an empty string stands where a file may no longer be read."""
     paths = index.store.snapshot().paths()[offset : offset + PAGE + 1]
     return [path if index.store.gate(path) is None else "" for path in paths]
 

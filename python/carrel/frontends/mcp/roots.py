@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from carrel.frontends.uris import uri_to_path
+from carrel.frontends.common.uris import uri_to_path
 
 _KEY = "roots"
 _SECONDS = 5.0
@@ -24,7 +24,7 @@ _SECONDS = 5.0
 async def ask(
     context: ServerRequestContext[Any], responses: types.InputResponses | None
 ) -> list[Path] | types.InputRequiredResult | None:
-    """The client's folders; or what to answer so that it tells them; or None where it can't."""
+    """Return the client's folders; or what to answer so that it tells them; or None where it can't."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.roots is None:
         return None

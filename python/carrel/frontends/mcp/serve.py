@@ -11,41 +11,42 @@ from typing import Any, cast
 from mcp.server.stdio import stdio_server
 
 from carrel.core.errors import Cancelled
-from carrel.frontends import logs
-from carrel.frontends.event_loop import run_cancellable
-from carrel.frontends.interrupts import CANCELLED, leave_at_once
+from carrel.frontends.common import logs
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import CANCELLED, leave_at_once
+from carrel.frontends.common.uris import longest_match
+from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
-from carrel.frontends.mcp.lobby import Lobby
+from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
-from carrel.frontends.mcp.waiting import Waiting
-from carrel.frontends.uris import longest_match
+from carrel.server.composition import Composition
 from carrel.server.session import Session
 from carrel.server.settings import Options
-from carrel.server.wiring import Wiring
+from carrel.server.state import WorkspaceEvents
 
 log = logging.getLogger(__name__)
 
 
-def run(roots: tuple[Path, ...], way: Lobby | Loopback, options: Options) -> int:
+def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Options) -> int:
     """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file."""
     logs.start()
     # Their records may quote what is sent, and uvicorn's tell with a trace that a Ctrl-C came while it was starting.
     for name in ("mcp", "uvicorn", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
-        run_cancellable(_over_stdio(roots, way, options) if isinstance(way, Lobby) else _over_http(roots, way, options))
+        run_cancellable(_over_stdio(roots, way, options) if isinstance(way, EarlyResponder) else _over_http(roots, way, options))
     except Cancelled:
         return CANCELLED
     return 0
 
 
-async def _over_stdio(roots: tuple[Path, ...], lobby: Lobby, options: Options) -> None:
+async def _over_stdio(roots: tuple[Path, ...], responder: EarlyResponder, options: Options) -> None:
     async with _opened(roots, options, ask_roots=True) as server:
         # The thread that reads standard input can't be interrupted, and every commit is whole.
         leave_at_once("SIGTERM", "SIGHUP")
         # The SDK wants files, but only iterates over the one, and writes to the other.
-        async with stdio_server(cast("Any", lobby.lines()), cast("Any", lobby)) as (read, write):
+        async with stdio_server(cast("Any", responder.lines()), cast("Any", responder)) as (read, write):
             await server.sdk.run(read, write, server.sdk.create_initialization_options())
 
 
@@ -56,11 +57,15 @@ async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Optio
 
 @asynccontextmanager
 async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
-    session = Session(Wiring(), longest_match)
-    session.on_settings = lambda settings: logs.set_level(settings.log_level)
+    readiness = IndexReadiness()
+    session = Session(
+        Composition(),
+        longest_match,
+        events=WorkspaceEvents(progressed=readiness.progressed),
+        on_settings=lambda settings: logs.set_level(settings.log_level),
+    )
     session.configure(options)
-    waiting = Waiting(session)
     try:
-        yield McpServer(Folders(session, roots, fallback=Path.cwd()), waiting, ask_roots=ask_roots)
+        yield McpServer(Folders(session, roots, fallback=Path.cwd()), readiness, ask_roots=ask_roots)
     finally:
         await session.close()

@@ -13,12 +13,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from carrel.core.errors import CarrelError
-from carrel.frontends.capabilities import carrel_version
-from carrel.frontends.mcp import greeting, roots, uris
+from carrel.frontends.common.version import carrel_version
+from carrel.frontends.mcp import resource_uris, roots, server_info
 from carrel.frontends.mcp.folders import Folders
+from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
 from carrel.frontends.mcp.resources import Resources
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
-from carrel.frontends.mcp.waiting import Report, Waiting
 
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any]
@@ -29,18 +29,18 @@ _UNKNOWN = "Something went wrong inside Carrel; its log (standard error) says mo
 class McpServer:
     """Handlers for one process's MCP connections."""
 
-    def __init__(self, folders: Folders, waiting: Waiting, *, ask_roots: bool) -> None:
-        """`ask_roots` lets a client say which folders it works in; over HTTP it may not."""
+    def __init__(self, folders: Folders, readiness: IndexReadiness, *, ask_roots: bool) -> None:
+        """Register the handlers. `ask_roots` lets a client say which folders it works in; over HTTP it may not."""
         self._folders = folders
-        self._tools = Tools(folders, waiting)
-        self._resources = Resources(folders, waiting)
+        self._tools = Tools(folders, readiness)
+        self._resources = Resources(folders, readiness)
         self._ask_roots = ask_roots
         self._deciding = asyncio.Lock()
         self.sdk: Server[Any] = Server(
-            greeting.NAME,
+            server_info.NAME,
             version=carrel_version(),
-            title=greeting.TITLE,
-            instructions=greeting.INSTRUCTIONS,
+            title=server_info.TITLE,
+            instructions=server_info.INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -52,7 +52,7 @@ class McpServer:
     # --- tools
 
     async def _list_tools(self, _context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in greeting.tools()])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in server_info.tools()])
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -85,8 +85,8 @@ class McpServer:
         self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         described = (
-            (uris.FILE_TEMPLATE, "file", "A file of the workspace that is in the index, as it stands now."),
-            (uris.LINES_TEMPLATE, "lines", "Some lines of such a file: what a hit's `uri` names."),
+            (resource_uris.FILE_TEMPLATE, "file", "A file of the workspace that is in the index, as it stands now."),
+            (resource_uris.LINES_TEMPLATE, "lines", "Some lines of such a file: what a hit's `uri` names."),
         )
         return types.ListResourceTemplatesResult(
             resource_templates=[

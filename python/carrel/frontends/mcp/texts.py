@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from carrel.core.types import Hit
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
-from carrel.frontends import knowledge
+from carrel.frontends.common import document_search
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
@@ -20,14 +20,14 @@ __all__ = ["NOTHING_FOUND", "documents", "explained", "notes", "status"]
 
 
 def documents(found: Sequence[Hit]) -> str:
-    """Passages of documents in the form of spec D1."""
-    return knowledge.text_of(
+    """Write passages of documents in the form of spec D1."""
+    return document_search.text_of(
         (hit.chunk.path, hit.chunk.span.start_line, hit.chunk.span.end_line, hit.chunk.text) for hit in found
     )
 
 
 def notes(workspace: Workspace) -> tuple[str, ...]:
-    """What whoever reads an answer must know about the index behind it."""
+    """Say what a reader of an answer must know about the index behind it."""
     index = workspace.index
     if workspace.error:
         return (f"The index may be out of date: {workspace.error}",)
@@ -45,7 +45,7 @@ def notes(workspace: Workspace) -> tuple[str, ...]:
 
 
 def explained(found: Sequence[Explanation]) -> str:
-    """Each chunk's verdict and numbers."""
+    """Write each chunk's verdict and numbers."""
     return "\n".join(
         one_line(f"{item.path}:{item.start_line}-{item.end_line} {item.symbol}".rstrip() + f": {item.verdict}{_numbers(item)}")
         for item in found
@@ -66,7 +66,7 @@ def _numbers(item: Explanation) -> str:
 
 
 def status(name: str, found: Status) -> str:
-    """One folder's index in a few lines."""
+    """Describe one folder's index in a few lines."""
     lines = [f"{name} ({found.root}): {found.state}, {found.files} files, {found.chunks} chunks"]
     if found.pending:
         lines.append(f"{found.pending} files wait for indexing")

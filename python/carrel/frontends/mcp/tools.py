@@ -1,4 +1,4 @@
-"""The tools: what each is called, what it takes and gives, and how it answers. Nothing here knows the SDK."""
+"""The tools: what each is called, what it takes and gives, and how it queries. Nothing here knows the SDK."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
-from carrel.frontends import convert, knowledge
-from carrel.frontends import messages as wire
-from carrel.frontends.mcp import messages, texts, uris
-from carrel.server import answers
-from carrel.server.answers import ContextRequest, Named
+from carrel.frontends.common import document_search, wire
+from carrel.frontends.common.filters import checked_filters
+from carrel.frontends.mcp import messages, resource_uris, texts
+from carrel.server import queries
+from carrel.server.context_service import ContextRequest, FileRef, context
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.frontends.mcp.folders import Folders
-    from carrel.frontends.mcp.waiting import Report, Waiting
+    from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
@@ -55,9 +55,9 @@ class Tool:
 class Tools:
     """The answers, over the use cases that editors and the command line share."""
 
-    def __init__(self, folders: Folders, waiting: Waiting) -> None:
+    def __init__(self, folders: Folders, readiness: IndexReadiness) -> None:
         self._folders = folders
-        self._waiting = waiting
+        self._readiness = readiness
 
     async def call(self, name: str, raw: object, report: Report) -> Answer:
         """Answer one call. Raises `CarrelError`."""
@@ -65,46 +65,46 @@ class Tools:
         return await tool.run(self, decode_call(tool.arguments, raw), report)
 
     async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
-        """`search_code`."""
+        """Answer `search_code`."""
         name, workspace = self._folders.pick(asked.folder)
-        await self._waiting.ready(workspace, report)
-        filters = convert.checked(search_tool.to_filters(asked), _NAMES)
-        found = await answers.search(workspace, Query(asked.query, asked.limit, filters), 0)
+        await self._readiness.ready(workspace, report)
+        filters = checked_filters(search_tool.to_filters(asked), _NAMES)
+        found = await queries.search(workspace, Query(asked.query, asked.limit, filters), 0)
         return _hits(name, workspace, found.hits, search_tool.text_of)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
-        """`search_knowledge_base`."""
+        """Answer `search_knowledge_base`."""
         name, workspace = self._folders.pick(asked.folder)
-        await self._waiting.ready(workspace, report)
-        filters = Filters(path_globs=asked.path_glob, languages=knowledge.LANGUAGES)
-        found = await answers.search(workspace, Query(asked.query, asked.limit, convert.checked(filters, _NAMES)), 0)
+        await self._readiness.ready(workspace, report)
+        filters = Filters(path_globs=asked.path_glob, languages=document_search.LANGUAGES)
+        found = await queries.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
         return _hits(name, workspace, found.hits, texts.documents)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
-        """`similar_code`."""
+        """Answer `similar_code`."""
         if asked.end_line < asked.start_line:
             raise InvalidInput("endLine", "comes before startLine")
         name, workspace, path = self._folders.place(asked.folder, asked.path)
-        await self._waiting.ready(workspace, report)
-        hits = await answers.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
+        await self._readiness.ready(workspace, report)
+        hits = await queries.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
         return _hits(name, workspace, hits, search_tool.text_of)
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
-        """`get_context`."""
+        """Answer `get_context`."""
         name, workspace = self._folders.pick(asked.folder)
-        await self._waiting.ready(workspace, report)
+        await self._readiness.ready(workspace, report)
         request = ContextRequest(
             query=asked.query,
             limit=asked.top_k,
             budget=Budget(asked.max_tokens, "tokens"),
-            filters=convert.checked(Filters(exclude=asked.exclude), _NAMES),
+            filters=checked_filters(Filters(exclude=asked.exclude), _NAMES),
             model=asked.model or None,
             pinned=tuple(self._named(name, workspace, file) for file in asked.files),
             trigger="explicit",
             wait_ms=0,
             format=asked.format,
         )
-        answer, _ = await answers.context(workspace, request)
+        answer = await context(workspace, request)
         if answer.error:
             raise CarrelError(answer.error)
         pack = answer.pack
@@ -119,33 +119,34 @@ class Tools:
                 wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
                 for drop in pack.dropped
             ),
-            state=workspace.state(),
-            pending=workspace.pending,
+            state=answer.state,
+            pending=answer.pending,
         )
-        return Answer(pack.text or texts.NOTHING_FOUND, value, texts.notes(workspace))
+        notices = (answer.notice,) if answer.notice else ()
+        return Answer(pack.text or texts.NOTHING_FOUND, value, (*notices, *texts.notes(workspace)))
 
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
-        """`explain_hit`."""
+        """Answer `explain_hit`."""
         name, workspace, path = self._folders.place(asked.folder, asked.path)
-        await self._waiting.ready(workspace, report)
-        found = await answers.explain_line(workspace, Query(asked.query), path, asked.line)
-        value = messages.ExplainResult(folder=name, chunks=tuple(_story(item) for item in found))
+        await self._readiness.ready(workspace, report)
+        found = await queries.explain_line(workspace, Query(asked.query), path, asked.line)
+        value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in found))
         return Answer(texts.explained(found), value, texts.notes(workspace))
 
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
-        """`index_status`. Looks only: it makes no index and waits for none."""
+        """Answer `index_status`. It looks only: it makes no index and waits for none."""
         chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
-        found = [(name, await workspace.status(most_skipped=answers.MOST_SKIPPED)) for name, workspace in chosen]
+        found = [(name, await workspace.status(most_skipped=queries.MOST_SKIPPED)) for name, workspace in chosen]
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 
-    def _named(self, folder: str, workspace: Workspace, file: str) -> Named:
+    def _named(self, folder: str, workspace: Workspace, file: str) -> FileRef:
         """A file that matters; one that lies outside is left out of the pack, with the reason."""
         try:
             _, found, path = self._folders.place(folder, file)
         except InvalidInput:
-            return Named(None, file)
-        return Named(path if found is workspace else None, file)
+            return FileRef(None, file)
+        return FileRef(path if found is workspace else None, file)
 
 
 TOOLS = {
@@ -162,7 +163,7 @@ TOOLS = {
         Tool(
             "search_knowledge_base",
             "Search the documents",
-            knowledge.DESCRIPTION,
+            document_search.DESCRIPTION,
             messages.KnowledgeArguments,
             messages.HitsResult,
             Tools.search_knowledge_base,
@@ -219,7 +220,7 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
     chunk = hit.chunk
     lines = (chunk.span.start_line, chunk.span.end_line)
     return messages.Place(
-        uri=uris.build(folder, chunk.path, lines),
+        uri=resource_uris.build(folder, chunk.path, lines),
         path=chunk.path,
         start_line=lines[0],
         end_line=lines[1],
@@ -232,10 +233,10 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
     )
 
 
-def _story(item: Explanation) -> messages.Story:
+def _explanation(item: Explanation) -> messages.ChunkExplanation:
     values = {key: value for key, value in dataclasses.asdict(item).items() if value is not None}
     values["boosts"] = tuple(wire.Boost(rule=rule, factor=factor) for rule, factor in item.boosts)
-    return messages.Story(**values)
+    return messages.ChunkExplanation(**values)
 
 
 def _status(name: str, status: Status) -> messages.FolderStatus:
@@ -249,7 +250,7 @@ def _status(name: str, status: Status) -> messages.FolderStatus:
         languages=status.languages,
         pending=status.pending,
         skipped=dict(Counter(reason for _, reason in status.skipped)),
-        last_indexed=UNSET if status.last_indexed is None else convert.from_time(status.last_indexed),
+        last_indexed=UNSET if status.last_indexed is None else wire.iso_time(status.last_indexed),
         problems=status.problems,
         error=status.error or UNSET,
     )

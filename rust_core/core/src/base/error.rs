@@ -1,6 +1,6 @@
 //! The one error tree of the core. Each kind maps to one Python exception in `rust_core/py`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `Result` with the core's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -12,7 +12,7 @@ pub enum Error {
     #[error("cancelled")]
     Cancelled,
     /// The file system refused; the path says where.
-    #[error("{path}: {source}{}", io_remedy(source))]
+    #[error("{path}: {source}{}", ending(io_remedy(source)))]
     Io {
         /// The file or folder at fault.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// `SQLite` refused.
-    #[error("{path}: {source}{}", database_remedy(source))]
+    #[error("{path}: {source}{}", ending(database_remedy(source)))]
     Database {
         /// The database file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum Error {
         source: rusqlite::Error,
     },
     /// The index was written by a newer Carrel.
-    #[error("the index in {path} has format {found}, this Carrel reads up to {known}: update Carrel, or run `carrel clear`")]
+    #[error("{}{}", newer_format(path, *found, *known), ending(UPDATE))]
     NewerFormat {
         /// Folder of the index.
         path: PathBuf,
@@ -49,10 +49,12 @@ pub enum Error {
         reason: String,
     },
     /// The caller passed a value that can't be used.
-    #[error("{field}: {message}")]
+    #[error("{field}: {}{message}", quoted(value.as_deref()))]
     Invalid {
         /// The parameter at fault.
         field: &'static str,
+        /// The one of its values that is meant, if it has several.
+        value: Option<String>,
         /// What is wrong with it.
         message: String,
     },
@@ -69,11 +71,64 @@ impl Error {
 
     /// An [`Error::Invalid`] for a parameter.
     pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
-        Self::Invalid { field, message: message.into() }
+        Self::Invalid { field, value: None, message: message.into() }
+    }
+
+    /// An [`Error::Invalid`] for one value of a parameter that has several.
+    pub fn invalid_value(field: &'static str, value: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid { field, value: Some(value.into()), message: message.into() }
+    }
+
+    /// What happened and why, without the remedy, and for a parameter without its name and value.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Io { path, source } => format!("{}: {source}", path.display()),
+            Self::Database { path, source } => format!("{}: {source}", path.display()),
+            Self::NewerFormat { path, found, known } => newer_format(path, *found, *known),
+            Self::Invalid { message, .. } => message.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// What a person can do about it; empty where nothing is known to help.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Io { source, .. } => io_remedy(source),
+            Self::Database { source, .. } => database_remedy(source),
+            Self::NewerFormat { .. } => UPDATE,
+            _ => "",
+        }
+    }
+
+    /// Whether the same call may succeed later, though nobody mends anything.
+    #[must_use]
+    pub fn retryable(&self) -> bool {
+        use rusqlite::ErrorCode as Code;
+        match self {
+            Self::NotWriter => true,
+            Self::Database { source, .. } => {
+                matches!(source.sqlite_error_code(), Some(Code::DatabaseBusy | Code::DatabaseLocked))
+            }
+            _ => false,
+        }
     }
 }
 
-/// What a person can do about it, as the end of a message.
+fn newer_format(path: &Path, found: u32, known: u32) -> String {
+    format!("the index in {} has format {found}, this Carrel reads up to {known}", path.display())
+}
+
+/// The end of a message.
+fn ending(remedy: &str) -> String {
+    if remedy.is_empty() { String::new() } else { format!(": {remedy}") }
+}
+
+fn quoted(value: Option<&str>) -> String {
+    value.map_or_else(String::new, |value| format!("\"{value}\" "))
+}
+
 fn io_remedy(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind as Kind;
     match error.kind() {
@@ -88,10 +143,11 @@ fn database_remedy(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(Code::DiskFull) => FULL,
         Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied) => READ_ONLY,
-        Some(Code::DatabaseCorrupt | Code::NotADatabase) => ": restart to rebuild the index, or run `carrel clear`",
+        Some(Code::DatabaseCorrupt | Code::NotADatabase) => "restart to rebuild the index, or run `carrel clear`",
         _ => "",
     }
 }
 
-const FULL: &str = ": free some disk space and index again; what was indexed before is kept";
-const READ_ONLY: &str = ": make the folder writable, or choose another folder for the index";
+const UPDATE: &str = "update Carrel, or run `carrel clear`";
+const FULL: &str = "free some disk space and index again; what was indexed before is kept";
+const READ_ONLY: &str = "make the folder writable, or choose another folder for the index";

@@ -125,6 +125,7 @@ fn an_older_format_is_built_again_and_a_newer_one_refused() {
     let error = Store::open(workspace.config()).err().unwrap();
     assert!(matches!(error, Error::NewerFormat { found, .. } if found == FORMAT_VERSION + 1));
     assert!(error.to_string().contains("update Carrel"));
+    assert!(error.remedy().contains("update Carrel") && !error.reason().contains("update"), "{}", error.reason());
     database(&workspace).pragma_update(None, "user_version", FORMAT_VERSION).unwrap();
     assert_eq!(workspace.open().snapshot().unwrap().files(), 2, "refusing changed nothing");
 }

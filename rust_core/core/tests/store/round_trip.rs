@@ -174,6 +174,7 @@ fn vectors_of_a_remote_model_are_taken_in_the_order_of_the_texts() {
     let plan = store.scan(&token()).unwrap();
     let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
     let texts = batch.texts();
+    assert_eq!(batch.text_paths(), ["a.py", "a.py"]);
     assert_eq!(texts.len(), 2);
     assert!(texts[0].starts_with("Function name: one\nFile: a.py\n\ndef one"), "{}", texts[0]);
     assert!(batch.set_vectors(&[1.0; 256]).is_err(), "too few");

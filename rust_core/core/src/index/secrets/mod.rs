@@ -120,8 +120,9 @@ pub struct Detector {
 impl Detector {
     /// Raises for a pattern or glob that is none.
     pub fn new(options: &SecretOptions) -> Result<Self> {
-        let invalid =
-            |field: &'static str, text: &str, reason: String| Error::invalid(field, format!("{text:?} is not valid: {reason}"));
+        let invalid = |field: &'static str, text: &str, reason: String| {
+            Error::invalid_value(field, text, format!("is not valid: {reason}"))
+        };
         let pattern = |text: &String| {
             let built = RegexBuilder::new(text).multi_line(true).size_limit(1_000_000).build();
             built.map_err(|error| invalid("secretPatterns", text, error.to_string()))

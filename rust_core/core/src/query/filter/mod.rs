@@ -48,7 +48,7 @@ impl Filter {
     /// Check and compile a filter.
     pub fn new(options: FilterOptions) -> Result<Self> {
         let language = |name: &String| {
-            let unknown = || Error::invalid("languages", format!("{name:?} is not a language that Carrel knows"));
+            let unknown = || Error::invalid_value("languages", name, "is not a language that Carrel knows");
             Language::from_name(&name.to_lowercase()).ok_or_else(unknown)
         };
         for source in &options.sources {
@@ -125,7 +125,7 @@ fn globs(field: &'static str, patterns: &[String]) -> Result<Option<GlobSet>> {
     let mut set = GlobSetBuilder::new();
     for typed in patterns {
         // Not the error's own text: it quotes what the pattern was made into.
-        let invalid = |error: globset::Error| Error::invalid(field, format!("\"{typed}\" is not a pattern: {}", error.kind()));
+        let invalid = |error: globset::Error| Error::invalid_value(field, typed, format!("is not a pattern: {}", error.kind()));
         let glob = |pattern: &str| -> Result<Glob> { GlobBuilder::new(pattern).literal_separator(true).build().map_err(invalid) };
         let pattern = typed.trim_start_matches("./").trim_matches('/');
         // As people write them: a bare name matches anywhere, and a folder stands for what is in it.

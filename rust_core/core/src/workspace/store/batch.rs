@@ -124,6 +124,11 @@ impl Batch {
         locked(&self.body).iter().flat_map(|b| b.files.iter().flat_map(texts)).collect()
     }
 
+    /// The file of each of [`Batch::texts`], in the same order.
+    pub fn text_paths(&self) -> Vec<String> {
+        locked(&self.body).iter().flat_map(|b| b.files.iter().flat_map(|f| f.added().map(|_| f.path.clone()))).collect()
+    }
+
     /// Give every added chunk the vector of a local model.
     pub fn embed(&self, embedder: &dyn LocalEmbedder, cancel: &CancelToken) -> Result<()> {
         if embedder.dim() != self.dim {

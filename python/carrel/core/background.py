@@ -1,0 +1,146 @@
+"""Bridges between threads and coroutines, for callers that have no event loop and for work that has no `await`.
+
+A caller without an event loop shares one loop on a daemon thread with every other such caller of the process: a client of a
+remote model keeps its connections there. The caller may itself stand inside a running loop, as in a notebook.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from carrel.core.errors import Cancelled
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 0.1
+"""How often a waiting caller looks at its token. Windows delivers Ctrl-C only to a thread that wakes up."""
+
+
+class Stoppable(Protocol):
+    """What `carrel.core.native.CancelToken` offers."""
+
+    def cancel(self) -> None:
+        """Ask the work to stop."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Tell whether it was asked to."""
+        ...
+
+
+def run_at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    work.close()
+    raise AssertionError("a coroutine that was said never to wait waited")
+
+
+def run_blocking(work: Coroutine[Any, Any, T], token: Stoppable | None = None) -> T:
+    """Run a coroutine on the process's background loop and wait for it; it is cancelled by `token`, and by a Ctrl-C here.
+
+    Raises `Cancelled` when it was cancelled.
+    """
+    loop, thread = _BACKGROUND.running()
+    if threading.get_ident() == thread:
+        work.close()
+        raise RuntimeError("a blocking call of Carrel was made from a coroutine on its own loop; await its result instead")
+    ended: Future[T] = Future()
+    tasks: list[asyncio.Task[T]] = []
+
+    def start() -> None:
+        tasks.append(loop.create_task(work))
+        tasks[0].add_done_callback(partial(_pass_on, ended))
+
+    def cancel() -> None:
+        tasks[0].cancel()  # `start` ran before: both are called in order
+
+    loop.call_soon_threadsafe(start)
+    try:
+        while True:
+            try:
+                return ended.result(_POLL_SECONDS)
+            except TimeoutError:
+                if ended.done():  # the work's own
+                    raise
+                if token is not None and token.cancelled:
+                    loop.call_soon_threadsafe(cancel)
+    except BaseException:
+        if not ended.done():  # a Ctrl-C
+            loop.call_soon_threadsafe(cancel)
+        raise
+
+
+def _pass_on(ended: Future[T], task: asyncio.Task[T]) -> None:
+    if task.cancelled():
+        ended.set_exception(Cancelled("cancelled"))
+    elif error := task.exception():
+        ended.set_exception(error)
+    else:
+        ended.set_result(task.result())
+
+
+async def run_to_end(pool: Executor | None, work: Callable[[], T], token: Stoppable) -> T:
+    """Run work on a thread; a cancel stops it by its token and waits until the thread has left."""
+    future = asyncio.get_running_loop().run_in_executor(pool, work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        token.cancel()
+        while not future.done():
+            await asyncio.wait({future})
+        if not future.cancelled():
+            future.exception()  # whatever the thread still raised has nobody to go to
+        raise
+
+
+def is_being_cancelled() -> bool:
+    """Tell whether the current task was asked to end, rather than something that it awaited."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # there is no event loop
+        return False
+    return task is not None and task.cancelling() > 0
+
+
+class _Background:
+    """One event loop on a daemon thread, made when it is first needed, and again in a process that was forked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def running(self) -> tuple[asyncio.AbstractEventLoop, int | None]:
+        """Return the loop and its thread's identity."""
+        with self._lock:
+            if self._loop is None or self._thread is None or self._process != os.getpid():
+                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="carrel-background", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+            return self._loop, self._thread.ident
+
+    def close(self) -> None:
+        """Stop the loop and end its thread."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop and thread and self._process == os.getpid():
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(1.0)
+            if not thread.is_alive():
+                loop.close()
+
+
+_BACKGROUND = _Background()

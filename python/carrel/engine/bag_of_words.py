@@ -1,0 +1,31 @@
+"""Cosine over whole identifier words (spec A2), exact: each word has a dimension of its own.
+
+There are as many dimensions as words, so that no index can store such vectors; the index's fallback puts words in hashed places
+(`Embedder.hashed` of the core).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+_WORD = re.compile(r"\b[a-z_][a-z0-9_]*\b")
+
+
+def word_counts(text: str) -> Counter[str]:
+    """Count the words of a text, in lower case; `2fa` holds none."""
+    return Counter(_WORD.findall(text.lower()))
+
+
+def cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """Return the cosine of two counts, from 0 to 1; 0 where one is empty."""
+    if len(one) > len(other):
+        one, other = other, one
+    dot = sum(count * other[word] for word, count in one.items() if word in other)
+    return dot / math.sqrt(_square(one) * _square(other)) if dot else 0.0
+
+
+def _square(counts: Mapping[str, int]) -> int:
+    return sum(count * count for count in counts.values())

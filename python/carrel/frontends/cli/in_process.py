@@ -1,0 +1,128 @@
+"""The server's session inside the command's own process: one folder, the same requests, the same answers as an editor gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.frontends.cli.broad_folders import confirm_broad_folder
+from carrel.frontends.cli.terminal_text import is_text
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.uris import longest_match, path_to_uri
+from carrel.frontends.lsp.commands import Commands
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
+from carrel.server.jobs import Work
+from carrel.server.open_index import OpenIndex
+from carrel.server.session import Session
+from carrel.server.settings import Problem, Settings
+from carrel.server.settings_files import settings_of
+from carrel.server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.frontends.cli.output import Output
+
+T = TypeVar("T")
+_WAIT_MS = 600_000
+_FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
+
+
+def folder(path: Path) -> Path:
+    """Return an existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
+    absolute = _absolute(path)
+    if not absolute.is_dir():
+        raise InvalidInput("path", f"{absolute} is not a folder")
+    if not is_text(str(absolute)):
+        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor", "Rename it.")
+    if reason := unreadable(absolute):
+        raise CarrelError(f"{absolute} can't be read: {reason}", "Give yourself the right to read it.")
+    return absolute
+
+
+def _absolute(path: Path) -> Path:
+    """Return a path as it was named, links included; but `..` would stand in every URI that is made of it."""
+    absolute = path.absolute()
+    return absolute.resolve() if ".." in absolute.parts else absolute
+
+
+def unreadable(folder: Path) -> str | None:
+    """Return why the entries of a folder can't be listed and looked at; None if they can."""
+    try:
+        with os.scandir(folder):
+            (folder / ".git").lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def indexed_folder(path: Path) -> Path:
+    """Return a folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
+    absolute = _absolute(path)
+    if is_text(str(absolute)) and not absolute.exists() and Composition().index_exists(absolute, settings_of(absolute)[0]):
+        return absolute
+    return folder(path)
+
+
+def settings(path: Path, output: Output) -> Settings:
+    """Return the settings of a folder; tell what can't be used of them. Raises `SettingsError`."""
+    found, problems = settings_of(path)
+    tell(problems, output)
+    return found
+
+
+def tell(problems: Iterable[Problem], output: Output) -> None:
+    """Say of each setting that can't be used why, in the words of every command."""
+    for problem in dict.fromkeys(map(str, problems)):
+        output.warn(f"setting: {problem}")
+
+
+def current_index(root: Path, chosen: Settings, token: CancelToken, progress: Callable[[int, int, str], None]) -> OpenIndex:
+    """Open the index of a folder and bring it up to date, unless another process keeps it so; its store is to be closed."""
+    index = Composition().open_index(root, chosen)
+    try:
+        if index.store.role == "writer":
+            IndexRunner().run_blocking(index, Work(full=True), token, progress)
+    except CarrelError:
+        index.store.close()
+        raise
+    return index
+
+
+def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:
+    """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`.
+
+    Raises `SettingsError` where the settings of the user or of the folder can't be read.
+    """
+
+    async def work() -> T:
+        problems: list[Problem] = []
+        session = Session(Composition(), longest_match, on_problems=problems.extend)
+        session.configure({})
+        try:
+            workspace = session.add_folder(str(path), path_to_uri(str(path)))
+            if workspace.blocked:
+                raise workspace.blocked
+            tell(problems, output)
+            return await use(Commands(session, None), workspace)
+        finally:
+            await session.close()
+
+    return run_cancellable(work())
+
+
+async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Output) -> int:
+    """Index what changed, unless another process does; return for how many milliseconds a question may wait for the index."""
+    confirm_broad_folder(workspace.root, workspace.settings)
+    index = await workspace.open()
+    for problem in index.problems:
+        output.warn(problem)
+    if index.store.role != "writer":
+        return _FOLLOWER_WAIT_MS
+    await commands.index({})
+    return _WAIT_MS

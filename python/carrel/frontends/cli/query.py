@@ -1,0 +1,150 @@
+"""`carrel search | context | files | compare | explain`: questions to the index, which is brought up to date first."""
+
+from __future__ import annotations
+
+import contextlib
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.terminal_text import LINE_END
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+    from carrel.frontends.lsp.commands import Commands
+    from carrel.server.workspace import Workspace
+
+_SHOWN_LINES = 12
+_OPTIONS = {"filters.pathGlob": "--glob", "filters.languages": "--language", "filters.sources": "--source"}
+"""What a person typed for a field of a request."""
+_STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "defines", "score", "matched", "boosts")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Ask one question and show the answer."""
+    root = folder(arguments.path)
+    try:
+        result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
+    except InvalidInput as wrong:
+        if option := _OPTIONS.get(wrong.field):
+            raise wrong.renamed(option) from None
+        raise
+    if error := getattr(result, "error", None):
+        if not result.text:
+            raise CarrelError(error)
+        output.warn(error)
+    if output.json:
+        output.value(result)
+    else:
+        _SHOW[arguments.command](result, output)
+    return 0
+
+
+async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
+    wait = await bring_up_to_date(commands, workspace, output)
+    params: dict[str, Any] = {"query": arguments.query}
+    match arguments.command:
+        case "search":
+            return await commands.search({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
+        case "files":
+            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
+        case "compare":
+            return await commands.compare(
+                {**params, "limit": arguments.limit, "budget": {"tokens": arguments.tokens}, "waitMs": wait}
+            )
+        case "explain":
+            path, line = arguments.place
+            path = _in_folder(path, workspace)
+            if not (workspace.root / path).exists():
+                raise CarrelError(
+                    f"{path} is not there: there is no such file in {workspace.root}, so nothing of it can be found."
+                )
+            return await commands.explain({**params, "path": path, "line": line})
+    budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
+    extra = {"budget": budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
+    return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": wait})
+
+
+def _in_folder(path: str, workspace: Workspace) -> str:
+    """Name a file as the folder knows it, however it was named: from the folder, from the current one, or in full."""
+    if not (workspace.root / path).exists() or Path(path).is_absolute():
+        with contextlib.suppress(ValueError):
+            return Path(path).resolve().relative_to(workspace.root.resolve()).as_posix()
+    return path
+
+
+def _filters(arguments: Namespace) -> dict[str, Any]:
+    given = {
+        "pathGlob": arguments.glob or None,
+        "languages": arguments.language or None,
+        "symbol": arguments.symbol,
+        "sources": arguments.source or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _show_hits(result: Any, output: Output) -> None:
+    if not result.hits:
+        output.note("No relevant code found.")
+    for hit in result.hits:
+        symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
+        output.text(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.score:.2f}{symbol}")
+        lines = LINE_END.split(hit.text.rstrip("\r\n"))
+        for line in lines[:_SHOWN_LINES]:
+            output.text(f"    {line}")
+        if len(lines) > _SHOWN_LINES:
+            output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
+    output.note(f"{len(result.hits)} hits in {result.elapsed_ms:.0f} ms")
+
+
+def _show_pack(result: Any, output: Output) -> None:
+    if result.text:
+        output.whole(result.text)
+    elif result.dropped:
+        output.note("Nothing fits the budget: give more with --tokens or --chars.")
+    else:
+        output.note("No relevant code found.")
+    output.note(f"{len(result.hits)} places, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
+    for drop in result.dropped:
+        output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
+
+
+def _show_files(result: Any, output: Output) -> None:
+    if not result.files:
+        output.note("No relevant file found.")
+    for file in result.files:
+        output.text(f"{file.score:8.2f}  {file.path}")
+
+
+def _show_story(result: Any, output: Output) -> None:
+    for chunk in result["candidates"]:
+        output.text(f"{chunk['path']}:{chunk['startLine']}-{chunk['endLine']} {chunk['symbol']}: {chunk['verdict']}")
+        for name in _STORY:
+            if (value := chunk.get(name)) not in (None, (), []):
+                output.text(f"    {name}: {value}")
+
+
+def _show_comparison(result: Any, output: Output) -> None:
+    from rich.table import Table
+
+    table = Table("", "tokens", "time", "files", title=f"counted in {result.tokenizer}")
+    for name, way in (("retrieved chunks", result.chunks), ("whole files", result.whole_files)):
+        table.add_row(name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", str(len(way.files)))
+    output.console().print(table)
+    if result.chunks.tokens:
+        output.text(f"The chunks need {result.chunks.tokens / max(result.whole_files.tokens, 1):.1%} of the whole files' tokens.")
+    for path in result.whole_files.files:
+        output.text(f"  {'chunks' if path in result.chunks.files else 'no room':8} {path}")
+    for path in result.unread:
+        output.note(f"could not be read whole: {path}")
+
+
+_SHOW = {
+    "search": _show_hits,
+    "context": _show_pack,
+    "files": _show_files,
+    "compare": _show_comparison,
+    "explain": _show_story,
+}

@@ -1,0 +1,72 @@
+"""`carrel status | clear`: what the index holds, and its end."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.cli.in_process import indexed_folder, with_commands
+from carrel.frontends.lsp.commands import Commands, status_result
+from carrel.server.composition import Composition
+from carrel.server.queries import MOST_SKIPPED
+from carrel.server.settings_files import settings_of
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+    from carrel.frontends.lsp.messages import StatusResult
+    from carrel.server.workspace import Workspace
+
+_SHOWN_SKIPPED = 12
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Show or delete."""
+    root = indexed_folder(arguments.path)
+    if arguments.command == "clear":
+        cleared = with_commands(root, output, lambda commands, _: commands.clear({}))
+        if not root.exists():
+            shutil.rmtree(Composition().index_folder(root, settings_of(root)[0]))  # nobody will use it again
+        if output.json:
+            output.value(cleared)
+        else:
+            output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
+        return 0
+    status = with_commands(root, output, _status)
+    if output.json:
+        output.value(status)
+    else:
+        _show(status, output)
+    if not root.exists():
+        output.note(f"{root} is gone; its index goes 30 days after its last use, or with: carrel clear {root}")
+    return 0
+
+
+async def _status(_: Commands, workspace: Workspace) -> StatusResult:
+    return status_result(workspace, await workspace.status(most_skipped=MOST_SKIPPED))
+
+
+def _show(status: Any, output: Output) -> None:
+    output.text(
+        f"{status.state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
+    )
+    if isinstance(status.last_indexed, str):
+        output.text(f"last indexed {status.last_indexed}, model {status.model.id}")
+    for language, files in sorted(status.languages.items(), key=lambda item: -item[1]):
+        output.text(f"  {language:<14}{files:>8,}")
+    reasons: dict[str, int] = {}
+    for skipped in status.skipped:
+        reasons[skipped.reason] = reasons.get(skipped.reason, 0) + 1
+    if reasons:
+        output.text(
+            "left out: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda i: -i[1]))
+        )
+    # The rare reasons first: a thousand pictures surprise nobody.
+    for skipped in sorted(status.skipped, key=lambda file: reasons[file.reason])[:_SHOWN_SKIPPED]:
+        output.text(f"  {skipped.reason}: {skipped.path}")
+    if (more := len(status.skipped) - _SHOWN_SKIPPED) > 0:
+        output.text(f"  … {more:,} more: `carrel status --json` names them all")
+    if isinstance(status.error, str):
+        output.text(f"error: {status.error}")
+    for problem in status.problems:
+        output.text(f"problem: {problem}")

@@ -1,0 +1,1 @@
+"""What several front ends share. Nothing here imports one of them."""

@@ -1,0 +1,35 @@
+"""Filters that came over a wire: checked by the core before a search begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from carrel.core.errors import InvalidInput
+from carrel.core.types import Filters
+
+
+def checked_filters(filters: Filters, names: Mapping[str, str]) -> Filters:
+    """Return filters that the core can use; raises `InvalidInput` with the field's name on the wire, which `names` gives."""
+    if not (filters.path_globs or filters.exclude or filters.languages or filters.metadata):
+        return filters
+    from carrel.engine.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
+
+    try:
+        native_filter(filters)
+    except InvalidInput as error:
+        remedy = _language_meant(filters.languages) if error.field == "languages" else None
+        raise error.renamed(names.get(error.field, error.field), remedy) from None
+    return filters
+
+
+def _language_meant(typed: Iterable[str]) -> str:
+    """Return the language that a wrong name may stand for: of files that end so, or of a name like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for what was typed wrongly
+
+    from carrel.core.native import detect_language, languages  # noqa: PLC0415 - a server starts without the core
+
+    known = languages()
+    wrong = next((name.lower() for name in typed if name.lower() not in known), "")
+    by_extension = detect_language(f"x.{wrong}")
+    near = [by_extension] if by_extension else get_close_matches(wrong, known, 1)
+    return f"Did you mean {near[0]}?" if near else ""

@@ -1,0 +1,41 @@
+"""What the messages of several protocols are built from. Field names are camelCase on the wire."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from msgspec import Struct
+
+State = Literal["empty", "indexing", "ready", "error"]
+
+
+class Wire(Struct, rename="camel", kw_only=True, frozen=True):
+    """Base of everything that crosses the wire."""
+
+
+class Boost(Wire, kw_only=True, frozen=True):
+    """A rule that moved a hit."""
+
+    rule: str
+    factor: float
+
+
+class DroppedResult(Wire, kw_only=True, frozen=True):
+    """A hit or file that was left out, and why."""
+
+    path: str
+    start_line: int
+    end_line: int
+    reason: str
+
+
+def camel_case(name: str) -> str:
+    """Return a Python name, or a path of names joined by dots, as it is spelled on the wire."""
+    head, *tail = name.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in tail)
+
+
+def iso_time(unix_seconds: float) -> str:
+    """Return Unix seconds as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

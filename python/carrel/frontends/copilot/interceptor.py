@@ -1,0 +1,172 @@
+"""What the proxy knows of the conversation, and what it makes of a chat turn. Never raises: a fault leaves the turn as it was."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from carrel.core.errors import place_of
+from carrel.engine.chat import augment, question_of
+from carrel.frontends.common import document_search
+from carrel.frontends.common.context_switch import ContextSwitch
+from carrel.frontends.common.uris import path_to_uri
+from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot.frames import Frame
+from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
+from carrel.frontends.copilot.turns import Mode, Turn, turn_of
+
+log = logging.getLogger(__name__)
+
+_TOOL_SECONDS = 30.0
+_DOCUMENTS = frozenset(
+    {f"textDocument/did{event}" for event in ("Open", "Change", "Save", "Close")} | {"workspace/didChangeWorkspaceFolders"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyOptions:
+    """How `carrel copilot-proxy` was started. Without folders those of the editor count."""
+
+    mode: Mode = "prepend"
+    deadline_ms: int = 300
+    folders: tuple[Path, ...] = ()
+    top_k: int | None = None
+    tool: bool = True
+
+
+class Interceptor:
+    """Answers for Carrel between client and server. Called from the forwarding threads; `Sidecar` does the work."""
+
+    def __init__(self, options: ProxyOptions, switch: ContextSwitch, sidecar: Sidecar) -> None:
+        self._options = options
+        self._switch = switch
+        self._sidecar = sidecar
+        self._folders: tuple[str, ...] = ()
+        self._active: str | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether anything at all is done."""
+        return self._options.mode != "off" and self._switch.on
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the tool is to be registered."""
+        return self._options.tool and self.on
+
+    # --- from the client
+
+    def initialize(self, frame: Frame) -> None:
+        """Start the server on the folders of the client's first request."""
+        self._folders = tuple(path_to_uri(str(path)) for path in self._options.folders) or _folders(_params(frame))
+        if self.on:
+            self._sidecar.start(self._folders)
+
+    def notice(self, frame: Frame, method: str) -> None:
+        """Note what happened in the editor: unsaved buffers count, and so does the file that is looked at."""
+        if method in _DOCUMENTS:
+            self._sidecar.forward(frame.body)
+        elif method == "textDocument/didFocus":
+            document = _params(frame).get("textDocument", _params(frame))
+            uri = document.get("uri") if isinstance(document, dict) else None
+            self._active = uri if isinstance(uri, str) else None
+
+    def rewrite(self, frame: Frame) -> bytes | None:
+        """Put the context into a turn and give its message body; None to let it go as it was."""
+        began = time.monotonic()
+        if not self.on:
+            return None
+        turn = turn_of(frame.body)
+        if turn is None:
+            return None
+        query = question_of(turn.whole_text)
+        if not query:
+            return None
+        if self._switch.changed():
+            self._sidecar.start(self._folders)  # it was off when the editor started
+            self._sidecar.notify("workspace/didChangeConfiguration", {"settings": {"carrel": self._switch.options}})
+        left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
+        params = self._question(turn, query)
+        try:
+            pack = self._sidecar.ask("carrel/context", params, left)
+        except Unavailable as error:
+            log.info("A turn went without context: %s", error)
+            return None
+        if self._options.mode == "references":
+            references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
+            return turn.with_references(references) if references else None
+        # Not `carrel/augment`: the user's words stay here, so that nothing on the way can change even half an emoji of them.
+        text = augment(turn.text, pack["text"])
+        return turn.with_text(text) if text != turn.text else None
+
+    def _question(self, turn: Turn, query: str) -> dict[str, Any]:
+        params: dict[str, Any] = {"query": query, "deadlineMs": max(int(0.9 * self._options.deadline_ms), 1)}
+        if not self._options.folders and turn.folders:
+            for uri in turn.folders:
+                self._sidecar.ensure_folder(uri)
+            params["workspaceFolder"] = turn.folders[0]
+        if self._options.top_k:
+            params["topK"] = self._options.top_k
+        if self._active:
+            params["active"] = {"uri": self._active}
+        if turn.model:
+            params["model"] = turn.model
+        return params
+
+    # --- from the server
+
+    def tool_answer(self, request: dict[str, Any]) -> bytes:
+        """Do what the server's agent asked for. Blocks; runs on a thread of its own."""
+        if not search_tools.needs_search(request):
+            return search_tools.consent(request)
+        try:
+            query, limit = search_tools.question(request)
+        except ValueError as error:
+            return search_tools.result(request, str(error), ok=False)
+        answer = self._documents if request["params"]["name"] == search_tools.KNOWLEDGE else self._code
+        try:
+            return search_tools.result(request, answer(query, limit), ok=True)
+        except Unavailable as error:
+            return search_tools.result(request, f"Carrel can't answer now: {error}.", ok=False)
+        except Exception as error:  # the agent would wait for ever
+            log.error("A tool gave nothing: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
+            return search_tools.result(request, "Something went wrong inside Carrel; its log says more.", ok=False)
+
+    def _code(self, query: str, limit: int) -> str:
+        params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
+        pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
+        if reason := pack.get("error"):
+            raise Unavailable(reason)
+        return pack["text"] or "No relevant code found."
+
+    def _documents(self, query: str, limit: int) -> str:
+        params = {"query": query, "limit": limit, "filters": {"languages": document_search.LANGUAGES}}
+        hits = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)["hits"]
+        return document_search.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"]) for hit in hits)
+
+    def run_tool(self, request: dict[str, Any], answer: Any) -> None:
+        """Answer on a thread; `answer` takes the message body."""
+        threading.Thread(target=lambda: answer(self.tool_answer(request)), daemon=True, name="carrel-tool").start()
+
+
+def _params(frame: Frame) -> dict[str, Any]:
+    try:
+        params = json.loads(frame.body)["params"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return params if isinstance(params, dict) else {}
+
+
+def _folders(params: dict[str, Any]) -> tuple[str, ...]:
+    """Return the folders of an `initialize` request: the list, else the older roots."""
+    listed = params.get("workspaceFolders")
+    found = [item.get("uri") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    if not found:
+        path = params.get("rootPath")
+        found = [params.get("rootUri") or (path_to_uri(path) if isinstance(path, str) and path else None)]
+    return tuple(uri for uri in found if isinstance(uri, str))

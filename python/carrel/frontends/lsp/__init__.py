@@ -1,0 +1,1 @@
+"""The language server: the LSP front end, its messages and their documents."""

@@ -1,0 +1,112 @@
+"""The client as somebody to ask: the chat model that the person chose there, behind the engine's port, by `carrel/complete`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+from pygls.exceptions import JsonRpcException
+
+from carrel.core.conversation import Message, ToolCall, ToolSpec
+from carrel.core.errors import Cancelled, InvalidInput, ProviderError
+from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.core.structs import decode
+from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp import review_messages as wire
+from carrel.frontends.lsp.messages import ProgressToken
+
+if TYPE_CHECKING:
+    from carrel.frontends.lsp.rpc import CarrelServer
+
+METHOD = "carrel/complete"
+NO_MODEL = (
+    "Carrel has no chat model to ask: this client doesn't lend its own",
+    'Use one that announces `{"complete": true}` under `experimental.carrel` and answers `carrel/complete`.',
+)
+"""Reason and remedy."""
+PATIENCE_SECONDS = 300.0
+"""A model that says nothing for so long won't say anything any more."""
+
+_CANCELLED = (-32800, -32802)
+"""By the client itself, or because the server took its request back."""
+
+Ask = Callable[[str, Any], asyncio.Future[Any]]
+"""Sends a request; gives its result as plain data."""
+
+
+class Client:
+    """The client of one connection."""
+
+    def __init__(self, server: CarrelServer) -> None:
+        self._server = server
+
+    def model(self, token: ProgressToken | None) -> ClientModel:
+        """Return the model that the client means by this token; raises `ProviderError` where it lends none."""
+        if not lends_model(self._server.client_capabilities.experimental):
+            raise ProviderError(*NO_MODEL)
+        return ClientModel(self._server.protocol.ask_client, token)
+
+    def report(self, token: ProgressToken | None, partial: Wire) -> None:
+        """Send a partial result, if it was asked for."""
+        if token is not None:
+            self._server.protocol.send("$/progress", {"token": token, "value": partial})
+
+
+def lends_model(experimental: object) -> bool:
+    """Return whether a client's experimental capabilities say that it answers `carrel/complete`."""
+    carrel = experimental.get("carrel") if isinstance(experimental, Mapping) else None
+    return isinstance(carrel, Mapping) and carrel.get("complete") is True
+
+
+@dataclass(frozen=True, slots=True)
+class ClientModel:
+    """The model that the client means by a token."""
+
+    ask: Ask
+    token: ProgressToken | None = None
+
+    @property
+    def spec(self) -> ChatSpec:
+        """What is known of the model: the client keeps its window and its provider to itself."""
+        return ChatSpec("client", leaves_machine=True)
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        options: Sampling = MODEL_DEFAULTS,  # noqa: ARG002 - `carrel/complete` has no options
+    ) -> AsyncIterator[Delta]:
+        """Have the client's model say what comes next, as one piece."""
+        params = wire.CompleteParams(
+            model_token=UNSET if self.token is None else self.token,
+            messages=tuple(_from_message(message) for message in messages),
+            tools=tuple(
+                wire.ToolSpec(name=tool.name, description=tool.description, input_schema=dict(tool.schema)) for tool in tools
+            ),
+        )
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                raw = await self.ask(METHOD, params)
+            result = decode(wire.CompleteResult, raw)
+        except TimeoutError:
+            raise ProviderError(f"The chat model didn't answer within {PATIENCE_SECONDS:g} s.", retryable=True) from None
+        except JsonRpcException as error:
+            raise _failed(error) from None
+        except InvalidInput as error:
+            raise ProviderError(f"The client's answer to {METHOD} can't be read: {error}") from None
+        calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in result.tool_calls)
+        yield Delta(result.text, calls, "tools" if calls else "stop")
+
+
+def _from_message(message: Message) -> wire.ModelMessage:
+    calls = (wire.ToolCall(id=call.id, name=call.name, arguments=dict(call.arguments)) for call in message.calls)
+    return wire.ModelMessage(role=message.role, text=message.text, tool_calls=tuple(calls), tool_call_id=message.call_id or UNSET)
+
+
+def _failed(error: JsonRpcException) -> Exception:
+    if error.code in _CANCELLED:
+        return Cancelled("the client took the question to its chat model back")
+    return ProviderError(f"The chat model failed: {error.message}")

@@ -1,0 +1,298 @@
+"""The `carrel/*` requests: decode, call, encode."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
+from carrel.core.structs import decode
+from carrel.core.types import Lines, Query
+from carrel.engine.chat import augment, question_of
+from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
+from carrel.frontends.common.wire import iso_time
+from carrel.frontends.lsp import convert, convert_review
+from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp.client_model import NO_MODEL
+from carrel.frontends.lsp.errors import on_wire
+from carrel.frontends.lsp.methods import REQUESTS
+from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
+from carrel.server import context_service, queries, reviews
+from carrel.server.context_service import ContextAnswer, ContextRequest, FileRef
+from carrel.server.models import CLIENT, chat_models
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
+
+    from carrel.engine.reviewer import Step
+    from carrel.frontends.lsp.client_model import Client
+    from carrel.frontends.lsp.progress import ProgressBars
+    from carrel.server.session import Session
+    from carrel.server.status import Status
+    from carrel.server.workspace import Workspace
+
+
+class Commands:
+    """One coroutine a request; parameters come as plain data, results are wire structs."""
+
+    def __init__(self, session: Session, bars: ProgressBars | None, client: Client | None = None) -> None:
+        """Answer from `session`. `client` can be told of progress and asked for its chat model; the command line has none."""
+        self._session = session
+        self._bars = bars
+        self._client = client
+
+    def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
+        """Return the handler of every method."""
+        return {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS}
+
+    async def status(self, raw: Any) -> wire.StatusResult:
+        """Answer `carrel/status`."""
+        workspace = self._workspace(decode(wire.StatusParams, raw))
+        return status_result(workspace, await workspace.status())
+
+    async def index(self, raw: Any) -> wire.IndexResult:
+        """Answer `carrel/index`."""
+        params = decode(wire.IndexParams, raw)
+        workspace = self._workspace(params)
+        await workspace.settle()
+        report = await self._run_index(workspace, params)
+        return wire.IndexResult(**dataclasses.asdict(report))
+
+    async def search(self, raw: Any) -> wire.SearchResult:
+        """Answer `carrel/search`."""
+        started = time.perf_counter()
+        params = decode(wire.SearchParams, raw)
+        workspace = self._workspace(params)
+        query = Query(params.query, params.limit, convert.to_filters(params.filters))
+        found = await queries.search(workspace, query, params.wait_ms)
+        return self._search_result(workspace, found.hits, convert.from_diagnostics(found), started)
+
+    async def similar(self, raw: Any) -> wire.SearchResult:
+        """Answer `carrel/similar`."""
+        started = time.perf_counter()
+        params = decode(wire.SimilarParams, raw)
+        workspace, path = self._file(params.uri)
+        lines = (params.range.start.line + 1, params.range.end.line + 1)
+        hits = await queries.similar(workspace, path, lines, params.limit)
+        return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
+
+    async def files(self, raw: Any) -> wire.FilesResult:
+        """Answer `carrel/files`."""
+        started = time.perf_counter()
+        params = decode(wire.FilesParams, raw)
+        workspace = self._workspace(params)
+        query = Query(params.query, params.limit, convert.to_filters(params.filters))
+        found = await queries.files(workspace, query, params.pool_size, params.wait_ms)
+        uri_of = partial(_uri_of, workspace)
+        files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in found)
+        return wire.FilesResult(files=files, elapsed_ms=_since(started))
+
+    async def compare(self, raw: Any) -> wire.CompareResult:
+        """Answer `carrel/compare`."""
+        started = time.perf_counter()
+        params = decode(wire.CompareParams, raw)
+        workspace = self._workspace(params)
+        budget = convert.to_budget(params.budget, workspace.settings.budget)
+        found, tokenizer = await queries.compare(
+            workspace, Query(params.query, params.limit), budget, params.model, params.wait_ms
+        )
+        return wire.CompareResult(
+            chunks=convert.from_way(found.chunks),
+            whole_files=convert.from_way(found.whole_files),
+            unread=found.unread,
+            tokenizer=tokenizer,
+            elapsed_ms=_since(started),
+        )
+
+    async def context(self, raw: Any) -> wire.ContextResult:
+        """Answer `carrel/context`."""
+        params = decode(wire.ContextParams, raw)
+        return await self._context(params, params.query)
+
+    async def augment(self, raw: Any) -> wire.AugmentResult:
+        """Answer `carrel/augment`."""
+        params = decode(wire.AugmentParams, raw)
+        pack = await self._context(params, params.query or question_of(params.text))
+        return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
+
+    async def review(self, raw: Any) -> ReviewResult:
+        """Answer `carrel/review`."""
+        started = time.perf_counter()
+        params = decode(ReviewParams, raw)
+        if self._client is None:
+            raise ProviderError(*NO_MODEL)
+        client, workspace = self._client, self._workspace(params)
+        model = chat_models(lambda: client.model(params.model_token)).get(CLIENT)
+        uri_of = partial(_uri_of, workspace)
+
+        def tell(step: Step) -> None:
+            client.report(params.partial_result_token, convert_review.from_step(step, uri_of))
+
+        found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
+        return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
+
+    async def explain(self, raw: Any) -> dict[str, Any]:
+        """Answer `carrel/explain`."""
+        params = decode(wire.ExplainParams, raw)
+        if params.pack_id is not None:
+            kept = self._session.recent.get(params.pack_id)
+            if kept is None:
+                raise InvalidInput("packId", "is not among the recent packs")
+            return convert.from_kept(kept)
+        if params.query is None or params.path is None or params.line is None:
+            raise InvalidInput("packId", "is not given", "Give `packId`, or `query`, `path` and `line`.")
+        workspace, path = self._workspace(params), params.path
+        if path.startswith("file:"):
+            workspace, path = self._file(path)
+        found = await queries.explain_line(workspace, Query(params.query), path, params.line)
+        return {"candidates": [convert.from_explanation(item) for item in found]}
+
+    async def clear(self, raw: Any) -> wire.ClearResult:
+        """Answer `carrel/clear`."""
+        workspace = self._workspace(decode(wire.ClearParams, raw))
+        return wire.ClearResult(freed_bytes=await workspace.clear())
+
+    # --- parts
+
+    async def _run_index(self, workspace: Workspace, params: wire.IndexParams) -> Any:
+        index = await workspace.open()
+        if index.store.role == "follower":
+            return await queries.followed_index(workspace, force=bool(params.force))
+        job = workspace.request_index(force=params.force)
+        bar = None
+        if params.work_done_token is not None and self._bars:
+            bar = self._bars.open(
+                job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job)
+            )
+        message = "cancelled"
+        try:
+            report = await workspace.queue.wait(job)
+            message = f"{report.added + report.changed} files indexed, {report.unchanged} unchanged"
+        except CarrelError as error:
+            message = str(error)
+            raise
+        finally:
+            if bar and self._bars:
+                self._bars.end(job, bar, message)
+        return report
+
+    async def _context(self, params: wire.ContextParams, query: str) -> wire.ContextResult:
+        started = time.perf_counter()
+        budget = convert.to_budget(params.budget, self._session.settings.budget)
+        request = ContextRequest(query, 1, budget, format=params.format, trigger=params.trigger)
+        workspace: Workspace | None = None
+        try:
+            workspace = self._workspace(params)
+        except (NotReady, InvalidInput) as error:
+            answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
+        else:
+            answer = await context_service.context(workspace, self._request(workspace, params, query))
+        return _context_result(workspace, answer, started)
+
+    def _quiet(self, params: wire.ContextParams) -> bool:
+        return params.trigger == "chat" and not self._session.settings.rag_enabled
+
+    def _request(self, workspace: Workspace, params: wire.ContextParams, query: str) -> ContextRequest:
+        settings = workspace.settings
+        return ContextRequest(
+            query=query,
+            limit=params.top_k or settings.rag_top_k,
+            budget=convert.to_budget(params.budget, settings.budget),
+            filters=convert.to_filters(params.filters, params.exclude),
+            model=params.model,
+            active=self._named(workspace, params.active.uri) if params.active else None,
+            open=tuple(self._named(workspace, uri) for uri in params.open_uris),
+            pinned=tuple(self._named(workspace, uri) for uri in params.pinned),
+            left_out=tuple(self._left_out(workspace, params.exclude_lines)),
+            trigger=params.trigger,
+            wait_ms=params.wait_ms,
+            deadline_ms=params.deadline_ms,
+            format=params.format,
+        )
+
+    def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
+        return wire.SearchResult(
+            hits=tuple(convert.from_hit(hit, partial(_uri_of, workspace)) for hit in hits),
+            elapsed_ms=_since(started),
+            state=workspace.state(),
+            pending=workspace.pending,
+            plan=plan,
+        )
+
+    def _workspace(self, params: wire.FolderParams) -> Workspace:
+        if params.workspace_folder is None:
+            return self._session.workspace(None)
+        path = folder_path(params.workspace_folder)
+        if path is None:
+            raise InvalidInput("workspaceFolder", "is neither a file URI nor an absolute path")
+        return self._session.workspace(path)
+
+    def _file(self, uri: str) -> tuple[Workspace, str]:
+        path = uri_to_path(uri)
+        found = self._session.locate(path) if path else self._session.unsaved(uri)
+        if found is None or not found[1]:
+            raise InvalidInput("uri", "is not a file in an open folder")
+        return found
+
+    def _left_out(self, workspace: Workspace, given: Iterable[wire.LinesParam]) -> Iterator[Lines]:
+        for lines in given:
+            if lines.end_line < lines.start_line:
+                raise InvalidInput("excludeLines", "endLine comes before startLine")
+            if path := self._named(workspace, lines.uri).path:  # lines elsewhere are in no answer anyway
+                yield Lines(path, lines.start_line, lines.end_line)
+
+    def _named(self, workspace: Workspace, uri: str) -> FileRef:
+        with contextlib.suppress(InvalidInput):
+            found, path = self._file(uri)
+            if found is workspace:
+                return FileRef(path, uri)
+        return FileRef(None, uri)
+
+
+def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
+    """Encode a status."""
+    return wire.StatusResult(
+        workspace_folder=workspace.uri,
+        state=status.state,
+        role=status.role,
+        files=status.files,
+        chunks=status.chunks,
+        bytes=status.bytes,
+        languages=status.languages,
+        model=wire.ModelInfo(id=status.model_id, dims=status.dims),
+        store=status.store,
+        last_indexed=UNSET if status.last_indexed is None else iso_time(status.last_indexed),
+        head_sha=status.head_sha or UNSET,
+        pending=status.pending,
+        skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
+        problems=status.problems,
+        error=status.error or UNSET,
+    )
+
+
+def _context_result(workspace: Workspace | None, answer: ContextAnswer, started: float) -> wire.ContextResult:
+    return convert.from_pack(
+        answer.pack,
+        partial(_uri_of, workspace),
+        state=answer.state,
+        pending=answer.pending,
+        error=answer.problem,
+        elapsed_ms=_since(started),
+        stages=answer.stages,
+    )
+
+
+def _uri_of(workspace: Workspace | None, path: str) -> str:
+    """Spell a path as the editor does."""
+    if workspace is None:
+        return join_uri("", path)
+    return workspace.buffers.uri(path) or join_uri(workspace.uri, path)
+
+
+def _since(started: float) -> float:
+    return round(1000 * (time.perf_counter() - started), 3)

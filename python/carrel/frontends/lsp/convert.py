@@ -1,0 +1,188 @@
+"""Between core values and the wire: hits, packs, filters, budgets, positions.
+
+Positions are UTF-16 on the wire: the server chooses that encoding, which every LSP client must support, and the core
+counts in it as well, so nothing is ever converted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from carrel.core.errors import InvalidInput
+from carrel.core.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
+from carrel.frontends.common.filters import checked_filters
+from carrel.frontends.common.wire import Boost, DroppedResult, State, camel_case, iso_time
+from carrel.frontends.lsp import messages as wire
+
+if TYPE_CHECKING:
+    from carrel.engine.compare import Strategy
+    from carrel.engine.explain import Explanation
+    from carrel.engine.retriever import Retrieval
+    from carrel.server.context_service import StoredContext
+
+UriOf = Callable[[str], str]
+"""Relative path to URI, in the editor's spelling."""
+_NAMES = {
+    "path_globs": "filters.pathGlob",
+    "exclude_globs": "exclude",
+    "languages": "filters.languages",
+    "metadata": "filters.metadata",
+}
+
+
+def to_range(span: Span) -> wire.Range:
+    """Encode 1-based inclusive lines as LSP's half-open range."""
+    return wire.Range(
+        start=wire.Position(line=span.start_line - 1, character=span.start_character),
+        end=wire.Position(line=span.end_line - 1, character=span.end_character),
+    )
+
+
+def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:
+    """Decode filters; raises `InvalidInput` for a pattern, a language or a field that can't be used."""
+    globs = (param.path_glob,) if isinstance(param.path_glob, str) else param.path_glob
+    filters = Filters(
+        sources=param.sources,
+        path_globs=tuple(glob for glob in globs if glob),
+        exclude=exclude,
+        languages=param.languages,
+        symbol=param.symbol,
+        min_score=param.min_score,
+        max_age_days=param.max_age_days,
+        metadata=param.metadata,
+    )
+    return checked_filters(filters, _NAMES)
+
+
+def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
+    """Decode the budget that was asked for, or the default."""
+    if param is None or (param.tokens is None and param.chars is None):
+        return default
+    if param.tokens is not None and param.chars is not None:
+        raise InvalidInput("budget", "gives both tokens and chars", "Give one of the two.")
+    if param.tokens is not None:
+        return Budget(param.tokens, "tokens")
+    return Budget(param.chars or default.amount, "chars")
+
+
+def from_way(way: Strategy) -> wire.WayResult:
+    """Encode one side of a comparison."""
+    return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
+
+
+def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitResult:
+    """Encode a hit; `masked` where only a part of it is shown."""
+    chunk = hit.chunk
+    return wire.HitResult(
+        id=chunk.id,
+        uri=uri_of(chunk.path),
+        path=chunk.path,
+        start_line=chunk.span.start_line,
+        end_line=chunk.span.end_line,
+        range=to_range(chunk.span),
+        symbol=chunk.symbol or UNSET,
+        kind=chunk.kind,
+        language=chunk.language,
+        score=round(hit.score, 4),
+        signals=from_signals(hit.signals),
+        text=chunk.text,
+        definitions=chunk.definitions,
+        imports=chunk.imports,
+        container=chunk.container or UNSET,
+        content_hash=chunk.content_hash,
+        updated_at=iso_time(chunk.updated_at),
+        source=chunk.source,
+        masked=chunk.masked if masked is None else masked,
+    )
+
+
+def from_diagnostics(found: Retrieval) -> dict[str, Any]:
+    """Return what was done to answer, as `SearchResult.plan` holds it."""
+    done = found.diagnostics
+    return {
+        "words": done.words,
+        "names": done.names,
+        "symbolQuery": done.is_symbol,
+        "issue": done.is_issue,
+        "candidates": dataclasses.asdict(done.candidates),
+        "embedder": done.embedder,
+        "stages": found.stages,
+        **({"problem": done.problem} if done.problem else {}),
+    }
+
+
+def from_kept(kept: StoredContext) -> dict[str, Any]:
+    """Return a pack's story: what is in it, what was left out, and every candidate in the final order."""
+    pack = kept.answer.pack
+    items = [(item.hit.chunk.path, item.hit.chunk.span, item.elided) for item in pack.items]
+    return {
+        "packId": pack.id,
+        "query": pack.query,
+        "tokens": pack.tokens,
+        "items": [
+            {"path": path, "startLine": span.start_line, "endLine": span.end_line, "elided": elided}
+            for path, span, elided in items
+        ],
+        "dropped": [from_dropped(drop) for drop in pack.dropped],
+        "stages": kept.answer.stages,
+        "candidates": [from_explanation(item) for item in kept.candidates()],
+    }
+
+
+def from_explanation(item: Explanation) -> dict[str, Any]:
+    """Return why a chunk was or wasn't given, without the stages that didn't see it."""
+    return {camel_case(key): value for key, value in dataclasses.asdict(item).items() if value is not None}
+
+
+def from_dropped(drop: Dropped) -> DroppedResult:
+    """Return what was left out as editors see it."""
+    return DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
+
+
+def from_signals(signals: Signals) -> wire.SignalsResult:
+    """Encode what each stage said, without those that said nothing."""
+    return wire.SignalsResult(
+        dense=UNSET if signals.dense is None else signals.dense,
+        dense_rank=signals.dense_rank or UNSET,
+        lexical=UNSET if signals.lexical is None else signals.lexical,
+        lexical_rank=signals.lexical_rank or UNSET,
+        fused=signals.fused,
+        rerank=UNSET if signals.rerank is None else signals.rerank,
+        matched=signals.matched,
+        boosts=tuple(Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
+    )
+
+
+def from_pack(
+    pack: ContextPack,
+    uri_of: UriOf,
+    *,
+    state: State,
+    pending: int,
+    error: str | None,
+    elapsed_ms: float,
+    stages: Mapping[str, float],
+) -> wire.ContextResult:
+    """Encode a pack."""
+    in_tokens = pack.budget.unit == "tokens"
+    return wire.ContextResult(
+        id=pack.id,
+        text=pack.text,
+        format=pack.format,
+        tokens=pack.tokens,
+        budget_tokens=pack.budget.amount if in_tokens else UNSET,
+        budget_chars=UNSET if in_tokens else pack.budget.amount,
+        tokenizer=pack.tokenizer,
+        hits=tuple(from_hit(item.hit, uri_of, masked=item.masked) for item in pack.items),
+        dropped=tuple(from_dropped(drop) for drop in pack.dropped),
+        query=pack.query,
+        state=state,
+        pending=pending,
+        error=error or UNSET,
+        elapsed_ms=elapsed_ms,
+        stages=dict(stages),
+    )

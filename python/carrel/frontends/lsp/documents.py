@@ -1,0 +1,208 @@
+"""What the editor says about files and folders: open buffers, saves, changes on disk, folders, settings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from lsprotocol import types
+
+from carrel.frontends.common.uris import path_to_uri, uri_to_path
+from carrel.frontends.lsp.capabilities import own_settings
+from carrel.frontends.lsp.untitled import is_untitled, path_for
+
+if TYPE_CHECKING:
+    from carrel.frontends.lsp.rpc import CarrelServer
+    from carrel.server.session import Session
+    from carrel.server.settings import Options
+    from carrel.server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+_IGNORE_FILES = frozenset({".gitignore", ".ignore", ".carrelignore"})
+_NOISE = frozenset({".git", ".carrel"})
+_MANY = 500
+"""So many changed paths at once are looked at by a scan: a branch switch, an installation."""
+
+
+class Documents:
+    """Turns the editor's notifications into calls of the session."""
+
+    def __init__(self, server: CarrelServer, session: Session) -> None:
+        self._server = server
+        self._session = session
+        self._pull_settings = False
+        self._first_options: Options = {}  # those of `initialize`: what is pulled lies over them
+        for method, handler in (
+            (types.TEXT_DOCUMENT_DID_OPEN, self.did_open),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self.did_change),
+            (types.TEXT_DOCUMENT_DID_SAVE, self.did_save),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self.did_close),
+            (types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self.did_change_watched_files),
+            (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self.did_change_folders),
+            (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self.did_change_configuration),
+        ):
+            server.listen(method, handler)
+
+    # --- the start
+
+    def add_first_folders(self, params: types.InitializeParams) -> None:
+        """Add the folders named in `initialize`: the list, else the older root."""
+        folders = [(folder.uri, uri_to_path(folder.uri)) for folder in params.workspace_folders or ()]
+        if not folders and params.root_uri:
+            folders = [(params.root_uri, uri_to_path(params.root_uri))]
+        if not folders and params.root_path:
+            folders = [(path_to_uri(params.root_path), params.root_path)]
+        for uri, path in folders:
+            self._add(uri, path)
+
+    async def begin(self, capabilities: types.ClientCapabilities) -> None:
+        """Ask for settings and for news of files after `initialized`, then let the folders start."""
+        workspace = capabilities.workspace
+        self._pull_settings = bool(workspace and workspace.configuration)
+        self._first_options = self._session.options
+        await self._register(workspace)
+        if self._pull_settings:
+            await self._fetch_settings()
+        for folder in self._session.folders.values():
+            self._session.start(folder)
+
+    async def _register(self, workspace: types.WorkspaceClientCapabilities | None) -> None:
+        registrations: list[dict[str, Any]] = []
+        watch = workspace and workspace.did_change_watched_files
+        if watch and watch.dynamic_registration:
+            options = {"watchers": [{"globPattern": "**/*"}]}
+            registrations.append(
+                {"id": "carrel-files", "method": types.WORKSPACE_DID_CHANGE_WATCHED_FILES, "registerOptions": options}
+            )
+        configuration = workspace and workspace.did_change_configuration
+        if configuration and configuration.dynamic_registration:
+            options_ = {"section": "carrel"}
+            registrations.append(
+                {"id": "carrel-settings", "method": types.WORKSPACE_DID_CHANGE_CONFIGURATION, "registerOptions": options_}
+            )
+        if not registrations:
+            return
+        try:
+            request = self._server.protocol.ask_client("client/registerCapability", {"registrations": registrations})
+            await asyncio.wait_for(request, 5)
+        except Exception as error:
+            log.warning("The editor doesn't report changes on disk (%s)", type(error).__name__)
+            return
+        if watch and watch.dynamic_registration:
+            self._session.watch()
+
+    async def _fetch_settings(self) -> None:
+        """Ask for the settings in general, and for each folder's: what an editor excludes may differ between folders."""
+        folders = tuple(self._session.folders.values())
+        scoped = ({"scopeUri": folder.uri, "section": "carrel"} for folder in folders)
+        try:
+            request = self._server.protocol.ask_client("workspace/configuration", {"items": [{"section": "carrel"}, *scoped]})
+            answer = await asyncio.wait_for(request, 5)
+        except Exception as error:
+            log.warning("The editor gave no settings (%s)", type(error).__name__)
+            return
+        if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+            general, *own = ({**self._first_options, **(given if isinstance(given, dict) else answer[0])} for given in answer)
+            # A client may answer the first item only; the general settings count for the folders then.
+            self._session.configure(general, {folder.root_key: given for folder, given in zip(folders, own, strict=False)})
+
+    # --- notifications
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Read a document from the editor's buffer from now on."""
+        self._open(params.text_document.uri, params.text_document.language_id)
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Note that a buffer changed; pygls changed its text already."""
+        if found := self._locate(params.text_document.uri):
+            found[0].buffers.changed(found[1])
+
+    def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
+        """Note that the file on disk is new."""
+        if found := self._locate(params.text_document.uri):
+            self._changed_on_disk(found[0], [found[1]])
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Read a document from disk again."""
+        if found := self._locate(params.text_document.uri):
+            found[0].buffers.closed(found[1])
+
+    def did_change_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
+        """Note that files were created, changed or deleted by anyone."""
+        by_workspace: dict[Workspace, list[str]] = {}
+        for change in params.changes:
+            if found := self._locate(change.uri):
+                by_workspace.setdefault(found[0], []).append(found[1])
+        for workspace, paths in by_workspace.items():
+            self._changed_on_disk(workspace, paths)
+
+    async def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        """Add folders that joined the window, drop those that left. A new one starts when its own settings are known."""
+        for folder in params.event.removed:
+            if path := uri_to_path(folder.uri):
+                self._session.remove_folder(path)
+        added = [self._add(folder.uri, uri_to_path(folder.uri)) for folder in params.event.added]
+        self._adopt_open_documents()
+        if self._pull_settings and any(added):
+            await self._fetch_settings()
+        for workspace in added:
+            if workspace:
+                self._session.start(workspace)
+
+    async def did_change_configuration(self, params: types.DidChangeConfigurationParams) -> None:
+        """Take other settings; some clients send them, others wait to be asked."""
+        if self._pull_settings:
+            await self._fetch_settings()
+            return
+        section = own_settings(params.settings)
+        if section is not None:
+            self._session.configure(section)
+
+    # --- helpers
+
+    def _add(self, uri: str, path: str | None) -> Workspace | None:
+        if path is None:
+            log.info("A folder that isn't on this machine's disk was left out")
+            return None
+        return self._session.add_folder(path, uri)
+
+    def _open(self, uri: str, language: str) -> None:
+        if found := self._locate(uri):
+            workspace, path = found
+            workspace.buffers.opened(path, lambda: self._text(uri))
+        elif is_untitled(uri) and self._session.folders:
+            workspace = self._session.workspace(None)
+            path = path_for(uri, language, workspace.buffers.is_taken)
+            workspace.buffers.opened(path, lambda: self._text(uri), uri)
+
+    def _locate(self, uri: str) -> tuple[Workspace, str] | None:
+        if is_untitled(uri):
+            return self._session.unsaved(uri)
+        path = uri_to_path(uri)
+        found = self._session.locate(path) if path else None
+        return found if found and found[1] else None
+
+    def _changed_on_disk(self, workspace: Workspace, paths: Iterable[str]) -> None:
+        paths = [path for path in paths if not _NOISE.intersection(path.split("/"))]
+        for path in paths:
+            if self._session.is_settings_file(path):
+                self._session.reread(workspace)
+        if len(paths) > _MANY or any(path.rpartition("/")[2] in _IGNORE_FILES for path in paths):
+            workspace.rescan()
+        elif paths:
+            workspace.files_changed(paths)
+
+    def _adopt_open_documents(self) -> None:
+        """Find the folder of each open document anew."""
+        for document in list(self._server.workspace.text_documents.values()):
+            found = self._locate(document.uri)
+            if found is None or found[0].buffers.text(found[1]) is None:
+                self._open(document.uri, document.language_id or "")
+
+    def _text(self, uri: str) -> str:
+        document = self._server.workspace.text_documents.get(unquote(uri))
+        return document.source if document else ""

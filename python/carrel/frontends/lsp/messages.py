@@ -1,0 +1,377 @@
+"""What travels in `carrel/*` requests; `review_messages` has the review's, `methods` says which method takes and gives what.
+
+`docs/protocol.md`, `editors/protocol.schema.json` and the editors' own types are generated from these structs
+(`python -m carrel.frontends.lsp.protocol_docs`). Field names are camelCase on the wire. Unknown fields are ignored, null
+counts as missing, a wrong type is an `InvalidInput` that names the field.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
+
+ProgressToken = int | str
+
+
+class Position(Wire, kw_only=True, frozen=True):
+    """LSP's position: 0-based, characters in the negotiated encoding."""
+
+    line: Annotated[int, Meta(ge=0)]
+    character: Annotated[int, Meta(ge=0)]
+
+
+class Range(Wire, kw_only=True, frozen=True):
+    """LSP's range: the end is exclusive."""
+
+    start: Position
+    end: Position
+
+
+class ErrorData(Wire, kw_only=True, frozen=True):
+    """The `data` of an error that Carrel answers a request with; `message` says the same in a sentence."""
+
+    kind: Annotated[
+        str,
+        Meta(
+            description="`InvalidInput`, `NotReady`, `SettingsError`, `StoreError`, `NewerFormat`, `NotWriter`, `ProviderError`, "
+            "or `CarrelError` for anything else that can't be done."
+        ),
+    ]
+    reason: Annotated[str, Meta(description="What happened, and why.")]
+    remedy: Annotated[str, Meta(description="The command, setting or act that mends it; empty where none is known.")] = ""
+    retryable: Annotated[bool, Meta(description="Whether the same request may succeed later, though nobody mends anything.")] = (
+        False
+    )
+    field: Annotated[str | UnsetType, Meta(description="The parameter that can't be used, for `InvalidInput`.")] = UNSET
+    value: Annotated[str | UnsetType, Meta(description="Which of its values the reason speaks of, where it has several.")] = UNSET
+
+
+class ActiveEditor(Wire, kw_only=True, frozen=True):
+    """The editor that the person is looking at."""
+
+    uri: Annotated[str, Meta(description="The file's URI.")]
+    selection: Annotated[Range | None, Meta(description="What is selected in it. Not read yet.")] = None
+
+
+class BudgetParam(Wire, kw_only=True, frozen=True):
+    """How long a context may get, tags and separators included: give one of the two."""
+
+    tokens: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many tokens of the model's tokenizer.")] = (
+        None
+    )
+    chars: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many characters.")] = None
+
+
+class FiltersParam(Wire, kw_only=True, frozen=True):
+    """Which chunks may answer. Everything given must hold."""
+
+    sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(description="Only these sources.")] = ()
+    path_glob: Annotated[str | tuple[str, ...], Meta(description="Only paths that match one of these globs.")] = ()
+    languages: Annotated[tuple[str, ...], Meta(description="Only these languages, by the names in `carrel/status`.")] = ()
+    symbol: Annotated[
+        str | None, Meta(description="Only chunks that are or define this: `Class.method`, or a name alone; in any case.")
+    ] = None
+    min_score: Annotated[Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Leave out hits below this score.")] = None
+    max_age_days: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Only files whose content changed since, by their time stamps.")
+    ] = None
+    metadata: Annotated[
+        dict[str, str | tuple[str, ...]],
+        Meta(
+            description="What must be recorded of a chunk, exactly: `container`, `kind`, `language`, `path`, `source`, `symbol`; "
+            "one value, or several of which one must be equal."
+        ),
+    ] = field(default_factory=dict)
+
+
+class LinesParam(Wire, kw_only=True, frozen=True):
+    """Lines of one file."""
+
+    uri: str
+    start_line: Annotated[int, Meta(ge=1, description="1-based.")]
+    end_line: Annotated[int, Meta(ge=1, description="1-based, inclusive.")]
+
+
+class HistoryTurn(Wire, kw_only=True, frozen=True):
+    """One earlier turn of the chat."""
+
+    role: str
+    content: str
+
+
+class FolderParams(Wire, kw_only=True, frozen=True):
+    """A request about one workspace folder."""
+
+    workspace_folder: Annotated[str | None, Meta(description="URI or path of the folder; the only or first one by default.")] = (
+        None
+    )
+
+
+class StatusParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/status`: what the index holds and what it is doing."""
+
+
+class ClearParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/clear`: delete the index of the folder."""
+
+
+class IndexParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/index`: bring the index up to date, with `$/progress` in numbers of files."""
+
+    force: Annotated[bool, Meta(description="Read and embed everything again.")] = False
+    work_done_token: Annotated[ProgressToken | None, Meta(description="Where progress is reported.")] = None
+
+
+class SearchParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/search`: the chunks that answer a query, best first."""
+
+    query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
+    filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
+    wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
+
+
+class ContextParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat."""
+
+    query: Annotated[str, Meta(description="The user's words.")]
+    history: Annotated[
+        tuple[HistoryTurn, ...], Meta(description="Earlier turns, oldest first. Not read yet: `query` alone is searched for.")
+    ] = ()
+    top_k: Annotated[
+        Annotated[int, Meta(ge=1, le=20)] | None, Meta(description="How many hits at most; `ragTopK` by default.")
+    ] = None
+    budget: Annotated[BudgetParam | None, Meta(description="How long the text may get; the setting `budget` by default.")] = None
+    model: Annotated[str | None, Meta(description="The chat model, which decides how tokens are counted.")] = None
+    active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
+    open_uris: Annotated[tuple[str, ...], Meta(description="Files that are open.")] = ()
+    pinned: Annotated[tuple[str, ...], Meta(description="URIs of files that the person attached.")] = ()
+    exclude: Annotated[tuple[str, ...], Meta(description="Globs of paths to leave out, pinned ones too.")] = ()
+    exclude_lines: Annotated[
+        tuple[LinesParam, ...], Meta(description="Places to leave out: no chunk that holds one of these lines is given.")
+    ] = ()
+    filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
+    trigger: Annotated[
+        Literal["chat", "explicit"],
+        Meta(description='"chat" answers at once, and is empty while `ragEnabled` is off; "explicit" may await a first index.'),
+    ] = "chat"
+    wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long an explicit request waits for a first index.")] = 10_000
+    deadline_ms: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Answer within this time, with an empty pack if need be.")
+    ] = None
+    format: Annotated[Literal["xml", "source", "tool"], Meta(description="The form of the text.")] = "xml"
+
+
+class AugmentParams(ContextParams, kw_only=True, frozen=True):
+    """`carrel/augment`: as `carrel/context`, with the text to put the context in front of."""
+
+    text: Annotated[str, Meta(description="The user's text as it stands.")]
+    query: Annotated[str, Meta(description="What to look for; the text without a leading command by default.")] = ""
+
+
+class ExplainParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/explain`: why a pack holds what it holds, or why one line was or wasn't found."""
+
+    pack_id: Annotated[str | None, Meta(description="A recent pack's `id`; or give `query`, `path` and `line`.")] = None
+    query: Annotated[str | None, Meta(description="What was searched for.")] = None
+    path: Annotated[str | None, Meta(description="Path relative to the folder, or a URI.")] = None
+    line: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="A 1-based line of it.")] = None
+
+
+class SimilarParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/similar`: code like this code."""
+
+    uri: Annotated[str, Meta(description="The file.")]
+    range: Annotated[Range, Meta(description="The code in it.")]
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
+
+
+class FilesParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/files`: the files that answer a query best, by the summed scores of their chunks."""
+
+    query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
+    limit: Annotated[int, Meta(ge=1, le=200, description="How many files at most.")] = 5
+    pool_size: Annotated[int, Meta(ge=1, le=2_000, description="How many chunks are looked at.")] = 200
+    filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
+    wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
+
+
+class CompareParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/compare`: what whole files and retrieved chunks cost for one question."""
+
+    query: Annotated[str, Meta(description="The question.")]
+    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 10
+    budget: Annotated[BudgetParam | None, Meta(description="Of the chunks; the setting when unset.")] = None
+    model: Annotated[str | None, Meta(description="The chat model, for its tokenizer.")] = None
+    wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
+
+
+class SkippedFile(Wire, kw_only=True, frozen=True):
+    """A file that isn't in the index, and why."""
+
+    path: str
+    reason: str
+
+
+class ModelInfo(Wire, kw_only=True, frozen=True):
+    """The embedding model."""
+
+    id: str
+    dims: int
+
+
+class StatusResult(Wire, kw_only=True, frozen=True):
+    """The state of one folder's index; also the content of `carrel/statusChanged`."""
+
+    workspace_folder: str
+    state: State
+    role: Annotated[
+        Literal["writer", "follower", "closed"],
+        Meta(description="Whether this server writes the index, follows another, or hasn't opened it."),
+    ]
+    files: int
+    chunks: int
+    bytes: Annotated[int, Meta(description="Size of the index on disk.")]
+    languages: Annotated[dict[str, int], Meta(description="Files by language.")]
+    model: ModelInfo
+    store: Annotated[str, Meta(description="The index's folder.")]
+    last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
+    head_sha: str | UnsetType = UNSET
+    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
+    problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()
+    error: str | UnsetType = UNSET
+
+
+class IndexResult(Wire, kw_only=True, frozen=True):
+    """What one index run did, in files."""
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    skipped: int
+    failed: int
+    chunks: Annotated[int, Meta(description="Chunks that were embedded.")]
+    trivial: Annotated[
+        int, Meta(description="Pieces of the added and changed files that were left out: too small, with no neighbour to join.")
+    ]
+    elapsed_ms: float
+
+
+class SignalsResult(Wire, kw_only=True, frozen=True):
+    """How each stage saw a hit."""
+
+    dense: Annotated[float | UnsetType, Meta(description="Cosine.")] = UNSET
+    dense_rank: int | UnsetType = UNSET
+    lexical: Annotated[float | UnsetType, Meta(description="BM25F.")] = UNSET
+    lexical_rank: int | UnsetType = UNSET
+    fused: float
+    rerank: float | UnsetType = UNSET
+    matched: tuple[str, ...]
+    boosts: tuple[Boost, ...]
+
+
+class HitResult(Wire, kw_only=True, frozen=True):
+    """A chunk that answers a query, as it stands in the buffer or on disk at this moment."""
+
+    id: str
+    uri: str
+    path: Annotated[str, Meta(description="Relative to the folder.")]
+    start_line: Annotated[int, Meta(description="1-based, inclusive.")]
+    end_line: Annotated[int, Meta(description="1-based, inclusive.")]
+    range: Range
+    symbol: str | UnsetType = UNSET
+    kind: str
+    language: str
+    score: Annotated[float, Meta(description="0 to 1, comparable across queries.")]
+    signals: SignalsResult
+    text: str
+    definitions: tuple[str, ...]
+    imports: tuple[str, ...]
+    container: str | UnsetType = UNSET
+    content_hash: str
+    updated_at: Annotated[str, Meta(description="ISO 8601, UTC.")]
+    source: Literal["code", "docs"]
+    masked: Annotated[int, Meta(description="How many secrets in its text were masked: each stands as `[secret: KIND]`.")]
+
+
+class SearchResult(Wire, kw_only=True, frozen=True):
+    """Hits, best first."""
+
+    hits: tuple[HitResult, ...]
+    elapsed_ms: float
+    state: State
+    pending: int
+    plan: Annotated[dict[str, Any], Meta(description="What was done to answer.")]
+
+
+class ContextResult(Wire, kw_only=True, frozen=True):
+    """A `ContextPack`: the text for the chat and where each part of it is from."""
+
+    id: str
+    text: str
+    format: Literal["xml", "source", "tool"]
+    tokens: int
+    budget_tokens: Annotated[int | UnsetType, Meta(description="Unset when the budget is in characters.")] = UNSET
+    budget_chars: Annotated[int | UnsetType, Meta(description="Unset when the budget is in tokens.")] = UNSET
+    tokenizer: str
+    hits: tuple[HitResult, ...]
+    dropped: tuple[DroppedResult, ...]
+    query: str
+    rewritten: str | UnsetType = UNSET
+    state: State
+    pending: int
+    error: str | UnsetType = UNSET
+    elapsed_ms: float
+    stages: Annotated[dict[str, float], Meta(description="Milliseconds by stage.")]
+
+
+class AugmentResult(Wire, kw_only=True, frozen=True):
+    """The user's text with the context in front, or as it was."""
+
+    text: str
+    original: str
+    pack: ContextResult
+
+
+class FileResult(Wire, kw_only=True, frozen=True):
+    """A file and the sum of its chunks' scores."""
+
+    uri: str
+    path: str
+    score: float
+
+
+class FilesResult(Wire, kw_only=True, frozen=True):
+    """Files, best first."""
+
+    files: tuple[FileResult, ...]
+    elapsed_ms: float
+
+
+class WayResult(Wire, kw_only=True, frozen=True):
+    """One way to answer: what it sends, how long it took to make, and from which files it is."""
+
+    tokens: int
+    elapsed_ms: float
+    files: tuple[str, ...]
+
+
+class CompareResult(Wire, kw_only=True, frozen=True):
+    """The same question answered with chunks and with the whole files that they are from."""
+
+    chunks: WayResult
+    whole_files: WayResult
+    unread: Annotated[tuple[str, ...], Meta(description="Files that could not be read whole.")] = ()
+    tokenizer: str
+    elapsed_ms: float
+
+
+class ClearResult(Wire, kw_only=True, frozen=True):
+    """How much was deleted."""
+
+    freed_bytes: int

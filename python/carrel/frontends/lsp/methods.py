@@ -1,0 +1,33 @@
+"""Which method takes and gives what: the table behind handlers, capabilities, protocol docs and the editors' types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp import review_messages as talk
+
+REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
+    "carrel/status": (wire.StatusParams, wire.StatusResult),
+    "carrel/index": (wire.IndexParams, wire.IndexResult),
+    "carrel/search": (wire.SearchParams, wire.SearchResult),
+    "carrel/context": (wire.ContextParams, wire.ContextResult),
+    "carrel/augment": (wire.AugmentParams, wire.AugmentResult),
+    "carrel/review": (talk.ReviewParams, talk.ReviewResult),
+    "carrel/explain": (wire.ExplainParams, dict[str, Any]),
+    "carrel/similar": (wire.SimilarParams, wire.SearchResult),
+    "carrel/files": (wire.FilesParams, wire.FilesResult),
+    "carrel/compare": (wire.CompareParams, wire.CompareResult),
+    "carrel/clear": (wire.ClearParams, wire.ClearResult),
+}
+"""Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
+
+PARTIAL_RESULTS: dict[str, type[Wire]] = {"carrel/review": talk.ReviewStep}
+"""What such a request reports by `$/progress` under its `partialResultToken`, before its result."""
+
+CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {"carrel/complete": (talk.CompleteParams, talk.CompleteResult)}
+"""What the server asks of a client that announces it in its capabilities, under `experimental.carrel`: `{"complete": true}`."""
+
+NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": wire.StatusResult}
+"""What the server sends by itself."""

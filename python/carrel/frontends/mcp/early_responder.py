@@ -1,0 +1,123 @@
+"""The standard streams of `carrel mcp`, and the first answers over them, while the official SDK still loads.
+
+That takes more than a second of processor time, and a client waits with its chat until every server has told its tools.
+What clients ask first has the same answer each time, so a thread gives it at once. All else waits for the SDK, which gets
+`initialize` as well; its own answer to that is kept back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, BinaryIO
+
+from carrel.frontends.mcp import server_info
+
+
+class EarlyResponder:
+    """Lines from a client and to it. A thread reads; until `lines` is asked for it also answers what it can."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._known: dict[str, Any] = {"ping": {}, "tools/list": {"tools": server_info.tools()}}
+        self._greeted: int | str | None = None  # the id under which the client was greeted
+        self._kept_back = False
+        self._lock = threading.Lock()
+        self._unanswered: deque[bytes | None] = deque()  # None is the end
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._more = asyncio.Event()
+        threading.Thread(target=self._read, name="mcp-input", daemon=True).start()
+
+    @classmethod
+    def on_standard_streams(cls) -> EarlyResponder:
+        """Take standard input and output for the protocol alone: from now on nothing else can read or write them."""
+        streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        sys.stdout.flush()
+        os.dup2(2, 1)
+        return cls(*streams)
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Yield everything that wasn't answered here, until the client leaves."""
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+        while True:
+            self._more.clear()
+            while self._unanswered:
+                line = self._unanswered.popleft()
+                if line is None:
+                    return
+                yield line.decode("utf-8", "replace")
+            await self._more.wait()
+
+    async def write(self, line: str) -> None:
+        """Send one message of the SDK's."""
+        if self._greeted is not None and not self._kept_back:
+            message = json.loads(line)
+            if message.get("id") == self._greeted and "method" not in message:
+                self._kept_back = True
+                return
+        await asyncio.to_thread(self._send, line.encode())
+
+    async def flush(self) -> None:
+        """Do nothing: each line goes out as it is written."""
+
+    def _read(self) -> None:
+        try:
+            for line in self._incoming:
+                with self._lock:
+                    if self._loop or not self._answered(line):
+                        self._pass(line)
+        except OSError:
+            pass  # the client has gone
+        with self._lock:
+            self._pass(None)
+
+    def _pass(self, line: bytes | None) -> None:
+        self._unanswered.append(line)
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._more.set)
+
+    def _answered(self, line: bytes) -> bool:
+        """Answer if that is possible; whether the SDK needn't see the message."""
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return False
+        if not isinstance(message, dict) or type(message.get("id")) not in (int, str):
+            return False
+        method = message.get("method")
+        if method == "initialize" and self._greeted is None and (version := _version(message.get("params"))):
+            self._greeted = message["id"]
+            self._answer(message["id"], server_info.initialized(version))
+            return False
+        params = message.get("params", {})
+        whole = isinstance(params, dict) and params.get("cursor") is None
+        if self._greeted is None or not whole or not isinstance(method, str) or method not in self._known:
+            return False
+        self._answer(message["id"], self._known[method])
+        return True
+
+    def _answer(self, request: int | str, result: dict[str, Any]) -> None:
+        self._send(json.dumps({"jsonrpc": "2.0", "id": request, "result": result}, ensure_ascii=False).encode() + b"\n")
+
+    def _send(self, data: bytes) -> None:
+        self._outgoing.write(data)
+        self._outgoing.flush()
+
+
+def _version(params: Any) -> str | None:
+    """Return the version that a well-formed `initialize` offers, if the handshake is all there is to it."""
+    if not isinstance(params, dict) or not isinstance(params.get("capabilities"), dict):
+        return None
+    client, version = params.get("clientInfo"), params.get("protocolVersion")
+    known = isinstance(client, dict) and isinstance(client.get("name"), str) and isinstance(client.get("version"), str)
+    return version if known and isinstance(version, str) and version in server_info.HANDSHAKE_VERSIONS else None

@@ -1,0 +1,229 @@
+"""Build what the server, the command line and the library are made of, from settings: the composition root.
+
+Only this module and `models` name concrete classes of `engine`, `providers`, `store` and the compiled core. Nothing here runs a
+job. Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import StoreError
+from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
+from carrel.server.models import BUNDLED, embedders
+from carrel.server.open_index import OpenIndex
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
+    from carrel.core.ports import Embedder, Tokenizer
+    from carrel.server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LineWindows = tuple[int, int]
+"""Lines of a window and overlap with the next one."""
+
+_NO_SOURCES = ("/.carrel/", ".aider.*.history*")
+"""Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
+_OF_THE_INDEX = (
+    *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),
+    *("chunking", "chunk_lines", "chunk_overlap", "class_lines"),
+    *("secret_patterns", "secret_allow_paths", "secret_allow_rules"),
+    *("storage", "cache_folder"),
+)
+"""Settings that decide what an index holds or where it lives."""
+
+
+class Composition:
+    """Builds the parts of workspaces; tests hand in their own."""
+
+    def __init__(self, embedder: Embedder | str = BUNDLED) -> None:
+        """Take the embedding model, or its name among `models.embedders`."""
+        self._embedder = embedder
+
+    def embedder(self) -> Embedder:
+        """Return the embedding model of every index. Raises `InvalidInput` for a name that no model has."""
+        if isinstance(self._embedder, str):
+            self._embedder = embedders().get(self._embedder)
+        return self._embedder
+
+    def new_token(self) -> CancelToken:
+        """Make a token of the core."""
+        from carrel.core.native import CancelToken
+
+        return CancelToken()
+
+    def warm_up(self, settings: Settings) -> None:
+        """Load what the first question needs and what takes long to load: the engine, and the tokenizer's table."""
+        from carrel.engine import context, explain, retriever  # noqa: F401
+
+        self.tokenizer(settings, None).count("warm")
+
+    def index_exists(self, root: Path, settings: Settings) -> bool:
+        """Tell whether an index was made before."""
+        directory = self.index_folder(root, settings)
+        return directory.is_dir() and any(entry.name != ".gitignore" for entry in directory.iterdir())
+
+    def index_folder(self, root: Path, settings: Settings) -> Path:
+        """Return where the index lives, or will."""
+        return locate(root, settings).directory
+
+    def needs_reopening(self, old: Settings, new: Settings) -> bool:
+        """Tell whether the index must be opened anew to take these settings."""
+        return any(getattr(old, key) != getattr(new, key) for key in _OF_THE_INDEX)
+
+    def open_index(self, root: Path, settings: Settings, *, windows: LineWindows | None = None) -> OpenIndex:
+        """Open or create the index of `root`. Raises `StoreError`.
+
+        One that is cut by `windows` of lines is another index, unless the settings ask for the same.
+
+        One whose folder can't be written is read if it is whole; else one is made that goes with this process.
+        """
+        from carrel.providers.tokenizers import ExactTokenizer
+
+        cut, embedder = self._cut(settings, windows), self.embedder()
+        location = locate(root, settings)
+        if windows and windows != line_windows(settings):
+            name = f"{location.directory.name}-lines-{windows[0]}-{windows[1]}"
+            location = replace(location, directory=location.directory.with_name(name))
+        refused: OSError | None = None
+        try:
+            prepare(location, root)
+        except OSError as error:
+            refused = error
+        index = _kept_index(location, root, settings, embedder, refused, cut)
+        if index is None:
+            index = _temporary_index(location, root, settings, embedder, refused, cut)
+        index.counter = ExactTokenizer()
+        index.read_meta()
+        self._clean_up(location)
+        return index
+
+    def memory_index(self, *, windows: LineWindows | None = None) -> OpenIndex:
+        """Open an empty index that touches no disk, for texts that a caller has."""
+        from carrel.core.native import Store, WalkOptions
+        from carrel.server.settings import Settings
+
+        cut, embedder = self._cut(Settings(), windows), self.embedder()
+        spec = embedder.spec
+        store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
+        return OpenIndex(Path(), store, embedder, Path())
+
+    def tokenizer(self, settings: Settings, model: str | None, *, chars_per_token: float | None = None) -> Tokenizer:
+        """Return the tokenizer of a chat model, an estimate where a ratio is given, or the one that is set."""
+        from carrel.providers.tokenizers import ExactTokenizer, tokenizer_for
+
+        if model or chars_per_token is not None:
+            return tokenizer_for(model, approx_chars_per_token=chars_per_token)
+        return ExactTokenizer(settings.tokenizer)
+
+    def _cut(self, settings: Settings, windows: LineWindows | None) -> CutOptions:
+        """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""
+        from carrel.core.native import CutOptions
+        from carrel.providers.grammars import register_all
+
+        register_all()
+        # A size that changes no chunk must not have the index cut again.
+        lines = windows or line_windows(settings)
+        return CutOptions(always_lines=lines) if lines else CutOptions(class_lines=settings.class_lines)
+
+    def _clean_up(self, location: IndexLocation) -> None:
+        if not location.in_workspace:
+            for gone in clean_up(location.directory.parent):
+                log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)
+
+
+def walk_options(settings: Settings) -> WalkOptions:
+    """Return which files count by the settings."""
+    from carrel.core.native import WalkOptions
+
+    folders: dict[str, bool] = {}  # whether it is kept; what was said last counts
+    for item in settings.excluded_folders:
+        folders[item.removeprefix("!")] = item.startswith("!")
+    left_out = (f"**/{name}/" for name, kept in folders.items() if not kept)
+    return WalkOptions(
+        max_file_bytes=settings.max_file_bytes,
+        # The last pattern that fits counts: a person's own may bring back what the editor only hides.
+        exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
+        kept_folders=[name for name, kept in folders.items() if kept],
+    )
+
+
+def line_windows(settings: Settings) -> LineWindows | None:
+    """Return the windows that every file is cut into, where the settings ask for lines."""
+    return (settings.chunk_lines, settings.chunk_overlap) if settings.chunking == "lines" else None
+
+
+def secret_options(settings: Settings) -> SecretOptions:
+    """Return what counts as a secret by the settings."""
+    from carrel.core.native import SecretOptions
+
+    return SecretOptions(
+        patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
+    )
+
+
+def _open_store(directory: Path, root: Path, settings: Settings, embedder: Embedder, cut: CutOptions) -> Store:
+    from carrel.core.native import Store
+
+    return Store.open(
+        str(directory),
+        str(root),
+        embedder_id=embedder.spec.id,
+        dim=embedder.spec.dim,
+        walk=walk_options(settings),
+        cut=cut,
+        secrets=secret_options(settings),
+    )
+
+
+def _kept_index(
+    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None, cut: CutOptions
+) -> OpenIndex | None:
+    """Open the index where it belongs; None where nothing can be written and none can answer as it is."""
+    if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
+        return None
+    try:
+        store = _open_store(location.directory, root, settings, embedder, cut)
+    except StoreError as error:
+        if refused is None:
+            raise
+        log.warning("%s can't be read either: %s", location.directory, error)
+        return None
+    index = OpenIndex(root, store, embedder, location.directory, place_problems=location.problems)
+    if refused is None and not store.read_only:
+        index.in_project = root if location.in_workspace else None
+    elif store.snapshot().files:
+        index.not_kept = (
+            f"{location.directory} can't be written ({_reason(refused)}): the index in it is read as it was left. "
+            "Make the folder writable, or set `cacheFolder` to one that is."
+        )
+    else:
+        store.close()
+        return None
+    return index
+
+
+def _reason(refused: OSError | None) -> str:
+    return (refused.strerror or str(refused)) if refused else "no right to write"
+
+
+def _temporary_index(
+    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None, cut: CutOptions
+) -> OpenIndex:
+    """Make an index that can't be kept; raises `StoreError` where there is no place for one either."""
+    reason = _reason(refused)
+    try:
+        place = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
+    except OSError:
+        raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
+    not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
+    store = _open_store(Path(place.name), root, settings, embedder, cut)
+    return OpenIndex(
+        root, store, embedder, Path(place.name), place_problems=location.problems, temporary=place, not_kept=not_kept
+    )

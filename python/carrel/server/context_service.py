@@ -1,0 +1,261 @@
+"""Answer a chat turn with context: the one way to a pack, for every front end and the library.
+
+Nothing here raises but a cancel: a chat request must never fail because of Carrel. Any fault inside is an empty pack with the
+reason; what went wrong is logged here, and what was answered is kept here for questions about it.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from carrel.core.background import is_being_cancelled
+from carrel.core.errors import Cancelled, CarrelError, place_of
+from carrel.core.types import Budget, ContextPack, Dropped, Filters, Format, Lines, Query, Trigger
+from carrel.server.open_index import RENEWED
+from carrel.server.status import State
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer
+    from carrel.engine.explain import Explanation
+    from carrel.engine.formats import Form
+    from carrel.engine.prepare import PreparedQuery
+    from carrel.engine.retriever import Retrieval
+    from carrel.server.open_index import OpenIndex
+    from carrel.server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+OUTSIDE = "outside the workspace"
+INTERNAL = "Something went wrong inside Carrel; its log says more."
+_EMBEDDING_SHARE = 0.5
+"""Of the time that is left, for the vectors of a question: words must still answer in time where the model hangs."""
+_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file that the caller named. `path` is None when it lies in no open folder, `label` is how it was named."""
+
+    path: str | None
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """What a chat turn asks for."""
+
+    query: str
+    limit: int
+    budget: Budget
+    filters: Filters = field(default_factory=Filters)
+    model: str | None = None
+    active: FileRef | None = None
+    open: tuple[FileRef, ...] = ()
+    pinned: tuple[FileRef, ...] = ()
+    left_out: tuple[Lines, ...] = ()
+    trigger: Trigger = "chat"
+    wait_ms: int = 10_000
+    deadline_ms: int | None = None
+    format: Format | Form = "xml"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextAnswer:
+    """A pack, what it took, and what went wrong, in words for a person.
+
+    With an `error` the pack is empty; with a `notice` it is there, and worse than it should be.
+    """
+
+    pack: ContextPack
+    stages: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+    notice: str | None = None
+    cause: CarrelError | None = None  # of the error, where it was foreseen
+    state: State = "empty"  # of the index behind it
+    pending: int = 0
+
+    @property
+    def problem(self) -> str | None:
+        """Return what a person should know about it, if anything."""
+        return self.error or self.notice
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContext:
+    """What is kept of an answer, so that it can be explained later."""
+
+    root: str
+    answer: ContextAnswer
+    found: Retrieval
+
+    def candidates(self) -> list[Explanation]:
+        """Explain every candidate, in the final order: made when somebody asks."""
+        from carrel.engine.explain import explain_ranked
+
+        return explain_ranked(self.found)
+
+
+class RecentContexts:
+    """The last few answers by the id of their pack."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[str, StoredContext] = OrderedDict()
+
+    def add(self, stored: StoredContext) -> None:
+        """Keep an answer, and drop the oldest beyond the limit."""
+        self._items[stored.answer.pack.id] = stored
+        while len(self._items) > _KEPT:
+            self._items.popitem(last=False)
+
+    def get(self, pack_id: str) -> StoredContext | None:
+        """Return the answer, if it is still kept."""
+        return self._items.get(pack_id)
+
+
+async def context(workspace: Workspace, request: ContextRequest) -> ContextAnswer:
+    """Pack what the index holds for a chat turn, and keep the answer in the workspace's recent ones.
+
+    Raises nothing but a cancel of this very call.
+    """
+    started = time.perf_counter()
+    try:
+        if request.deadline_ms is None:
+            answer = await _answer(workspace, request, None)
+        else:
+            async with asyncio.timeout(request.deadline_ms / 1000) as deadline:
+                answer = await _answer(workspace, request, deadline.when())
+        total = round(1000 * (time.perf_counter() - started), 3)
+        answer = replace(answer, stages={**answer.stages, "total": total} if answer.stages else {})
+    except BaseException as error:
+        answer = _failed(request, error)
+    try:
+        return replace(answer, state=workspace.state(), pending=workspace.pending)
+    except Exception as error:
+        _log(error)
+        return replace(answer, state="error")
+
+
+def context_blocking(
+    current: Callable[[], OpenIndex], request: ContextRequest, tokenizer: Callable[[], Tokenizer], token: CancelToken
+) -> ContextAnswer:
+    """Do `context` from a thread, on the index that `current` brings up to date. Raises nothing but a Ctrl-C."""
+    try:
+        from carrel.engine.prepare import prepare_blocking
+
+        index = current()
+        prepared = prepare_blocking(_query(request), index.embedder)
+        return _pack(index, tokenizer(), request, prepared, token)[0]
+    except BaseException as error:
+        return _failed(request, error)
+
+
+def empty(request: ContextRequest, error: str | None = None) -> ContextAnswer:
+    """Return a pack with nothing in it."""
+    name: Format = request.format if isinstance(request.format, str) else "source"
+    pack = ContextPack(uuid.uuid4().hex[:16], "", name, 0, request.budget, "", (), (), request.query)
+    return ContextAnswer(pack, error=error)
+
+
+def _failed(request: ContextRequest, error: BaseException) -> ContextAnswer:
+    """Turn whatever was raised into an empty answer; raises what ends the caller itself."""
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+        raise error
+    if isinstance(error, asyncio.CancelledError):
+        if is_being_cancelled():
+            raise error
+        return empty(request, "The work was stopped: what it waited for has ended.")
+    if isinstance(error, TimeoutError) and request.deadline_ms is not None:
+        return empty(request, f"There was no answer within {request.deadline_ms} ms.")
+    if isinstance(error, Cancelled):
+        return empty(request, f"The work was stopped: {error}")
+    if isinstance(error, CarrelError):
+        return replace(empty(request, str(error)), cause=error)
+    _log(error)
+    return empty(request, INTERNAL)
+
+
+def _log(error: BaseException) -> None:
+    # Not the error itself: its message may quote what was being worked on.
+    log.error("No context for this turn: %s at %s", type(error).__name__, place_of(error))
+
+
+async def _answer(workspace: Workspace, request: ContextRequest, end: float | None) -> ContextAnswer:
+    from carrel.engine.embedding import QUERY_SECONDS
+    from carrel.engine.prepare import prepare
+
+    await workspace.settle()
+    if request.trigger == "chat" and not workspace.settings.rag_enabled:
+        return empty(request)
+    index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
+    left = QUERY_SECONDS if end is None else max(_EMBEDDING_SHARE * (end - asyncio.get_running_loop().time()), 0.0)
+    prepared = await prepare(_query(request), index.embedder, seconds=min(QUERY_SECONDS, left))
+    answer, found = await workspace.run_interactive(
+        lambda token: _pack(index, workspace.tokenizer(request.model), request, prepared, token)
+    )
+    # The same question may be asked twice: an answer has an id of its own.
+    answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]))
+    if index.being_renewed and not answer.pack.items:
+        answer = replace(answer, error=RENEWED)
+    workspace.recent.add(StoredContext(str(workspace.root), answer, found))
+    return answer
+
+
+def _query(request: ContextRequest) -> Query:
+    return Query(request.query, request.limit, request.filters, left_out=request.left_out)
+
+
+def _pack(
+    index: OpenIndex, tokenizer: Tokenizer, request: ContextRequest, prepared: PreparedQuery, token: CancelToken
+) -> tuple[ContextAnswer, Retrieval]:
+    """Search and pack. Runs on a thread."""
+    from carrel.engine.candidates import Stopwatch
+    from carrel.engine.context import pack
+    from carrel.engine.retriever import retrieve
+
+    refused: list[Dropped] = []
+    active = _allowed(index, (request.active,) if request.active else (), refused)
+    query = replace(
+        prepared.query,
+        active_path=active[0] if active else None,
+        open_paths=_allowed(index, request.open, refused),
+        pinned=_allowed(index, request.pinned, refused),
+    )
+    view = index.store.snapshot()
+    found = retrieve(view, replace(prepared, query=query), token)
+    watch = Stopwatch()
+
+    def between(path: str, first: int, last: int) -> str | None:
+        return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
+
+    packed = pack(
+        found.hits,
+        request.budget,
+        tokenizer,
+        query=request.query,
+        form=request.format,
+        dropped=(*refused, *found.dropped),
+        read_lines=between,
+    )
+    watch.lap("pack")
+    return ContextAnswer(packed, {**found.stages, **watch.stages}, notice=prepared.problem), found
+
+
+def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped]) -> tuple[str, ...]:
+    """Return those of the named files that may be read; the others are refused with the reason."""
+    allowed = []
+    for file in named:
+        reason = OUTSIDE if file.path is None else index.store.gate(file.path)
+        if reason is None:
+            allowed.append(file.path or "")
+        else:
+            refused.append(Dropped(file.path or file.label, 0, 0, reason))
+    return tuple(allowed)

@@ -1,0 +1,96 @@
+"""Tell network mounts from local disks: SQLite's write-ahead log needs a local one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_NETWORK = frozenset(
+    {
+        "9p",
+        "afpfs",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "davfs",
+        "drvfs",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "webdav",
+    }
+)
+_REMOTE = 4  # DRIVE_REMOTE of the Windows API
+
+
+def is_network(path: Path) -> bool:
+    """Tell whether `path` is surely on a network mount; false when it isn't or can't be told."""
+    path = path.absolute()
+    if sys.platform == "win32":
+        return _windows_remote(str(path))
+    try:
+        if sys.platform == "darwin":
+            listing = subprocess.run(["/sbin/mount"], capture_output=True, text=True, timeout=2, check=False).stdout
+            kind = mount_type(path, darwin_mounts(listing))
+        else:
+            kind = mount_type(path, linux_mounts(Path("/proc/self/mountinfo").read_text("utf-8", "replace")))
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return kind in _NETWORK or kind.startswith(("fuse.sshfs", "fuse.rclone", "fuse.s3", "fuse.gcs", "fuse.gvfs"))
+
+
+def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
+    """Return (mount point, type) of each line of `/proc/self/mountinfo`."""
+    mounts = []
+    for line in mountinfo.splitlines():
+        left, dash, right = line.partition(" - ")
+        fields = left.split(" ")
+        if dash and len(fields) > 4 and right:
+            mounts.append((_unescape(fields[4]), right.split(" ", 1)[0]))
+    return mounts
+
+
+def darwin_mounts(listing: str) -> list[tuple[str, str]]:
+    """Return (mount point, type) of each line that macOS's `mount` prints: `//me@host/x on /Volumes/x (smbfs, nodev)`."""
+    mounts = []
+    for line in listing.splitlines():
+        before, paren, options = line.rpartition(" (")
+        _, on, point = before.partition(" on ")
+        if paren and on:
+            mounts.append((point, options.partition(",")[0].rstrip(")")))
+    return mounts
+
+
+def mount_type(path: Path, mounts: list[tuple[str, str]]) -> str:
+    """Return the type of the innermost mount that holds `path`; of two on one point, the later one."""
+    text = os.path.realpath(path)
+    best = ("", "")
+    for point, kind in mounts:
+        inside = text == point or text.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def _unescape(field: str) -> str:
+    for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        field = field.replace(code, char)
+    return field
+
+
+def _windows_remote(path: str) -> bool:
+    if path.startswith("\\\\"):
+        return True
+    if sys.platform != "win32":
+        return False
+    import ctypes  # noqa: PLC0415 - Windows only
+
+    return bool(ctypes.windll.kernel32.GetDriveTypeW(path[:3]) == _REMOTE)

@@ -1,0 +1,249 @@
+"""Run index jobs: one whole job for whoever holds an index, and the queue of them of one workspace."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first job, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from carrel.core.background import run_at_once, run_blocking, run_to_end
+from carrel.core.errors import Cancelled, CarrelError, StoreError
+from carrel.server.debouncer import Debouncer
+from carrel.server.index_state import STATE_FILE, export
+from carrel.server.jobs import IndexQueue, Job, Jobs, Work
+from carrel.server.rescan import RescanScheduler
+from carrel.server.state import StateCell
+from carrel.server.status import Progress
+
+if TYPE_CHECKING:
+    from carrel.core.local_index import Progress as TellProgress
+    from carrel.core.native import CancelToken
+    from carrel.engine.indexer import IndexReport, RunNative
+    from carrel.server.buffers import Buffers
+    from carrel.server.lifecycle import RunInteractive
+    from carrel.server.open_index import OpenIndex
+
+T = TypeVar("T")
+
+_STATE_SECONDS = 5.0
+_PROGRESS_SECONDS = 0.1
+
+
+class IndexRunner:
+    """Does index jobs, the same for the server, the command line and the library; tests hand in their own."""
+
+    async def run(
+        self, index: OpenIndex, work: Work, token: CancelToken, progress: TellProgress, native: RunNative
+    ) -> IndexReport:
+        """Do one job, its native work by `native`. Raises `Cancelled` with what was finished kept.
+
+        Raises `StoreError` where the folder isn't there, or was taken away meanwhile: an unplugged disk must neither empty
+        its index nor count as indexed.
+        """
+        from carrel.core.local_index import CoreEmbedder
+
+        if isinstance(index.embedder, CoreEmbedder):  # it never waits: one visit to the thread
+            return await native(lambda: run_at_once(_run(index, work, token, progress, _directly)))
+        return await _run(index, work, token, progress, native)
+
+    def run_blocking(self, index: OpenIndex, work: Work, token: CancelToken, progress: TellProgress) -> IndexReport:
+        """Do one job from a thread, whether or not it has an event loop."""
+        from carrel.core.local_index import CoreEmbedder
+
+        if isinstance(index.embedder, CoreEmbedder):
+            return run_at_once(self.run(index, work, token, progress, _directly))
+
+        async def native(step: Callable[[], T]) -> T:
+            return await run_to_end(None, step, token)
+
+        return run_blocking(self.run(index, work, token, progress, native), token)
+
+
+async def _directly(work: Callable[[], T]) -> T:
+    return work()
+
+
+async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellProgress, native: RunNative) -> IndexReport:
+    from carrel.core.native import give_back_memory
+    from carrel.engine.indexer import IndexReport, run_index
+
+    if not await native(partial(_may_begin, index, work)):
+        return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
+    scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
+    try:
+        report = await run_index(
+            index.store, index.embedder, token, scope=scope, progress=progress, native=native, tokenizer=index.counter
+        )
+    except CarrelError as error:
+        # The error may be kept for long, and its frames hold the texts and vectors of a batch.
+        traceback.clear_frames(error.__traceback__)
+        raise
+    finally:
+        if work.full:
+            await native(give_back_memory)
+    await native(partial(_ended, index, work))
+    return report
+
+
+def _may_begin(index: OpenIndex, work: Work) -> bool:
+    _check_root(index.root)
+    return work.full or index.begun
+
+
+def _ended(index: OpenIndex, work: Work) -> None:
+    _check_root(index.root)
+    if work.full:
+        index.note_run()
+        write_state(index)
+
+
+def _check_root(root: Path) -> None:
+    if not root.is_dir():
+        raise StoreError(f"{root} is gone; its index is kept", f"Bring the folder back, or delete the index: carrel clear {root}")
+
+
+def write_state(index: OpenIndex) -> None:
+    """Write what the index holds into the project, if it lives there."""
+    from carrel.engine import git
+
+    if index.in_project is not None and index.begun:
+        export(index.store, index.directory / STATE_FILE, git.head(index.in_project))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingEvents:
+    """What the rest of the workspace does for a job, and when it goes on, changes or fails."""
+
+    open: Callable[[], Awaitable[OpenIndex]]
+    renew: Callable[[], Awaitable[None]]  # opens a new index in place of one that was deleted
+    changed: Callable[[], None]
+    progressed: Callable[[Job[CancelToken, IndexReport], Progress], None]
+    failed: Callable[[CarrelError], None]
+
+
+class IndexService:
+    """The index jobs of one workspace. Runs on the event loop; native steps run on the index pool."""
+
+    def __init__(
+        self,
+        state: StateCell,
+        jobs: Jobs,
+        runner: IndexRunner,
+        new_token: Callable[[], CancelToken],
+        run_interactive: RunInteractive,
+        events: IndexingEvents,
+    ) -> None:
+        self._state = state
+        self._jobs = jobs
+        self._runner = runner
+        self._run_interactive = run_interactive
+        self._events = events
+        delay = state.now.folder.settings.save_delay_ms / 1000
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(new_token, self._run, delay)
+        self.rescans = RescanScheduler(self.queue, self.rescan)
+        self._state_writing = Debouncer(_STATE_SECONDS, self._write_state)
+        self.buffers: Buffers | None = None
+
+    @property
+    def keeps_current(self) -> bool:
+        """Tell whether changes on disk are indexed: by this process, where somebody wanted the index."""
+        index = self._state.now.index
+        return index is not None and index.store.role == "writer" and (index.begun or self.queue.busy)
+
+    @property
+    def pending(self) -> int:
+        """Count the files that wait for indexing."""
+        progress = self._state.now.progress
+        return max(progress.total - progress.done, 0) or self.queue.pending_paths
+
+    def rescan(self) -> None:
+        """Compare the whole folder with the index, if it is kept current."""
+        if self.keeps_current:
+            self.queue.request(full=True)
+
+    async def close(self) -> bool:
+        """End every job; return whether the state in the project is still to be written."""
+        self.rescans.stop()
+        unwritten = self._state_writing.cancel()
+        await self.queue.close()
+        return unwritten
+
+    async def _run(self, job: Job[CancelToken, IndexReport]) -> IndexReport:
+        index = await self._events.open()
+        self._state.replace(progress=Progress(0, 0))
+        self._events.changed()
+        try:
+            if index.store.lost:
+                index = await self._renew(job)
+            try:
+                report = await self._index(index, job)
+            except StoreError:
+                if not index.store.lost:
+                    raise
+                index = await self._renew(job)  # deleted while it was written
+                report = await self._index(index, job)
+            job.indexed = True
+            self._state.replace(error=None)
+        except Cancelled:
+            raise
+        except CarrelError as error:
+            self._events.failed(error)
+            raise
+        finally:
+            if job.work.full:
+                self.rescans.ended()
+            self._state.replace(progress=Progress(0, 0))
+            asyncio.get_running_loop().call_soon(self._events.changed)
+        if index.in_project is not None and not job.work.full:
+            self._state_writing.restart()
+        if self.buffers:
+            await self.buffers.settle(set(self.buffers.overlaid) if job.work.full else job.work.paths)
+        return report
+
+    async def _renew(self, job: Job[CancelToken, IndexReport]) -> OpenIndex:
+        """Open a new index in place of one that was deleted, and have the job fill it."""
+        await self._events.renew()
+        job.work.full = True
+        return await self._events.open()
+
+    async def _index(self, index: OpenIndex, job: Job[CancelToken, IndexReport]) -> IndexReport:
+        progress = self._progress_of(job)
+        if job.work.full:
+            progress = self.rescans.timed(progress)
+
+        async def native(work: Callable[[], T]) -> T:
+            return await self._jobs.run_indexing(work, job.token)
+
+        return await self._runner.run(index, job.work, job.token, progress, native)
+
+    def _progress_of(self, job: Job[CancelToken, IndexReport]) -> TellProgress:
+        """Return what the index thread tells of its progress, a few times a second at most."""
+        loop = asyncio.get_running_loop()
+        last = 0.0
+
+        def progress(done: int, total: int, at: str) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= _PROGRESS_SECONDS or done == total:
+                last = now
+                with contextlib.suppress(RuntimeError):  # the loop has closed
+                    loop.call_soon_threadsafe(self._progressed, job, Progress(done, total, at))
+
+        return progress
+
+    def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
+        self._state.replace(progress=progress)
+        self._events.progressed(job, progress)
+        self._events.changed()
+
+    def _write_state(self) -> None:
+        if index := self._state.now.index:
+            writing = asyncio.ensure_future(self._run_interactive(lambda _: write_state(index)))
+            writing.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -1,0 +1,136 @@
+"""Answer explicit questions, without a wire format: the use cases that editors, MCP and the command line share.
+
+Coroutines on the event loop; what costs time runs on the interactive pool with a token. They raise `CarrelError`; a chat turn is
+answered by `context_service`, which doesn't.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError
+from carrel.core.types import Budget, Hit, Query
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.engine.compare import Comparison
+    from carrel.engine.explain import Explanation
+    from carrel.engine.indexer import IndexReport
+    from carrel.engine.prepare import PreparedQuery
+    from carrel.engine.retriever import Retrieval
+    from carrel.server.open_index import OpenIndex
+    from carrel.server.workspace import Workspace
+
+_FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
+MOST_SKIPPED = 100_000
+"""Where every skipped file counts, and no editor waits for the list."""
+
+
+async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
+    """Find the best chunks for an explicit question; raises `CarrelError`."""
+    from carrel.engine.prepare import prepare
+    from carrel.engine.retriever import retrieve
+
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(query, index.embedder)
+    view = index.store.snapshot()
+
+    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), prepared)
+
+
+def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retrieval:
+    """Do `search` from a thread, on an index that the caller keeps current."""
+    from carrel.engine.prepare import prepare_blocking
+    from carrel.engine.retriever import retrieve
+
+    prepared = prepare_blocking(query, index.embedder)
+    return _with_problem(retrieve(index.store.snapshot(), prepared, token), prepared)
+
+
+def _with_problem(found: Retrieval, prepared: PreparedQuery) -> Retrieval:
+    """Say in the diagnostics of a search why it was answered by words alone, if it was."""
+    return replace(found, diagnostics=replace(found.diagnostics, problem=prepared.problem)) if prepared.problem else found
+
+
+async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
+    """Find the best files and their summed scores."""
+    from carrel.engine.files import best_files, pool_query
+    from carrel.engine.prepare import prepare
+
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(pool_query(query, pool_size), index.embedder)
+    view = index.store.snapshot()
+
+    def work(token: CancelToken) -> list[tuple[str, float]]:
+        return best_files(view, prepared, pool_size, query.limit, "filename", token)
+
+    return await workspace.run_interactive(work)
+
+
+async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
+    """Find code like the code in these lines; raises `CarrelError`."""
+    from carrel.engine.embedding import embed_queries
+    from carrel.engine.similar import similar as find
+    from carrel.engine.similar import stored_vector
+
+    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
+    view = index.store.snapshot()
+
+    def read(_: CancelToken) -> tuple[bytes, str]:
+        if reason := index.store.gate(path):
+            raise CarrelError(f"{path} may not be read: {reason}")
+        vector = stored_vector(view, path, lines)
+        return vector, "" if vector else view.lines(path, *lines) or ""
+
+    vector, text = await workspace.run_interactive(read)
+    if not vector:
+        vector = (await embed_queries(index.embedder, [text]))[text]
+    floor = index.embedder.spec.floor
+    return await workspace.run_interactive(lambda token: find(view, path, lines, vector, floor, token, limit=limit))
+
+
+async def compare(workspace: Workspace, query: Query, budget: Budget, model: str | None, wait_ms: int) -> tuple[Comparison, str]:
+    """Compare chunks with whole files for one question; return the name of the tokenizer that counted, too."""
+    from carrel.engine.compare import compare as both
+    from carrel.engine.prepare import prepare
+
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(query, index.embedder)
+
+    def work(token: CancelToken) -> tuple[Comparison, str]:
+        tokenizer = workspace.tokenizer(model)
+        return both(index.store.snapshot(), prepared, tokenizer, budget, token), tokenizer.name
+
+    return await workspace.run_interactive(work)
+
+
+async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
+    """Report what `index` finds where another process writes the index, which is waited for; raises `NotWriter`."""
+    from carrel.engine.indexer import follow_index
+
+    index = await workspace.open()
+
+    def work(token: CancelToken) -> IndexReport:
+        report = follow_index(index.store, token, force=force)
+        index.read_meta()
+        return report
+
+    return await workspace.run_interactive(work)
+
+
+async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:
+    """Explain why the chunk at `path:line` was or wasn't found."""
+    from carrel.engine.explain import explain_line as explain
+    from carrel.engine.prepare import prepare
+
+    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
+    prepared = await prepare(query, index.embedder)
+
+    def work(token: CancelToken) -> list[Explanation]:
+        # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
+        gate = index.store.gate(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
+        return explain(index.store.snapshot(), prepared, path, line, token, gate=gate)
+
+    return await workspace.run_interactive(work)

@@ -1,0 +1,56 @@
+"""What a workspace is at one moment, and who is told of changes. A state is replaced on the event loop, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import SettingsError
+from carrel.server.jobs import Job
+from carrel.server.settings import Settings
+from carrel.server.status import Progress
+
+if TYPE_CHECKING:
+    from carrel.server.open_index import OpenIndex
+    from carrel.server.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSettings:
+    """What settings files say about a folder, and what is wrong with them."""
+
+    settings: Settings = field(default_factory=Settings)
+    problems: tuple[str, ...] = ()
+    blocked: SettingsError | None = None  # while it stands, nothing is read
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceState:
+    """A workspace at one moment."""
+
+    folder: FolderSettings = field(default_factory=FolderSettings)
+    watched: bool = False  # somebody tells us of changes on disk
+    index: OpenIndex | None = None
+    error: str | None = None
+    progress: Progress = field(default_factory=lambda: Progress(0, 0))
+
+
+class StateCell:
+    """Holds the state of this moment. Replaced on the event loop only; whoever reads it keeps what they read."""
+
+    def __init__(self, first: WorkspaceState) -> None:
+        self.now = first
+
+    def replace(self, **changes: Any) -> None:
+        """Put another state in its place."""
+        self.now = replace(self.now, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceEvents:
+    """Whom a workspace tells. `fault` gets what a person must act on, again and again while it stands."""
+
+    changed: Callable[[Workspace], None] = lambda _: None
+    progressed: Callable[[Workspace, Job[Any, Any], Progress], None] = lambda *_: None
+    fault: Callable[[str], None] = lambda _: None

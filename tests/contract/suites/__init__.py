@@ -1,0 +1,28 @@
+"""What every implementation of a port must do: subclass a suite, say how an instance is made, and run pytest.
+
+    class TestMyEmbedder(EmbedderContract):
+        def make(self):
+            return MyEmbedder(...)
+
+Needs nothing but pytest and Carrel, so that this folder can be copied. `broken` and `stuck` are for implementations that ask a
+service: instances whose service fails, and never answers. Each test makes its own instance and uses it on one event loop.
+"""
+
+from __future__ import annotations
+
+from .common import run
+from .models import ChatModelContract, EmbedderContract, RerankerContract, TokenizerContract
+from .stores import SourceContract, VectorStoreContract
+from .tools import AuditLogContract, ToolContract
+
+__all__ = [
+    "AuditLogContract",
+    "ChatModelContract",
+    "EmbedderContract",
+    "RerankerContract",
+    "SourceContract",
+    "TokenizerContract",
+    "ToolContract",
+    "VectorStoreContract",
+    "run",
+]

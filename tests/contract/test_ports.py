@@ -1,0 +1,255 @@
+"""Every implementation that Carrel has runs its port's contract, and so do the stand-ins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pygls.exceptions import JsonRpcException
+
+from carrel.core.conversation import Completion, ToolCall, ToolSpec
+from carrel.core.errors import ProviderError
+from carrel.core.fakes import (
+    FakeAuditLog,
+    FakeChatModel,
+    FakeEmbedder,
+    FakeReranker,
+    FakeSource,
+    FakeTokenizer,
+    FakeTool,
+    faulty,
+)
+from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.core.ports import (
+    AuditEvent,
+    AuditLog,
+    ChatModel,
+    Embedder,
+    EmbeddingSpec,
+    Reranker,
+    Source,
+    Tokenizer,
+    Tool,
+    VectorStore,
+)
+from carrel.engine.indexer import run_index_blocking
+from carrel.engine.workspace_source import WorkspaceSource
+from carrel.frontends.lsp.client_model import ClientModel
+from carrel.providers.local import LocalEmbedder, bundled
+from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
+from carrel.store.memory import MemoryStore
+
+from . import suites
+
+DOWN = ProviderError("The service is down.", retryable=True)
+SEARCH = ToolSpec("search_code", "Finds code.", {"type": "object"})
+CALL = Completion("", (ToolCall("c1", "search_code", {"query": "login"}),))
+
+
+class TestBundledModel(suites.EmbedderContract):
+    def make(self) -> Embedder:
+        return bundled()
+
+
+class TestHashedWords(suites.EmbedderContract):
+    def make(self) -> Embedder:
+        return LocalEmbedder.hashed()
+
+
+class TestFakeEmbedder(suites.EmbedderContract):
+    def make(self) -> Embedder:
+        return FakeEmbedder(EmbeddingSpec("fake", 64, max_texts=7, max_tokens=200_000))
+
+    def broken(self) -> Embedder:
+        return faulty(self.make(), fail=DOWN)
+
+    def stuck(self) -> Embedder:
+        return faulty(self.make(), hang=True)
+
+
+class TestFakeReranker(suites.RerankerContract):
+    def make(self) -> Reranker:
+        return FakeReranker()
+
+    def broken(self) -> Reranker:
+        return faulty(self.make(), fail=DOWN)
+
+    def stuck(self) -> Reranker:
+        return faulty(self.make(), hang=True)
+
+
+class TestExactTokens(suites.TokenizerContract):
+    @pytest.fixture(autouse=True, params=["cl100k_base", "o200k_base"])
+    def _encoding(self, request: pytest.FixtureRequest) -> None:
+        self.encoding = request.param
+
+    def make(self) -> Tokenizer:
+        return ExactTokenizer(self.encoding)
+
+
+class TestEstimatedTokens(suites.TokenizerContract):
+    def make(self) -> Tokenizer:
+        return ApproximateTokenizer(3.5)
+
+
+class TestFakeTokenizer(suites.TokenizerContract):
+    def make(self) -> Tokenizer:
+        return FakeTokenizer()
+
+
+class TestFakeChatModel(suites.ChatModelContract):
+    def make(self) -> ChatModel:
+        return FakeChatModel(Completion("Hello, you."))
+
+    def calling(self) -> ChatModel:
+        return FakeChatModel(CALL, Completion("Nothing."))
+
+    def broken(self) -> ChatModel:
+        return faulty(self.make(), fail=DOWN)
+
+    def stuck(self) -> ChatModel:
+        return faulty(self.make(), hang=True)
+
+
+class ScriptedClient:
+    """Answers `carrel/complete` as an editor would."""
+
+    def __init__(self, *results: Any) -> None:
+        self.results = list(results)
+
+    def ask(self, method: str, _: Any) -> asyncio.Future[Any]:
+        assert method == "carrel/complete"
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        result = self.results.pop(0) if len(self.results) > 1 else self.results[0]
+        if isinstance(result, Exception):
+            answer.set_exception(result)
+        elif result is not None:
+            answer.set_result(result)
+        return answer
+
+
+class TestClientsModel(suites.ChatModelContract):
+    def make(self) -> ChatModel:
+        return ClientModel(ScriptedClient({"text": "Hello."}).ask)
+
+    def calling(self) -> ChatModel:
+        call = {"id": "c1", "name": "search_code", "arguments": {"query": "login"}}
+        return ClientModel(ScriptedClient({"text": "", "toolCalls": [call]}, {"text": "Nothing."}).ask)
+
+    def broken(self) -> ChatModel:
+        return ClientModel(ScriptedClient(JsonRpcException("no quota left", code=-32000)).ask)
+
+    def stuck(self) -> ChatModel:
+        return ClientModel(ScriptedClient(None).ask)
+
+    @pytest.mark.parametrize("answer", [3, [], {"text": 1}, {"text": "", "toolCalls": [{"id": 1}]}])
+    def test_garbage_is_an_error_of_the_tree(self, answer: Any) -> None:
+        client = ScriptedClient(answer)
+        with pytest.raises(ProviderError):
+            suites.run(cast("Any", self.use(ClientModel(client.ask))))
+
+
+class TestMemoryStore(suites.VectorStoreContract):
+    tolerance = 1e-6
+
+    def make(self) -> VectorStore:
+        return MemoryStore(self.DIM)
+
+    def broken(self) -> VectorStore:
+        return faulty(self.make(), fail=DOWN)
+
+    def stuck(self) -> VectorStore:
+        return faulty(self.make(), hang=True)
+
+
+class TestFakeSource(suites.SourceContract):
+    def make(self) -> Source:
+        return FakeSource({"a.md": "The password is checked.\nTwice.", "b/c.md": "password and user", "d.md": "nothing"})
+
+    def forget(self, source: Source, path: str) -> None:
+        del cast("FakeSource", source).texts[path]
+
+    def broken(self) -> Source:
+        return faulty(self.make(), fail=DOWN)
+
+    def stuck(self) -> Source:
+        return faulty(self.make(), hang=True)
+
+
+class TestWorkspace(suites.SourceContract):
+    question = "check the password of a user"
+
+    @pytest.fixture(autouse=True)
+    def _files(self, tmp_path: Path) -> Iterator[None]:
+        self.root = tmp_path / "project"
+        self.root.mkdir()
+        self.stores: list[Store] = []
+        for name in ("login", "session"):
+            text = (
+                f"def {name}(user, password):\n    '''Check the password of a user.'''\n    return check(user, hash(password))\n"
+            )
+            (self.root / f"{name}.py").write_text(text)
+        yield
+        for store in self.stores:
+            store.close()
+
+    def make(self) -> Source:
+        embedder = bundled()
+        store = Store.open(
+            str(self.root.with_name(f"index-{len(self.stores)}")),
+            str(self.root),
+            embedder_id=embedder.spec.id,
+            dim=embedder.spec.dim,
+            walk=WalkOptions(),
+            cut=CutOptions(),
+        )
+        self.stores.append(store)
+        run_index_blocking(store, embedder, CancelToken())
+        return WorkspaceSource(store.snapshot, embedder)
+
+    def broken(self) -> Source:
+        source = self.make()
+        self.stores[-1].close()
+        return source
+
+    def stuck(self) -> Source:
+        self.make()
+        return WorkspaceSource(self.stores[-1].snapshot, faulty(FakeEmbedder(bundled().spec), hang=True))
+
+    def forget(self, _: Source, path: str) -> None:
+        (self.root / path).unlink()
+
+    def test_a_source_that_never_offered_a_chunk_can_read_it(self) -> None:
+        async def work() -> None:
+            found = await self.use(self.make())
+            given = await self.make().read([candidate.ref for candidate in found])
+            assert [getattr(chunk, "path", "") for chunk in given] == [candidate.path for candidate in found]
+
+        suites.run(work())
+
+
+class TestFakeTool(suites.ToolContract):
+    arguments = {"query": "login"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return FakeTool(SEARCH, lambda arguments: f"found {arguments['query']}")
+
+    def failing(self) -> Tool:
+        return FakeTool(SEARCH, lambda arguments: str(arguments["path"]))
+
+    def broken(self) -> Tool:
+        return faulty(self.make(), fail=DOWN)
+
+    def stuck(self) -> Tool:
+        return faulty(self.make(), hang=True)
+
+
+class TestFakeAuditLog(suites.AuditLogContract):
+    def make(self) -> AuditLog:
+        return FakeAuditLog()
+
+    def kept(self, log: AuditLog) -> list[AuditEvent]:
+        return cast("FakeAuditLog", log).events

@@ -1,0 +1,161 @@
+"""The first answers over stdio, which are given before the SDK is there: they are what it would have said."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import pytest
+from mcp.server.stdio import stdio_server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from carrel.frontends.common.uris import longest_match
+from carrel.frontends.mcp import server_info
+from carrel.frontends.mcp.early_responder import EarlyResponder
+from carrel.frontends.mcp.folders import Folders
+from carrel.frontends.mcp.index_readiness import IndexReadiness
+from carrel.frontends.mcp.server import McpServer
+from carrel.server.composition import Composition
+from carrel.server.session import Session
+
+CLIENT = {"name": "test", "version": "1"}
+
+
+def request(number: int | str, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, **({"params": params} if params else {})}
+
+
+def hello(version: str, number: int | str = 1) -> dict[str, Any]:
+    return request(number, "initialize", protocolVersion=version, capabilities={}, clientInfo=CLIENT)
+
+
+class Pipes:
+    """A client's two ends, and the responder behind them."""
+
+    def __init__(self) -> None:
+        (there, to), (answers, back) = os.pipe(), os.pipe()
+        self.to: BinaryIO = os.fdopen(to, "wb")
+        self.answers: BinaryIO = os.fdopen(answers, "rb")
+        self._its_own = os.fdopen(there, "rb"), os.fdopen(back, "wb")
+        self.responder = EarlyResponder(*self._its_own)
+
+    def send(self, *messages: Any) -> None:
+        for message in messages:
+            self.to.write((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
+        self.to.flush()
+
+    def close(self) -> None:
+        for end in (self.to, self.answers, *self._its_own):
+            end.close()
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self.answers.readline())
+        return answer
+
+
+@pytest.fixture
+def client() -> Iterator[Pipes]:
+    pipes = Pipes()
+    yield pipes
+    pipes.close()
+
+
+class Spoken:
+    """What the SDK writes."""
+
+    def __init__(self, wanted: int) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.all = asyncio.Event()
+        self._wanted = wanted
+
+    async def write(self, line: str) -> None:
+        self.messages.append(json.loads(line))
+        if len(self.messages) == self._wanted:
+            self.all.set()
+
+    async def flush(self) -> None: ...
+
+
+async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the SDK by itself answers to these."""
+    session = Session(Composition(), longest_match)
+    session.configure({})
+    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(), ask_roots=False).sdk
+    spoken = Spoken(sum("id" in message for message in messages))
+
+    async def lines() -> AsyncIterator[str]:
+        for message in messages:
+            yield json.dumps(message) + "\n"
+        await spoken.all.wait()
+
+    try:
+        async with stdio_server(cast("Any", lines()), cast("Any", spoken)) as (read, write):
+            await sdk.run(read, write, sdk.create_initialization_options())
+    finally:
+        await session.close()
+    return spoken.messages
+
+
+def test_it_knows_the_versions_that_the_sdk_knows() -> None:
+    assert server_info.HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+
+
+@pytest.mark.parametrize("version", server_info.HANDSHAKE_VERSIONS)
+async def test_its_answers_are_those_of_the_sdk(project: Path, client: Pipes, version: str) -> None:
+    asked = [
+        hello(version),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        request("two", "tools/list"),
+        request(3, "ping"),
+    ]
+    client.send(*asked)
+    given = await asyncio.to_thread(lambda: [client.answer() for _ in range(3)])
+    assert {answer["id"]: answer for answer in given} == {answer["id"]: answer for answer in await from_the_sdk(project, *asked)}
+
+
+async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes) -> None:
+    call = request(3, "tools/call", name="index_status", arguments={})
+    client.send(hello("2025-06-18"), request(2, "tools/list"), call)
+    await asyncio.to_thread(lambda: [client.answer() for _ in range(2)])
+    lines = client.responder.lines()
+    assert [json.loads(await anext(lines)).get("id") for _ in range(2)] == [1, 3]
+    client.send(request(4, "tools/list"))
+    assert json.loads(await anext(lines))["id"] == 4, "from now on all is the SDK's"
+    await client.responder.write('{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n')  # the server's own first question
+    await client.responder.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    await client.responder.write('{"jsonrpc":"2.0","id":1,"result":{"a":1}}\n')
+    assert [await asyncio.to_thread(client.answer) for _ in range(2)] == [
+        {"jsonrpc": "2.0", "id": 1, "method": "roots/list"},
+        {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}},
+    ]
+    client.to.close()
+    assert [line async for line in lines] == []
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        b"not json",
+        b"\xff\xfe",
+        [hello("2025-06-18")],
+        hello("1999-01-01"),
+        request(1, "initialize", protocolVersion="2025-06-18", capabilities={}),
+        request(1, "initialize", protocolVersion=["2025-06-18"], capabilities={}, clientInfo=CLIENT),
+        {**hello("2025-06-18"), "id": None},
+        {**hello("2025-06-18"), "id": True},
+        request(1, "tools/list"),
+        request(1, "server/discover"),
+        {**request(1, "ping"), "method": ["ping"]},
+    ],
+)
+async def test_what_it_does_not_know_for_certain_is_the_sdks(client: Pipes, strange: Any) -> None:
+    client.send(strange, {**request(7, "tools/list"), "params": {"cursor": "x"}})
+    client.to.close()
+    passed = [line async for line in client.responder.lines()]
+    assert len(passed) == 2
+    os.set_blocking(client.answers.fileno(), False)
+    assert client.answers.read() is None

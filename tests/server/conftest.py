@@ -1,0 +1,46 @@
+"""Workspaces over a small folder, with whatever embedding model a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.shop import SHOP, write_files
+
+from carrel.core.types import Query
+from carrel.server import queries
+from carrel.server.composition import Composition
+from carrel.server.jobs import Jobs
+from carrel.server.models import BUNDLED
+from carrel.server.settings import Settings
+from carrel.server.state import FolderSettings
+from carrel.server.workspace import Workspace
+
+Open = Callable[..., Workspace]
+
+
+@pytest.fixture
+async def open_workspace(tmp_path: Path) -> AsyncIterator[Open]:
+    """Open a workspace with an index of its own; those that share `jobs` share the threads."""
+    opened: list[Workspace] = []
+
+    def of(name: str = "shop", embedder: Any = BUNDLED, jobs: Jobs | None = None, **more: Any) -> Workspace:
+        root = write_files(tmp_path / name, SHOP)
+        folder = FolderSettings(Settings(cache_folder=str(tmp_path / "cache"), rag_enabled=True))
+        composition = more.pop("composition", None) or Composition(embedder)
+        opened.append(
+            Workspace(root, root.as_uri(), folder=folder, composition=composition, jobs=jobs or Jobs(), watched=True, **more)
+        )
+        return opened[-1]
+
+    yield of
+    for workspace in opened:
+        await workspace.close()
+
+
+async def indexed(workspace: Workspace) -> Workspace:
+    """Have the first index made."""
+    await queries.search(workspace, Query("anything", 1), 30_000)
+    return workspace

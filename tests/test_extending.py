@@ -1,0 +1,128 @@
+"""The examples of docs/extending.md, taken from there: each passes its port's contract."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.contract import suites
+
+import carrel
+from carrel.core.fakes import FakeEmbedder
+from carrel.core.ports import Embedder, EmbeddingSpec, Source, VectorStore
+
+DIM = 64
+PAGE = Path(__file__).parent.parent / "docs" / "extending.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def example(name: str) -> Any:
+    """The class of that name."""
+    (block,) = (block for block in BLOCKS if f"\nclass {name}:" in block)
+    names: dict[str, Any] = {}
+    exec(compile(block, f"docs/extending.md ({name})", "exec"), names)  # noqa: S102 - our own page
+    return names[name]
+
+
+def test_each_example_is_short() -> None:
+    assert len(BLOCKS) == 3
+    assert all(len([line for line in block.splitlines() if line.strip()]) < 40 for block in BLOCKS)
+
+
+async def embeddings(request: httpx.Request) -> httpx.Response:
+    """What an OpenAI-compatible server answers, in some order."""
+    asked = json.loads(request.content)
+    assert request.url.path == "/v1/embeddings"
+    assert asked["model"] == "tiny"
+    if not asked["input"] or not all(asked["input"]):
+        return httpx.Response(400)
+    vectors = await FakeEmbedder(EmbeddingSpec("fake", DIM)).embed(asked["input"], "document")
+    data = [{"index": n, "embedding": [3 * value for value in vectors.floats(n)]} for n in range(len(vectors))]
+    return httpx.Response(200, json={"data": data[::-1]})
+
+
+async def silence(_: httpx.Request) -> httpx.Response:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def unreachable(_: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("refused")
+
+
+def embedder(handler: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Embedder:
+    client = httpx.AsyncClient(base_url="http://localhost/v1", transport=httpx.MockTransport(handler))  # type: ignore[arg-type]
+    made: Embedder = example("OpenAIEmbedder")(client, "tiny", DIM)
+    return made
+
+
+async def answer(response: httpx.Response) -> httpx.Response:
+    return response
+
+
+class TestEmbedder(suites.EmbedderContract):
+    def make(self) -> Embedder:
+        return embedder(embeddings)
+
+    @pytest.fixture(
+        autouse=True,
+        params=[
+            unreachable,
+            lambda _: answer(httpx.Response(401)),
+            lambda _: answer(httpx.Response(200, text="<html>")),
+            lambda _: answer(httpx.Response(200, json={"data": [{"index": 0}]})),
+            lambda _: answer(httpx.Response(200, json=[])),
+        ],
+    )
+    def _fault(self, request: pytest.FixtureRequest) -> None:
+        self.fault = request.param
+
+    def broken(self) -> Embedder:
+        return embedder(self.fault)
+
+    def stuck(self) -> Embedder:
+        return embedder(silence)
+
+
+def test_the_embedder_makes_an_index() -> None:
+    with carrel.Index(embedder=embedder(embeddings)) as index:
+        index.add_file("login.py", "def check_password(user, password):\n    return hash(password) == user.digest\n")
+        index.add_file("circle.py", "def draw_circle(radius, colour):\n    return Circle(radius, colour).draw()\n")
+        assert index.search("check password")[0].file_path == "login.py"
+
+
+class TestStore(suites.VectorStoreContract):
+    @pytest.fixture(autouse=True)
+    def _file(self, tmp_path: Path) -> None:
+        self.file = tmp_path / "vectors.db"
+
+    def make(self) -> VectorStore:
+        store: VectorStore = example("SqliteStore")(self.file, self.DIM)
+        return store
+
+    def broken(self) -> VectorStore:
+        store = self.make()
+        self.file.write_bytes(b"no database at all " * 100)
+        return store
+
+
+class TestSource(suites.SourceContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.root = tmp_path
+        (tmp_path / "sub").mkdir()
+        for path, text in (("a.md", "Reset a password.\n"), ("sub/b.md", "# The password\nis long.\n"), ("c.md", "Restart.\n")):
+            (tmp_path / path).write_text(text)
+
+    def make(self) -> Source:
+        source: Source = example("FolderSource")(self.root, "runbooks", "What to do when something fails.")
+        return source
+
+    def forget(self, _: Source, path: str) -> None:
+        (self.root / path).unlink()
