@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.shop import write_files
 
 import carrel
 from carrel.core.errors import InvalidInput, ProviderError
@@ -94,6 +95,27 @@ def test_files_can_be_cut_by_lines() -> None:
         with carrel.Index(line_chunks=True) as default:
             default.add_file("a.py", text)
             assert default.search("compute_something", k=20) == hits
+
+
+def test_lines_that_the_settings_ask_for_are_the_same_index(tmp_path: Path) -> None:
+    text = "".join(f"value_{n} = compute_something({n})\n" for n in range(1, 61))
+    root = write_files(
+        tmp_path / "project", {"a.py": text, ".carrel.toml": 'chunking = "lines"\nchunkLines = 20\nchunkOverlap = 0\n'}
+    )
+
+    def places(index: carrel.Index) -> list[tuple[int, int]]:
+        return sorted((hit.start_line, hit.end_line) for hit in index.search("compute_something", k=20))
+
+    with carrel.Index(root) as index:
+        assert len(index) == 0
+        assert places(index) == [(1, 20), (21, 40), (41, 60)]
+    with carrel.Index(root, line_chunks=(20, 0)) as same:
+        assert len(same) == 2, "the settings file is one of them"
+    with carrel.Index(root, line_chunks=(30, 0)) as other:
+        assert len(other) == 0
+        assert places(other) == [(1, 30), (31, 60)]
+    with carrel.Index(root) as index:
+        assert index.index().changed == 0, "the other index left this one alone"
 
 
 @pytest.mark.parametrize("windows", [(0, 0), (5, 5), (10, -1)])

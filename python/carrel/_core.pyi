@@ -167,6 +167,9 @@ class Commit:
     def chunks(self) -> int:
         """Chunks that were embedded by this commit."""
     @property
+    def trivial(self) -> int:
+        """Pieces of the added and changed files that were too small to become chunks (spec B3)."""
+    @property
     def generation(self) -> int: ...
 
 @final
@@ -479,7 +482,7 @@ class Store:
     def get_meta(self, key: str) -> str | None: ...
     def set_meta(self, key: str, value: str) -> None: ...
     def index_state(self) -> list[tuple[str, int, list[str]]]:
-        """(path, mtime in ms, chunk ids) of every file: spec C5."""
+        """(path, mtime in ns, chunk ids) of every file: spec C5."""
     def clear(self) -> None:
         """Delete every file of the index; the store is empty and usable afterwards."""
     def close(self) -> None:

@@ -72,9 +72,9 @@ class Index:
     """A searchable index of a folder, or of texts that are added one by one.
 
     With `path` the index is the one that editors use, kept in the user's cache folder and brought up to date by `index`;
-    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`,
-    instead of along its syntax. The user's settings and the folder's `.carrel.toml` say what is left out; `SettingsError` where
-    they can't be read.
+    without it nothing touches the disk. `line_chunks` cuts every file into windows of (lines, overlap), True of `LINE_CHUNKS`;
+    a folder has an index of its own for them, unless its settings ask for the same. The user's settings and the folder's
+    `.carrel.toml` say what is left out, and how files are cut without `line_chunks`; `SettingsError` where they can't be read.
 
     `embedder` is any `Embedder`. One that isn't in the core is awaited on an event loop of Carrel's own, so that every method can
     be called from anywhere, a notebook's running loop included. `reranker` judges what `retrieve_context` gives.

@@ -170,6 +170,27 @@ async def test_settings_change_without_a_restart(start: Start, project: Path, op
         assert "ragTopK" in message["message"]
 
 
+async def test_other_chunks_are_cut_without_a_restart(start: Start, project: Path, options: dict[str, Any]) -> None:
+    (project / "src/steps.py").write_text(
+        "".join(f"def step_{n}():\n    return {n} + offset_of_giraffes\n\n\n" for n in range(30))
+    )
+
+    def places(result: dict[str, Any]) -> list[tuple[int, int]]:
+        lines = [(hit["startLine"], hit["endLine"]) for hit in result["hits"] if hit["path"] == "src/steps.py"]
+        return sorted(lines)
+
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        question = {"query": "offset_of_giraffes", "limit": 20}
+        assert all(end - start < 50 for start, end in places(await client.request("carrel/search", question)))
+        settings = {**options, "chunking": "lines", "chunkLines": 100, "chunkOverlap": 0}
+        client.notify("workspace/didChangeConfiguration", {"settings": {"carrel": settings}})
+        end = time.monotonic() + 10
+        while (found := places(await client.request("carrel/search", question))) != [(1, 98), (101, 118)]:
+            assert time.monotonic() < end, found
+            await asyncio.sleep(0.05)
+
+
 async def test_settings_are_pulled_where_the_client_wants_that(
     env: dict[str, str], options: dict[str, Any], project: Path
 ) -> None:

@@ -56,7 +56,7 @@ class FakeStore:
         self.committed.append(batch)
         done = 0 if batch.failed else batch.files
         counts = {"changed": 0, "removed": 0, "unchanged": 0, "skipped": 0}
-        return SimpleNamespace(added=done, failed=batch.files - done, chunks=3 * done, **counts)
+        return SimpleNamespace(added=done, failed=batch.files - done, chunks=3 * done, trivial=done, **counts)
 
     def compact(self, cancel: Any) -> bool:
         self.compacted = True
@@ -67,7 +67,8 @@ def test_a_run_commits_batch_by_batch_and_counts_files() -> None:
     store: Any = FakeStore()
     seen: list[tuple[int, int, str]] = []
     report = run_index_blocking(store, FakeEmbedder(), CancelToken(), progress=lambda *step: seen.append(step))
-    assert (report.added, report.unchanged, report.skipped, report.failed, report.chunks) == (4, 7, 1, 0, 12)
+    assert (report.added, report.unchanged, report.skipped, report.failed) == (4, 7, 1, 0)
+    assert (report.chunks, report.trivial) == (12, 4)
     assert seen == [(0, 4, ""), (2, 4, "b"), (4, 4, "d"), (4, 4, "")]
     assert store.compacted
 

@@ -25,6 +25,8 @@ def indexed(root: Path, settings: Settings) -> None:
 
 def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def alpha(value):\n    return value + 1  # long enough to be a chunk\n")
+    changed_ns = 1_700_000_000_123_456_700
+    os.utime(tmp_path / "a.py", ns=(changed_ns, changed_ns))
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a"]):
         subprocess.run([*git, *arguments], cwd=tmp_path, check=True)
@@ -33,7 +35,7 @@ def test_an_index_in_the_project_says_what_it_holds(tmp_path: Path) -> None:
     state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())
     assert (state["version"], state["lastCommitSha"]) == (1, head)
     assert list(state["files"]) == ["a.py"]
-    assert state["files"]["a.py"]["lastModified"].startswith("20")
+    assert state["files"]["a.py"]["lastModified"] == 1700000000123.4567, "as `fs.statSync(…).mtimeMs` of Node.js says"
     assert len(state["files"]["a.py"]["chunkIds"]) == 1
     assert not list((tmp_path / ".carrel").glob("*.tmp"))
     index = Composition().open_index(tmp_path, Settings(storage="workspace"))

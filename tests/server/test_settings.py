@@ -54,12 +54,73 @@ def test_later_layers_win_and_null_says_nothing() -> None:
         ("storage", "desk"),
         ("cacheFolder", "relative/folder"),
         ("maxFileBytes", -1),
+        ("chunking", "line"),
+        ("chunkLines", 9),
+        ("chunkLines", 50.5),
+        ("chunkOverlap", -1),
+        ("chunkOverlap", 26),
+        ("classLines", 0),
     ],
 )
 def test_a_bad_value_is_reported_and_the_rest_stands(key: str, value: object) -> None:
     settings, problems = resolve(editor(**{key: value, "ragAutoIndex": True}))
     assert settings == Settings(rag_auto_index=True)
     assert [(problem.source, problem.key) for problem in problems] == [("editor", key)]
+
+
+def test_a_bad_value_is_told_with_what_is_possible() -> None:
+    _, problems = resolve(editor(chunking="line", chunkLines=2_000, classLines="all"), workspace(ragTopK=0))
+    assert [str(problem) for problem in problems] == [
+        'editor: chunking: must be "syntax" or "lines", not \'line\'',
+        "editor: chunkLines: must be a whole number from 10 to 1,000, not 2000",
+        "editor: classLines: must be a whole number from 1 to 1,000, not 'all'",
+        ".carrel.toml: ragTopK: must be a whole number from 1 to 20, not 0",
+    ]
+
+
+def test_an_overlap_must_fit_the_chunks_whoever_set_their_size() -> None:
+    settings, problems = resolve(editor(chunkOverlap=20), workspace(chunkLines=20))
+    assert (settings.chunk_lines, settings.chunk_overlap) == (20, 5)
+    assert [str(problem) for problem in problems] == [
+        "editor: chunkOverlap: must be at most half of `chunkLines`, which is 20, not 20"
+    ]
+    settings, problems = resolve(editor(chunkOverlap=30), workspace(chunkLines=60))
+    assert (settings.chunk_lines, settings.chunk_overlap, problems) == (60, 30, ())
+
+
+def test_a_workspace_says_how_its_files_are_cut() -> None:
+    settings, problems = resolve(
+        editor(chunkLines=20, classLines=10), workspace(chunking="lines", chunkLines=100, chunkOverlap=10, classLines=300)
+    )
+    assert (settings.chunking, settings.chunk_lines, settings.chunk_overlap, settings.class_lines) == ("lines", 100, 10, 300)
+    assert problems == ()
+
+
+def test_changed_chunks_cut_the_index_again(tmp_path: Path) -> None:
+    methods = "".join(f"    def step_{n}(self):\n        return self.values[{n}] + {n}\n\n" for n in range(40))
+    root = write_files(tmp_path / "root", {"a.py": f"class Machine:\n    values = ()\n\n{methods}", "b.txt": "a word\n" * 12})
+    cache = {"cacheFolder": str(tmp_path / "cache")}
+
+    def cut(**options: object) -> tuple[int, list[str]]:
+        """How many files were cut, and the chunks of a.py: the first three."""
+        settings, problems = resolve(editor(**cache, **options))
+        assert problems == ()
+        index = Composition().open_index(root, settings)
+        try:
+            report = IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
+            chunks = index.store.snapshot().file_chunks("a.py")[:3]
+            return report.added + report.changed, [f"{c.start_line}-{c.end_line} {c.symbol or c.kind}" for c in chunks]
+        finally:
+            index.store.close()
+
+    by_syntax = cut()
+    assert by_syntax == (2, ["1-5 Machine (header)", "7-8 Machine.step_1", "10-11 Machine.step_2"])
+    assert cut(chunking="lines") == (2, ["1-50 lines", "46-95 lines", "91-122 lines"])
+    assert cut(chunking="lines", chunkLines=20, chunkOverlap=0) == (2, ["1-20 lines", "21-40 lines", "41-59 lines"])
+    assert cut(chunking="lines", chunkLines=20, chunkOverlap=0, classLines=300)[0] == 0, "no chunk depends on it"
+    assert cut(classLines=300) == (2, ["1-122 Machine"])
+    assert cut() == by_syntax
+    assert cut(chunkLines=100)[0] == 0, "no chunk depends on it"
 
 
 def test_a_pattern_that_is_none_is_named_and_the_others_count() -> None:
@@ -210,3 +271,11 @@ def test_what_may_go_out_unmasked_is_the_persons_alone_to_say() -> None:
 
 def test_other_rules_for_secrets_need_the_index_anew() -> None:
     assert Composition().needs_reopening(Settings(), Settings(secret_patterns=("A",)))
+
+
+@pytest.mark.parametrize(
+    "changed", [Settings(chunking="lines"), Settings(chunk_lines=20), Settings(chunk_overlap=0), Settings(class_lines=300)]
+)
+def test_other_chunks_need_the_index_anew(changed: Settings) -> None:
+    assert Composition().needs_reopening(Settings(), changed)
+    assert not Composition().needs_reopening(changed, changed)

@@ -319,6 +319,8 @@ export interface IndexResult {
   readonly failed: number;
   /** Chunks that were embedded. */
   readonly chunks: number;
+  /** Pieces of the added and changed files that were left out: too small, with no neighbour to join. */
+  readonly trivial: number;
   readonly elapsedMs: number;
 }
 
@@ -598,6 +600,10 @@ export const SETTING_KEYS = [
   'editorExclude',
   'secretPatterns',
   'maxFileBytes',
+  'chunking',
+  'chunkLines',
+  'chunkOverlap',
+  'classLines',
   'storage',
   'cacheFolder',
   'tokenizer',

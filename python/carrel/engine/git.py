@@ -1,9 +1,10 @@
 """What git knows about a workspace (spec C6): HEAD, dirty files, renames, and what each commit changed.
 
+The index doesn't ask it what changed: comparing all files by size and time is quicker (docs/benchmarks.md, "Branch switches").
+
 Git is asked, never trusted. A cloned repository's own configuration can name programs that git would run (fsmonitor, filters,
 external diffs, hooks, remote helpers for a partial clone); every one of them is switched off here, so that looking at a
-repository never executes anything that came with it. No answer (no git, no repository, a broken one, a slow disk) is `None`:
-the index then goes by hashes alone, which is always right and only slower.
+repository never executes anything that came with it. No answer (no git, no repository, a broken one, a slow disk) is `None`.
 
 Every function starts a process: call them on a worker thread. Paths are relative to the given folder, `/`-separated; what git
 knows about outside it is left out.

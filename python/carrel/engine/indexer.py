@@ -38,7 +38,7 @@ class RunNative(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one run did, in files; `chunks` counts those that were embedded."""
+    """What one run did, in files; `chunks` counts those that were embedded, `trivial` pieces that were too small for one."""
 
     added: int = 0
     changed: int = 0
@@ -47,6 +47,7 @@ class IndexReport:
     skipped: int = 0
     failed: int = 0
     chunks: int = 0
+    trivial: int = 0
     elapsed_ms: float = 0.0
 
 
@@ -126,7 +127,7 @@ class _Run:
         self._cancel = cancel
         self._progress = progress
         self._started = time.perf_counter()
-        self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks"), 0)
+        self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
         self._total = self._done = 0
         self._plan: Plan | None = None
 

@@ -30,7 +30,13 @@ LineWindows = tuple[int, int]
 
 _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 """Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
-_SECRETS = ("secret_patterns", "secret_allow_paths", "secret_allow_rules")
+_OF_THE_INDEX = (
+    *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),
+    *("chunking", "chunk_lines", "chunk_overlap", "class_lines"),
+    *("secret_patterns", "secret_allow_paths", "secret_allow_rules"),
+    *("storage", "cache_folder"),
+)
+"""Settings that decide what an index holds or where it lives."""
 
 
 class Composition:
@@ -69,19 +75,20 @@ class Composition:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """Tell whether the index must be opened anew to take these settings."""
-        keys = ("exclude", "excluded_folders", "editor_exclude", "max_file_bytes", "storage", "cache_folder", *_SECRETS)
-        return any(getattr(old, key) != getattr(new, key) for key in keys)
+        return any(getattr(old, key) != getattr(new, key) for key in _OF_THE_INDEX)
 
     def open_index(self, root: Path, settings: Settings, *, windows: LineWindows | None = None) -> OpenIndex:
-        """Open or create the index of `root`; one that is cut by `windows` of lines is another index. Raises `StoreError`.
+        """Open or create the index of `root`. Raises `StoreError`.
+
+        One that is cut by `windows` of lines is another index, unless the settings ask for the same.
 
         One whose folder can't be written is read if it is whole; else one is made that goes with this process.
         """
         from carrel.providers.tokenizers import ExactTokenizer
 
-        cut, embedder = self._cut(windows), self.embedder()
+        cut, embedder = self._cut(settings, windows), self.embedder()
         location = locate(root, settings)
-        if windows:
+        if windows and windows != line_windows(settings):
             name = f"{location.directory.name}-lines-{windows[0]}-{windows[1]}"
             location = replace(location, directory=location.directory.with_name(name))
         refused: OSError | None = None
@@ -100,8 +107,9 @@ class Composition:
     def memory_index(self, *, windows: LineWindows | None = None) -> OpenIndex:
         """Open an empty index that touches no disk, for texts that a caller has."""
         from carrel.core.native import Store, WalkOptions
+        from carrel.server.settings import Settings
 
-        cut, embedder = self._cut(windows), self.embedder()
+        cut, embedder = self._cut(Settings(), windows), self.embedder()
         spec = embedder.spec
         store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
         return OpenIndex(Path(), store, embedder, Path())
@@ -114,13 +122,15 @@ class Composition:
             return tokenizer_for(model, approx_chars_per_token=chars_per_token)
         return ExactTokenizer(settings.tokenizer)
 
-    def _cut(self, windows: LineWindows | None) -> CutOptions:
+    def _cut(self, settings: Settings, windows: LineWindows | None) -> CutOptions:
         """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""
         from carrel.core.native import CutOptions
         from carrel.providers.grammars import register_all
 
         register_all()
-        return CutOptions(always_lines=windows) if windows else CutOptions()
+        # A size that changes no chunk must not have the index cut again.
+        lines = windows or line_windows(settings)
+        return CutOptions(always_lines=lines) if lines else CutOptions(class_lines=settings.class_lines)
 
     def _clean_up(self, location: IndexLocation) -> None:
         if not location.in_workspace:
@@ -142,6 +152,11 @@ def walk_options(settings: Settings) -> WalkOptions:
         exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
         kept_folders=[name for name, kept in folders.items() if kept],
     )
+
+
+def line_windows(settings: Settings) -> LineWindows | None:
+    """Return the windows that every file is cut into, where the settings ask for lines."""
+    return (settings.chunk_lines, settings.chunk_overlap) if settings.chunking == "lines" else None
 
 
 def secret_options(settings: Settings) -> SecretOptions:

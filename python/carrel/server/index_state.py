@@ -9,7 +9,6 @@ import contextlib
 import json
 import logging
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +23,7 @@ VERSION = 1
 
 def export(store: Store, target: Path, head: str | None) -> None:
     """Write `{version, lastCommitSha, files: {path: {lastModified, chunkIds}}}` in one step; a fault is logged, no more."""
-    files = {
-        path: {"lastModified": datetime.fromtimestamp(mtime_ms / 1e3, UTC).isoformat(), "chunkIds": ids}
-        for path, mtime_ms, ids in store.index_state()
-    }
+    files = {path: {"lastModified": _milliseconds(mtime_ns), "chunkIds": ids} for path, mtime_ns, ids in store.index_state()}
     draft = target.with_suffix(f".{os.getpid()}.tmp")
     try:
         draft.unlink(missing_ok=True)
@@ -38,6 +34,12 @@ def export(store: Store, target: Path, head: str | None) -> None:
         log.warning("%s can't be written: %s", target, error.strerror)
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def _milliseconds(ns: int) -> float:
+    """Give a time as the `mtimeMs` of Node.js does, to the last bit: its readers compare the two."""
+    seconds, rest = divmod(ns, 1_000_000_000)
+    return seconds * 1e3 + rest / 1e6
 
 
 def forget(target: Path) -> None:

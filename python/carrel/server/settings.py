@@ -2,16 +2,18 @@
 
 The valid part of what was sent counts, the rest is reported, nothing refuses to start. Sources, weakest first: the
 defaults, the user's settings file, the editor. A `.carrel.toml` in a workspace comes last and may only narrow: whoever
-clones a repository must not have things switched on by it. `docs/settings.md` is generated from `Settings`.
+clones a repository must not have things switched on by it. It may also say how its files are cut, which gives nothing away.
+`docs/settings.md` is generated from `Settings`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -23,7 +25,7 @@ Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
 
 LogLevel = Literal["error", "warning", "info", "debug"]
-Narrowing = Literal["never", "union", "off", "lower", "own"]
+Narrowing = Literal["never", "union", "off", "lower", "own", "any"]
 
 
 def _setting(default: Any, doc: str, *, workspace: Narrowing = "never") -> Any:
@@ -69,6 +71,26 @@ class Settings:
     )
     max_file_bytes: Annotated[int, Meta(ge=1_000, le=50_000_000)] = _setting(
         500_000, "Larger files are left out.", workspace="lower"
+    )
+    chunking: Literal["syntax", "lines"] = _setting(
+        "syntax",
+        'How files are cut into chunks: `"syntax"` follows functions, classes and headings, and cuts a file without a grammar '
+        'every 60 lines, of which 5 are shared; `"lines"` cuts every file by its lines. A change of this or of a size cuts the '
+        "index again.",
+        workspace="any",
+    )
+    chunk_lines: Annotated[int, Meta(ge=10, le=1_000)] = _setting(
+        50, 'Lines of a chunk where `chunking` is `"lines"`.', workspace="any"
+    )
+    chunk_overlap: Annotated[int, Meta(ge=0, le=500)] = _setting(
+        5,
+        'Lines that a chunk shares with the one before where `chunking` is `"lines"`; at most half of `chunkLines`.',
+        workspace="any",
+    )
+    class_lines: Annotated[int, Meta(ge=1, le=1_000)] = _setting(
+        30,
+        "A class of fewer lines is one chunk, a longer one a chunk for its header and one for each method.",
+        workspace="any",
     )
     storage: Literal["cache", "workspace"] = _setting(
         "cache", "Where indexes live: the user's cache folder, or `.carrel/` in the workspace."
@@ -139,6 +161,7 @@ KEYS = {wire_name(name): name for name in _FIELDS}
 def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
     """Lay the layers over the defaults, later ones over earlier ones."""
     values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
     problems: list[Problem] = []
     for layer in layers:
         for key, raw in layer.options.items():
@@ -166,8 +189,17 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
                 value, refusal = _narrow(_FIELDS[name].metadata["workspace"], before, value)
                 if refusal:
                     problems.append(Problem(layer.source, key, refusal))
-            values[name] = value
+            values[name], sources[name] = value, layer.source
+    if "chunk_overlap" in values and (reason := _refused_overlap(Settings(**values))):
+        del values["chunk_overlap"]
+        problems.append(Problem(sources["chunk_overlap"], "chunkOverlap", reason))
     return Settings(**values), tuple(problems)
+
+
+def _refused_overlap(settings: Settings) -> str | None:
+    """Say why chunks can't share so many lines; None if they can. More than half would multiply the index."""
+    overlap, lines = settings.chunk_overlap, settings.chunk_lines
+    return f"must be at most half of `chunkLines`, which is {lines}, not {overlap}" if 2 * overlap > lines else None
 
 
 def _convert(name: str, raw: Any) -> Any:
@@ -176,10 +208,19 @@ def _convert(name: str, raw: Any) -> Any:
     try:
         value = msgspec.convert(raw, _HINTS[name])
     except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
+        expected = _expected(_HINTS[name])
+        raise ValueError(f"must be {expected}, not {reprlib.repr(raw)}" if expected else str(error)) from None
     if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
         raise ValueError("must be an absolute path")
     return value
+
+
+def _expected(hint: Any) -> str | None:
+    """Describe the values of a type with few, in words; None for another type."""
+    if get_origin(hint) is Literal:
+        return " or ".join(f'"{value}"' for value in get_args(hint))
+    limits = [item for item in get_args(hint) if isinstance(item, Meta)]
+    return f"a whole number from {limits[0].ge:,} to {limits[0].le:,}" if limits else None
 
 
 def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
@@ -220,6 +261,8 @@ def _narrow(rule: Narrowing, before: Any, asked: Any) -> tuple[Any, str | None]:
         return (*before, *(item for item in asked if item not in before)), None
     if rule == "off":
         return (before, "a workspace may switch this off, not on") if asked else (False, None)
+    if rule == "any":
+        return asked, None
     if rule == "lower":
         return (before, None) if asked > before else (asked, None)
     return before, "can't be set by a workspace; put it in your own settings"

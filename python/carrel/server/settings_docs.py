@@ -18,15 +18,23 @@ _HEAD = """# Settings
 Editors send these under `carrel` (`"carrel.ragEnabled": true`). The command line and MCP read the same keys from
 `settings.toml` or `settings.json` in the user's config folder (`~/.config/carrel` on Linux,
 `~/Library/Application Support/carrel` on macOS, `%LOCALAPPDATA%\\carrel` on Windows); an editor's settings override that file.
-A `.carrel.toml` in a workspace may only narrow: the last column says how. A value that can't be used is reported and
-the default stands. A file that can't be read at all (a slip in its TOML, a link) stops everything that would read the
-workspace, since nobody knows what it leaves out: commands fail and name the line; a server goes on with what it read
-before, or gives nothing and says why. Changes take effect without a restart.
+A `.carrel.toml` in a workspace may only narrow, and say how its files are cut, so that every program cuts them alike: the
+last column says how. A value that can't be used is reported and the default stands. A file that can't be read at all (a
+slip in its TOML, a link) stops everything that would read the workspace, since nobody knows what it leaves out: commands
+fail and name the line; a server goes on with what it read before, or gives nothing and says why. Changes take effect
+without a restart.
 
 | setting | type | default | what it does | `.carrel.toml` may |
 | --- | --- | --- | --- | --- |
 """
-_NARROWING = {"never": "not set it", "union": "add to it", "off": "switch it off", "lower": "lower it", "own": "not set it"}
+_NARROWING = {
+    "never": "not set it",
+    "union": "add to it",
+    "off": "switch it off",
+    "lower": "lower it",
+    "own": "not set it",
+    "any": "set it",
+}
 
 
 def render() -> str:

@@ -204,6 +204,11 @@ impl PyCommit {
     }
 
     #[getter]
+    fn trivial(&self) -> usize {
+        self.0.trivial
+    }
+
+    #[getter]
     fn generation(&self) -> u64 {
         self.0.generation
     }

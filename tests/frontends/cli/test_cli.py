@@ -30,6 +30,15 @@ def test_index_counts_files_and_a_second_run_finds_nothing_to_do(run: Run) -> No
     assert out.startswith("2 files, ")
 
 
+def test_index_counts_what_is_too_small_for_a_chunk(run: Run, project: Path) -> None:
+    cells = ["import numpy", "total = numpy.array([1, 2, 3]).sum()  # over the whole of the array"]
+    notebook = {"cells": [{"cell_type": "code", "source": [cell]} for cell in cells], "nbformat": 4}
+    (project / "sums.ipynb").write_text(json.dumps(notebook))
+    assert one_json(run("index", "--json")[1])["trivial"] == 1
+    assert " 1 trivial chunks left out" in run("index", "--force")[1]
+    assert one_json(run("index", "--json")[1])["trivial"] == 0, "nothing was cut"
+
+
 def test_search_indexes_first_and_finds_the_code(run: Run) -> None:
     code, out, _ = run("search", "how is a password verified?", "--json")
     assert code == 0

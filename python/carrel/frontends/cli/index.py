@@ -65,7 +65,7 @@ def _index(arguments: Namespace, output: Output) -> int:
             output.text(
                 f"{snapshot.files:,} files, {snapshot.chunks:,} chunks: {report.added:,} added, {report.changed:,} changed, "
                 f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
-                f"{report.skipped:,} paths left out; {report.elapsed_ms / 1000:.2f} s, "
+                f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
                 f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
             )
         return 1 if report.failed else 0

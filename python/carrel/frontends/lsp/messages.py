@@ -256,6 +256,9 @@ class IndexResult(Wire, kw_only=True, frozen=True):
     skipped: int
     failed: int
     chunks: Annotated[int, Meta(description="Chunks that were embedded.")]
+    trivial: Annotated[
+        int, Meta(description="Pieces of the added and changed files that were left out: too small, with no neighbour to join.")
+    ]
     elapsed_ms: float
 
 

@@ -81,8 +81,8 @@ pub struct CutFile {
     pub chunks: Vec<Chunk>,
     /// What the file imports, as written (`os.path`, `./util`, `java.util.List`), without duplicates, in order.
     pub imports: Vec<String>,
-    /// 1-based inclusive line ranges that are in no chunk because they are blank or too small to be worth one (spec B3: trivial).
-    pub trivial: Vec<(u32, u32)>,
+    /// Pieces that were left out: too small for a chunk of their own, and without a neighbour to join (spec B3).
+    pub trivial: usize,
     /// Why a coarser way of cutting was used (`"syntax tree deeper than …"`, `"parsing took longer than …"`); `None` normally.
     pub fallback: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 
 /// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
 /// and every index is built again.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 /// Name of the database file.
 pub const DATABASE_FILE: &str = "index.db";
 

@@ -40,7 +40,7 @@ pub struct CutOptions {
     pub max_chars: usize,
     /// Shorter pieces join a neighbour, or are left out as trivial.
     pub min_chars: usize,
-    /// A type of fewer lines is one chunk.
+    /// A type of fewer lines is one chunk, if it is no longer than a chunk may be.
     pub class_lines: u32,
     /// Longest block of prose.
     pub text_chars: usize,

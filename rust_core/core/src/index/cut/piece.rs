@@ -123,7 +123,7 @@ fn push_gap(text: &str, start: usize, end: usize, filled: &mut Vec<Piece>) {
 }
 
 /// Whether a stretch holds nothing but the ends of what came before: brackets, separators and closing words.
-fn is_closing(gap: &str) -> bool {
+pub(super) fn is_closing(gap: &str) -> bool {
     const WORDS: &[&str] = &["end", "fi", "done", "esac", "#endif", "endif", "?>", "END"];
     gap.split(|c: char| c.is_whitespace() || "{}()[];,".contains(c)).all(|word| word.is_empty() || WORDS.contains(&word))
 }
@@ -245,7 +245,7 @@ fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
     parts
 }
 
-/// Give each piece that is large enough its id, and list the lines that are in none.
+/// Give each piece that is large enough its id, and count those that are left out.
 pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> CutFile {
     let lines = LineTable::new(text);
     let mut file = CutFile::default();
@@ -256,6 +256,7 @@ pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> C
     for piece in pieces {
         let body = &text[piece.start..piece.end];
         if is_shorter(body, min_chars) {
+            file.trivial += usize::from(!is_closing(body));
             continue;
         }
         let parts = [path, piece.kind.name(), &piece.symbol, &piece.container, &piece.signature, body];
@@ -272,7 +273,6 @@ pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> C
             definitions: piece.definitions,
         });
     }
-    file.trivial = uncovered(&file.chunks, if text.is_empty() { 0 } else { lines.count() });
     file
 }
 
@@ -283,22 +283,6 @@ fn span(lines: &LineTable, start: usize, end: usize) -> Span {
         start_line: lines.line_of(start as u32),
         end_line: lines.line_of(end.max(start + 1) as u32 - 1),
     }
-}
-
-/// The lines that no chunk touches, as ranges.
-fn uncovered(chunks: &[Chunk], count: u32) -> Vec<(u32, u32)> {
-    let mut gaps = Vec::new();
-    let mut next = 1;
-    for chunk in chunks {
-        if chunk.span.start_line > next {
-            gaps.push((next, chunk.span.start_line - 1));
-        }
-        next = next.max(chunk.span.end_line + 1);
-    }
-    if next <= count {
-        gaps.push((next, count));
-    }
-    gaps
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 
+use super::piece::is_closing;
 use super::*;
+use crate::base::types::ChunkKind;
 use crate::index::parse::grammar;
 
 const SMALL: CutOptions = CutOptions {
@@ -75,6 +77,8 @@ fn files_without_a_grammar_are_cut_by_lines() {
     let spans = |file: CutFile| file.chunks.iter().map(|c| (c.span.start_line, c.span.end_line)).collect::<Vec<_>>();
     let perl = Language::from_name("perl").unwrap();
     assert_eq!(spans(chunks_of(perl, &text, &CutOptions::default())), [(1, 60), (56, 115), (111, 130)]);
+    let rows = "12,34\n".repeat(61);
+    assert_eq!(spans(chunks_of(perl, &rows, &CutOptions::default())), [(1, 61)], "lines 56 to 61 are too few characters");
     let fifty = CutOptions { always_lines: Some(LineChunk { lines: 50, overlap: 5 }), ..CutOptions::default() };
     assert_eq!(spans(chunks_of(Language::PYTHON, &text, &fifty)), [(1, 50), (46, 95), (91, 130)]);
 }
@@ -95,6 +99,43 @@ fn a_notebook_is_cut_by_cells_with_the_files_lines() {
 }
 
 #[test]
+fn a_class_is_whole_up_to_the_lines_that_are_set_unless_it_is_too_long_for_a_chunk() {
+    let class = |methods: usize, width: usize| {
+        let method = |n| format!("    def method_{n}(self):\n        return '{}'\n", "x".repeat(width));
+        format!("class Account:\n{}", (0..methods).map(method).collect::<String>())
+    };
+    let kinds = |text: &str, class_lines| {
+        let file = chunks_of(Language::PYTHON, text, &CutOptions { class_lines, ..CutOptions::default() });
+        assert_lawful(&file, text, &CutOptions::default());
+        (file.chunks[0].kind, file.chunks.len())
+    };
+    assert_eq!(kinds(&class(50, 30), 30), (ChunkKind::ClassHeader, 50));
+    assert_eq!(kinds(&class(50, 30), 102), (ChunkKind::Class, 1));
+    assert_eq!(kinds(&class(50, 30), 101), (ChunkKind::ClassHeader, 50));
+    assert_eq!(kinds(&class(50, 200), 300), (ChunkKind::ClassHeader, 50), "11,000 characters");
+}
+
+#[test]
+fn what_is_too_small_and_has_nothing_to_join_is_counted() {
+    let long = format!("def long():\n{}    return 1", "    call('some text that is here')\n".repeat(2));
+    let file = |text: &str, max_chars| {
+        let options = CutOptions { max_chars, ..CutOptions::default() };
+        let file = chunks_of(Language::PYTHON, text, &options);
+        assert_lawful(&file, text, &options);
+        (file.chunks.len(), file.trivial)
+    };
+    assert_eq!(file(&format!("{long}\n\nx = 1\n"), 8_000), (1, 0), "it joins the function");
+    assert_eq!(file(&format!("{long}\n\nx = 1\n"), long.len()), (1, 1), "together they are too long");
+    assert_eq!(file("x = 1\n", 8_000), (1, 0), "a small file is found");
+    let cells = r#"{"cells": [
+  {"cell_type": "code", "source": ["x = 1"]}, {"cell_type": "code", "source": []},
+  {"cell_type": "code", "source": ["print(summary_of_all(measurements, by='station'))"]}
+]}"#;
+    let notebook = chunks_of(Language::NOTEBOOK, cells, &CutOptions::default());
+    assert_eq!((notebook.chunks.len(), notebook.trivial), (1, 1), "an empty cell is none");
+}
+
+#[test]
 fn a_tree_of_any_depth_is_cut() {
     for (language, text) in [
         (Language::CPP, format!("int x = {}1{};\n", "(".repeat(100_000), ")".repeat(100_000))),
@@ -104,7 +145,7 @@ fn a_tree_of_any_depth_is_cut() {
         (Language::RUST, "mod a { ".repeat(20_000)),
     ] {
         let file = chunks_of(language, &text, &CutOptions::default());
-        assert!(!file.chunks.is_empty() || !file.trivial.is_empty(), "{}", language.name());
+        assert!(!file.chunks.is_empty(), "{}", language.name());
         assert_lawful(&file, &text, &CutOptions::default());
     }
 }
@@ -144,11 +185,10 @@ fn assert_lawful(file: &CutFile, text: &str, options: &CutOptions) {
         assert!(chunk.signature.chars().count() <= 200 && !chunk.signature.contains('\n'));
         seen[chunk.span.start_line as usize..=chunk.span.end_line as usize].fill(true);
     }
-    for &(start, end) in &file.trivial {
-        seen[start as usize..=end as usize].fill(true);
-    }
-    let lost = (1..=table.count() as usize).find(|&line| !seen[line]);
-    assert!(text.is_empty() || lost.is_none(), "line {lost:?} is nowhere");
+    let line = |number: usize| &text[table.start_of(number as u32) as usize..table.end_of(number as u32) as usize];
+    let lost = (1..=table.count() as usize).filter(|&number| !seen[number]).map(line).filter(|line| !is_closing(line));
+    let lost: usize = lost.map(|line| line.trim().chars().count()).sum();
+    assert!(lost <= file.trivial * options.min_chars, "{lost} characters are nowhere, {} pieces were left out", file.trivial);
 }
 
 const SEED_TEXTS: &[(Language, &str)] = &[

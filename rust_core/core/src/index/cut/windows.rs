@@ -1,12 +1,13 @@
 //! Line windows: how a file without a grammar is cut (spec B3: 60 lines, 5 overlap), and any file on request (A1: 50 and 5).
 
 use super::piece::{Joins, Piece};
+use super::split::{is_shorter, split_span};
 use super::{CutOptions, LineChunk};
 use crate::base::lines::LineTable;
 use crate::base::types::ChunkKind;
 
 /// Windows of `size` over `text`. None lies inside the one before it. One that is longer than a chunk may be loses its
-/// overlap and is split.
+/// overlap and is split; one that is too small for a chunk joins the one before.
 pub fn pieces(text: &str, size: LineChunk, options: &CutOptions) -> Vec<Piece> {
     let table = LineTable::new(text);
     let count = table.count();
@@ -19,8 +20,16 @@ pub fn pieces(text: &str, size: LineChunk, options: &CutOptions) -> Vec<Piece> {
         let last = first.saturating_add(lines - 1).min(count);
         let (start, end) = (start_of(first), start_of(last + 1));
         let body = text[start..end].trim_end();
-        for (from, to) in super::split::split_span(text, start, start + body.len(), options.max_chars) {
-            pieces.push(Piece { joins: Joins::Never, ..Piece::new(from, to, ChunkKind::Lines) });
+        for (from, to) in split_span(text, start, start + body.len(), options.max_chars) {
+            match pieces.last_mut() {
+                Some(before)
+                    if is_shorter(&text[from..to], options.min_chars)
+                        && is_shorter(&text[before.start..to.max(before.start)], options.max_chars + 1) =>
+                {
+                    before.end = before.end.max(to);
+                }
+                _ => pieces.push(Piece { joins: Joins::Never, ..Piece::new(from, to, ChunkKind::Lines) }),
+            }
         }
         if last >= count {
             return pieces;

@@ -38,6 +38,8 @@ pub(super) struct CutEntry {
     pub unmasked: Option<Arc<Unmasked>>,
     pub chunks: Vec<Chunk>,
     pub imports: Vec<String>,
+    /// Pieces that were too small to become chunks.
+    pub trivial: usize,
     pub origins: Vec<Origin>,
     /// The segment that kept chunks are copied from.
     pub old: Option<Arc<Segment>>,

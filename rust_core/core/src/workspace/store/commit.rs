@@ -35,6 +35,8 @@ pub struct Commit {
     pub failed: usize,
     /// Chunks that got a new vector.
     pub chunks: usize,
+    /// Pieces of the added and changed files that were too small to become chunks.
+    pub trivial: usize,
     /// The generation that holds all this.
     pub generation: u64,
 }
@@ -260,6 +262,7 @@ fn count(body: &BatchContents, files: &[&CutEntry], old: &SegmentSet) -> Commit 
         skipped: body.unusable.len(),
         failed: body.failed.len(),
         chunks: files.iter().flat_map(|f| &f.origins).filter(|o| matches!(o, Origin::Added(_))).count(),
+        trivial: files.iter().map(|f| f.trivial).sum(),
         generation: 0,
     }
 }

@@ -153,6 +153,7 @@ pub(super) fn entry(
         unmasked: source.unmasked,
         chunks: cut.chunks,
         imports: cut.imports,
+        trivial: cut.trivial,
         origins,
         is_new: old.is_none(),
         old: old.map(|(segment, _)| segment),

@@ -190,7 +190,7 @@ impl Store {
         database.set_meta(&user_key(key), value)
     }
 
-    /// Path, modification time in milliseconds and chunk ids of every file (spec C5), by path.
+    /// Path, modification time in nanoseconds since 1970 and chunk ids of every file (spec C5), by path.
     pub fn index_state(&self) -> Vec<(String, i64, Vec<u128>)> {
         let set = Arc::clone(&locked(&self.current).disk);
         let mut state: Vec<_> = set
@@ -198,7 +198,7 @@ impl Store {
             .map(|(place, file)| {
                 let segment = &set.segments[place.segment].segment;
                 let ids = segment.file_chunks(place.file).map(|chunk| segment.chunk_id(chunk)).collect();
-                (file.path.to_owned(), set.stamp(place).mtime_ns / 1_000_000, ids)
+                (file.path.to_owned(), set.stamp(place).mtime_ns, ids)
             })
             .collect();
         state.sort_unstable_by(|a, b| a.0.cmp(&b.0));

@@ -13,6 +13,7 @@ use super::imports;
 use super::names::{self, Name};
 use super::piece::{Joins, Piece};
 use super::rules::{Compiled, Role};
+use super::split::is_shorter;
 use crate::base::language::Language;
 use crate::base::types::ChunkKind;
 use crate::index::parse::grammar;
@@ -173,10 +174,12 @@ impl<'tree> Walk<'_, 'tree> {
         } else {
             names::one_line(self.text[named.start_byte()..].lines().next().unwrap_or_default())
         };
-        let lines = self.text[step.start..step.end].matches('\n').count() + 1;
+        let text = &self.text[step.start..step.end];
+        let lines = text.matches('\n').count() + 1;
         let reopens = self.compiled.rules.reopens.contains(&named.kind());
         let own = if reopens { Vec::new() } else { vec![name.own.clone()] };
-        let (Some(body), false) = (body, lines < self.options.class_lines as usize) else {
+        let is_whole = lines < self.options.class_lines as usize && is_shorter(text, self.options.max_chars + 1);
+        let (Some(body), false) = (body, is_whole) else {
             let mut definitions = own;
             definitions.extend(body.map(|body| self.member_names(body)).unwrap_or_default());
             self.pieces.push(Piece {

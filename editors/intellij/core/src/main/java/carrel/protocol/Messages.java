@@ -71,7 +71,15 @@ public final class Messages {
     public record IndexParams(String workspaceFolder, Boolean force, String workDoneToken) {}
 
     public record IndexResult(
-            int added, int changed, int removed, int unchanged, int skipped, int failed, int chunks, double elapsedMs) {}
+            int added,
+            int changed,
+            int removed,
+            int unchanged,
+            int skipped,
+            int failed,
+            int chunks,
+            int trivial,
+            double elapsedMs) {}
 
     public record ClearParams(String workspaceFolder) {}
 
