@@ -474,6 +474,8 @@ class Store:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
         """(path, reason) of the last scan."""
+    def failed(self) -> list[tuple[str, str]]:
+        """(path, reason) of the files that failed and are tried again by the next run."""
     def get_meta(self, key: str) -> str | None: ...
     def set_meta(self, key: str, value: str) -> None: ...
     def index_state(self) -> list[tuple[str, int, list[str]]]:
