@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -36,3 +37,18 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
         f"a `query` longer than {LONGEST_QUERY:,} characters the first and the last {LONGEST_QUERY // 2:,}",
     ):
         assert told in protocol
+
+
+def test_numbers_of_chunks_stay_in_the_core_and_the_engine() -> None:
+    package = ROOT / "python/carrel"
+    inside = {package / "core", package / "engine"}
+    outer = [path for path in package.rglob("*.py") if not inside & set(path.parents)]
+    names = {"doc", "read_current", "read_best", "describe", "evidence"}
+    used = [
+        f"{path.name}:{node.lineno} {node.attr}"
+        for path in outer
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in names
+    ]
+    assert used == [], "outside, chunks are named by their ids"
+    assert len(outer) > 50

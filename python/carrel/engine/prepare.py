@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from carrel.core.errors import CarrelError, ProviderError, place_of
 from carrel.core.local_index import CoreEmbedder
-from carrel.core.ports import Embedder, EmbeddingSpec
+from carrel.core.native import ParsedQuery
+from carrel.core.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.core.vectors import Vectors
 from carrel.engine import issue_text, query_words
@@ -28,10 +29,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """A text that is searched for, with its vector: empty where no model gave one."""
+    """A text that is searched for, with its vector: empty where no model gave one.
+
+    `dense` are the cosines of chunks that a store of vectors elsewhere found; None where the local index is searched with the
+    vector.
+    """
 
     question: Question
     vector: bytes = b""
+    dense: Sequence[tuple[ChunkId, float]] | None = None
+
+    def parsed(self, *, quotes: bool) -> ParsedQuery:
+        """Return it as the index takes it; with `quotes` texts are read for what they hold of it word for word."""
+        return self.question.parsed(quotes=quotes, vector=self.vector, scores=self.dense)
 
 
 @dataclass(frozen=True, slots=True)
