@@ -78,3 +78,18 @@ def test_names_on_the_wire_are_built_by_front_ends_only(layer: str) -> None:
     }
     assert {module: names for module, names in written.items() if module not in FORMATS} == {}
     assert [module for module in FORMATS if module.startswith(layer) and module not in written] == [], "not needed any more"
+
+
+def test_numbers_of_chunks_stay_in_the_core_and_the_engine() -> None:
+    package = ROOT / "python/carrel"
+    inside = {package / "core", package / "engine"}
+    outer = [path for path in package.rglob("*.py") if not inside & set(path.parents)]
+    names = {"doc", "read_current", "read_best", "describe", "evidence"}
+    used = [
+        f"{path.name}:{node.lineno} {node.attr}"
+        for path in outer
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in names
+    ]
+    assert used == [], "outside, chunks are named by their ids"
+    assert len(outer) > 50

@@ -22,6 +22,7 @@ __all__ = [
     "Embedder",
     "Filter",
     "FreshChunk",
+    "ParsedQuery",
     "Plan",
     "Ranked",
     "Scene",
@@ -199,16 +200,8 @@ class Candidate:
 class Ranked:
     """A candidate: what is known of a chunk as an answer to a question, and what the stages of the ranking made of it.
 
-    Shares are from 0 to 1. `defines` is 1 where the chunk defines a symbol that the question names exactly, less for another
-    case or form; `tied` says how closely its file is tied to the active one by names. `score` is only comparable within a
-    question.
+    Shares are from 0 to 1. What the ranking makes of it is 0 or empty until `rank` or `score` gave it back.
     """
-
-    dense_rank: int | None
-    """Its place in the dense search, from 1; None where that didn't find it."""
-    lexical_rank: int | None
-    defines: float
-    tied: float
 
     def __new__(
         cls,
@@ -217,6 +210,7 @@ class Ranked:
         start_line: int = 1,
         end_line: int = 1,
         *,
+        id: str = ...,
         symbol: str = ...,
         callable: bool = False,
         dense: float = 0.0,
@@ -236,6 +230,9 @@ class Ranked:
     @property
     def doc(self) -> int: ...
     @property
+    def id(self) -> str:
+        """The chunk's id: 32 hexadecimal digits."""
+    @property
     def path(self) -> str: ...
     @property
     def symbol(self) -> str: ...
@@ -247,8 +244,13 @@ class Ranked:
     def dense(self) -> float:
         """Cosine of its vector and the question's; 0 without one."""
     @property
+    def dense_rank(self) -> int | None:
+        """Its place in the dense search, from 1; None where that didn't find it."""
+    @property
     def lexical(self) -> float:
-        """Share of the question's weight that the chunk holds, as `Snapshot.search` scores it."""
+        """Share of the question's weight that the chunk holds."""
+    @property
+    def lexical_rank(self) -> int | None: ...
     @property
     def matched(self) -> list[str]:
         """The question's terms that it holds in any field, rarest first."""
@@ -262,6 +264,12 @@ class Ranked:
     def file_words(self) -> int:
         """Words in its file, roughly."""
     @property
+    def defines(self) -> float:
+        """1 where it defines a symbol that the question names exactly, less for another case or form, 0 for none."""
+    @property
+    def tied(self) -> float:
+        """How closely its file is tied to the active one by names."""
+    @property
     def verbatim(self) -> float:
         """Share of the question's weight that the longest run of its words holds which stands in the text word for word."""
     @property
@@ -269,12 +277,13 @@ class Ranked:
         """Words in that run."""
     @property
     def literal(self) -> float:
-        """How far that makes it what was asked for, 0 to 1; set by `rank`."""
+        """How far that makes it what was asked for."""
     @property
     def fused(self) -> float:
         """Reciprocal rank fusion of both searches."""
     @property
-    def score(self) -> float: ...
+    def score(self) -> float:
+        """Higher is better; only comparable within a question."""
     @property
     def boosts(self) -> list[tuple[str, float]]:
         """All that rules added or multiplied by, to four places."""
@@ -286,25 +295,39 @@ class Ranked:
         """What rules multiplied by."""
 
 @final
-class Asked:
-    """A question with what the rules of the ranking want to know of it.
+class ParsedQuery:
+    """A text that is searched for, taken apart, with what models say to it.
 
-    `rarities` are its stemmed words with theirs, `text` what is asked, `names` the symbols that it names, `scope` the stemmed
-    words of the part of the project that it is headed with, `plain` all its words in lower case, `is_symbol` whether it is
-    nothing but a symbol, `is_change` whether it asks for a change.
+    `search_text` is what is searched for by words, `quoted` what a text may hold word for word (empty to read no text), `words`
+    its telling words, stemmed, `names` the symbols that it names, `scope` the stemmed words of the part of the project that it
+    is headed with, `plain` all its words in lower case. `is_symbol`: it is nothing but a symbol; `is_change`: it asks for a
+    change. Chunks are compared with `vector` by meaning; or, where `scores` are given, have these cosines by chunk id, and all
+    others none. Raises `InvalidInput` for an id that is none.
     """
 
     def __new__(
         cls,
-        rarities: Sequence[tuple[str, float]],
         text: str,
+        search_text: str,
         *,
+        quoted: str = "",
+        words: Sequence[str] = ...,
         names: Sequence[str] = ...,
         scope: Sequence[str] = ...,
         plain: AbstractSet[str] = ...,
         is_symbol: bool = False,
         is_change: bool = False,
-    ) -> Asked: ...
+        vector: bytes | None = None,
+        scores: Sequence[tuple[str, float]] | None = None,
+    ) -> ParsedQuery: ...
+    @property
+    def words(self) -> list[str]: ...
+
+@final
+class Asked:
+    """A question as the rules of the ranking see it: `rarities` are those of its words, in order."""
+
+    def __new__(cls, query: ParsedQuery, rarities: Sequence[float]) -> Asked: ...
 
 @final
 class Scene:
@@ -384,23 +407,29 @@ class Snapshot:
     def chunks(self) -> int: ...
     def languages(self) -> dict[str, int]: ...
     def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
-    def search(
-        self, vector: bytes, query: str, k: int, floor: float, filter: Filter | None, cancel: CancelToken
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        """The `k` best by meaning, as `dense` finds them, and the `k` best by words (BM25F). A score of those is the share of the
-        question's weight that the chunk holds, 0..1. Both are searched for at once where there are many chunks."""
+    def find(
+        self,
+        queries: Sequence[ParsedQuery],
+        *,
+        pool: int,
+        floor: float,
+        filter: Filter | None,
+        pinned: tuple[Filter, int] | None,
+        active_path: str | None,
+        cancel: CancelToken,
+    ) -> list[tuple[list[Ranked], list[float]]]:
+        """For each question what all searches find, in no order yet, and how rare each of its words is.
 
-    def holders(self, query: str, k: int, filter: Filter | None, cancel: CancelToken) -> list[Candidate]:
-        """The `k` chunks that hold most of the words of `query`, however long they are; a score is the share of their weight."""
-
-    def definitions(self, names: Sequence[str], k: int, filter: Filter | None) -> list[Candidate]: ...
-    def evidence(self, query: str, vector: bytes, docs: Sequence[int], quoted: str = "") -> list[Ranked]:
-        """Every signal of each doc, in order, whichever search found it. `vector` may be empty. The texts of those that hold most of
-        the question are read for what they hold of `quoted` word for word; nothing is read where it is empty."""
-    def rarities(self, words: Sequence[str]) -> list[float]:
-        """How rare each word is: the natural logarithm of about (chunks / chunks that hold it)."""
-    def ties(self, path: str, docs: Sequence[int]) -> list[float]:
-        """How closely each doc's file is tied to the file at `path` by names that one defines and the other uses, from 0 to 1."""
+        Each search gives its `pool` best: by meaning (from the cosine `floor` on), by words (BM25F), and by names of definitions; what
+        holds nearly all of the words comes too. `pinned` are files of which so many chunks are candidates in any case. A rarity is the
+        natural logarithm of about (chunks / chunks that hold the word).
+        """
+    def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Ranked]:
+        """What is known of each doc by its vector and words, in order, whichever search finds it; texts are not read."""
+    def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
+        """For each name the chunks that define exactly it, at most `k`, as (doc, path)."""
+    def resolve(self, ids: Sequence[str]) -> list[int | None]:
+        """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def paths(self) -> list[str]: ...
@@ -411,6 +440,11 @@ class Snapshot:
     def vector(self, doc: int) -> bytes: ...
     def fresh(self, docs: Sequence[int], cancel: CancelToken) -> list[FreshChunk | str]:
         """The chunks as they stand now, in order; a string says why one can't be given (changed beyond recognition, deleted, ignored)."""
+    def read_best(
+        self, docs: Sequence[int], limit: int, left_out: Sequence[tuple[str, int, int]], cancel: CancelToken
+    ) -> list[FreshChunk | str]:
+        """The same for the first of `docs`, as far as it takes to have `limit` chunks. One that overlaps a chunk before it can't be
+        given, nor one with lines that are `left_out`: (path, first line, last line)."""
 
 @final
 class Store:
@@ -479,6 +513,8 @@ class Store:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
         """(path, reason) of the last scan."""
+    def failed(self) -> list[tuple[str, str]]:
+        """(path, reason) of the files that failed and are tried again by the next run."""
     def get_meta(self, key: str) -> str | None: ...
     def set_meta(self, key: str, value: str) -> None: ...
     def index_state(self) -> list[tuple[str, int, list[str]]]:
@@ -519,11 +555,11 @@ def stem(word: str) -> str:
     """A word without the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
 
 def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: AbstractSet[str] = ...) -> list[Ranked]:
-    """The candidates, each once, best first: equal ones by path, then by place in the file. Sets what the stages made of each. `without`
+    """The candidates, each once, with what the rules made of it, best first: equal ones by path, then by place in the file. `without`
     names rules to leave out."""
 
-def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> None:
-    """Score each candidate by itself."""
+def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> list[Ranked]:
+    """The candidates, each scored by itself, in their order."""
 
 def ranking_rules() -> list[str]:
     """The names of all rules."""

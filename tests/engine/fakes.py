@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from carrel.core.errors import Cancelled
-from carrel.core.native import Ranked
+from carrel.core.native import ParsedQuery, Ranked
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.vectors import Vectors
 
@@ -42,38 +42,42 @@ class FakeView:
         self._check(cancel)
         return self._best("dense", k, floor)
 
-    def search(self, vector: bytes, query: str, k: int, floor: float, filter: Any, cancel: Any) -> tuple[list[Any], list[Any]]:  # noqa: A002
-        self.asked["search"] = k
-        return self.dense(vector, k, floor, filter, cancel), self._best("lexical", k, 0.0)
-
-    def holders(self, query: str, k: int, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
-        return []
-
-    def definitions(self, names: Sequence[str], k: int, filter: Any) -> list[Any]:  # noqa: A002
-        return self._best("defines", k, 0.0)
-
-    def evidence(self, query: str, vector: bytes, docs: Sequence[int], quoted: str = "") -> list[Any]:
-        return [
-            Ranked(
+    def find(
+        self,
+        queries: Sequence[ParsedQuery],
+        *,
+        pool: int,
+        floor: float,
+        filter: Any,  # noqa: A002
+        pinned: Any,
+        active_path: str | None,
+        cancel: Any,
+    ) -> list[tuple[list[Ranked], list[float]]]:
+        self.asked["search"] = pool
+        dense = self.dense(b"", pool, floor, filter, cancel)
+        if pinned:
+            known = {found.doc for found in dense}
+            dense += [found for found in self.dense(b"", pinned[1], -1.0, None, cancel) if found.doc not in known]
+        arms = dense, self._best("lexical", pool, 0.0), self._best("defines", pool, 0.0)
+        docs = dict.fromkeys(found.doc for arm in arms for found in arm)
+        ranks = [{found.doc: place for place, found in enumerate(arm, 1)} for arm in arms]
+        found = [
+            self._candidate(
                 doc,
-                chunk.path,
-                chunk.start_line,
-                chunk.end_line,
-                symbol=chunk.symbol,
-                callable=True,
-                dense=chunk.dense or 0.0,
-                lexical=chunk.lexical or 0.0,
-                matched=["w"],
-                file_words=100,
+                dense_rank=ranks[0].get(doc),
+                lexical_rank=ranks[1].get(doc),
+                defines=self.items[doc].defines or 0.0,
+                tied=0.9 if active_path and active_path in self.items[doc].text else 0.0,
             )
-            for doc, chunk in ((doc, self.items[doc]) for doc in docs)
+            for doc in docs
         ]
+        return [(found, [1.0] * len(query.words)) for query in queries]
 
-    def rarities(self, words: Sequence[str]) -> list[float]:
-        return [1.0] * len(words)
+    def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Ranked]:
+        return [self._candidate(doc) for doc in docs]
 
-    def ties(self, path: str, docs: Sequence[int]) -> list[float]:
-        return [0.9 if path in self.items[doc].text else 0.0 for doc in docs]
+    def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
+        return [[(doc, chunk.path) for doc, chunk in enumerate(self.items) if chunk.symbol == name][:k] for name in names]
 
     def describe(self, docs: Sequence[int]) -> list[Any]:
         return [self._info(doc) for doc in docs]
@@ -105,6 +109,31 @@ class FakeView:
             )
             for doc in docs
         ]
+
+    def read_best(self, docs: Sequence[int], limit: int, left_out: Any, cancel: Any) -> list[Any]:
+        read = []
+        for chunk in self.fresh(docs, cancel):
+            read.append(chunk)
+            limit -= not isinstance(chunk, str)
+            if limit == 0:
+                break
+        return read
+
+    def _candidate(self, doc: int, **signals: Any) -> Ranked:
+        chunk = self.items[doc]
+        return Ranked(
+            doc,
+            chunk.path,
+            chunk.start_line,
+            chunk.end_line,
+            symbol=chunk.symbol,
+            callable=True,
+            dense=chunk.dense or 0.0,
+            lexical=chunk.lexical or 0.0,
+            matched=["w"],
+            file_words=100,
+            **signals,
+        )
 
     def _best(self, arm: str, k: int, floor: float) -> list[Any]:
         found = [(getattr(chunk, arm), doc) for doc, chunk in enumerate(self.items) if getattr(chunk, arm) is not None]

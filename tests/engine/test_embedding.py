@@ -16,9 +16,11 @@ from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Query
 from carrel.core.vectors import Vectors
 from carrel.engine import embedding, indexer
+from carrel.engine.candidates import search
 from carrel.engine.embedding import EmbeddingRequest, embed_buffer, embed_documents, embed_queries, requests
 from carrel.engine.indexer import run_index_blocking
-from carrel.engine.prepare import prepare, prepare_blocking
+from carrel.engine.prepare import SearchText, prepare, prepare_blocking
+from carrel.engine.query_words import read
 
 from .awaited import DIM, AwaitedEmbedder, rows
 
@@ -175,8 +177,8 @@ def test_typing_never_asks_a_model_that_is_awaited(tmp_path: Path) -> None:
         embed_buffer(batch, model, CancelToken())
         store.commit_buffer(batch)
         view = store.snapshot()
-        _, by_words = view.search(bytes(4 * DIM), "refund order", 5, 0.1, None, CancelToken())
-        assert [chunk.symbol for chunk in view.describe([hit.doc for hit in by_words])] == ["refund_of_order"]
+        by_words, _ = search(view, SearchText(read("refund order")), Query("refund order"), 0.1, CancelToken())
+        assert [candidate.symbol for candidate in by_words] == ["refund_of_order"]
     assert model.asked == []
 
 

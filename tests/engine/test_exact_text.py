@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.core.native import CancelToken, Snapshot
+from carrel.core.native import CancelToken, Ranked, Snapshot
 from carrel.core.types import Filters, Query
+from carrel.engine.candidates import search
 from carrel.engine.prepare import prepare_blocking
 
 from .texts import EMBEDDER, ask, indexed, paths
@@ -97,24 +98,16 @@ def test_the_place_that_holds_it_comes_first(view: Snapshot, text: str, path: st
     assert paths(ask(view, sentence.format(text)))[0] == path
 
 
-def test_a_long_chunk_that_holds_all_words_is_a_candidate(view: Snapshot) -> None:
-    query = "prepare order 59 connection worker kept"
-    best = view.holders(query, 5, None, CancelToken())
-    assert view.describe([best[0].doc])[0].path == "app/pipeline.py"
-    assert best[0].score == pytest.approx(1.0)
-    assert [c.score for c in best] == sorted((c.score for c in best), reverse=True)
-    assert view.holders("", 5, None, CancelToken()) == []
+def found(view: Snapshot, text: str) -> list[Ranked]:
+    """Every candidate for a text."""
+    return search(view, prepare_blocking(Query(text), EMBEDDER).texts[""], Query(text), 0.3, CancelToken())[0]
 
 
 def test_the_longest_run_of_words_is_found_in_a_text(view: Snapshot) -> None:
-    quoted = "The basket of the customer is empty"
-    docs = [info.doc for path in ("app/orders.py", "app/state.py") for info in view.file_chunks(path)]
-    found = view.evidence(quoted, prepare_blocking(Query(quoted), EMBEDDER).texts[""].vector, docs, quoted)
-    best = max(found, key=lambda ranked: ranked.verbatim)
+    best = max(found(view, "The basket of the customer is empty"), key=lambda candidate: candidate.verbatim)
     assert (best.path, best.verbatim_words) == ("app/orders.py", 7)
     assert best.verbatim == pytest.approx(1.0)
-    unread = view.evidence(quoted, prepare_blocking(Query(quoted), EMBEDDER).texts[""].vector, docs)
-    assert {ranked.verbatim for ranked in unread} == {0.0}
+    assert {candidate.verbatim for candidate in found(view, "Fix: the basket of the customer is empty")} == {0.0}
 
 
 WORDS = sorted({word for text in FILES.values() for word in text.split() if word.isprintable()})

@@ -1,13 +1,14 @@
 # ruff: noqa: ARG002 - fakes take what the port gives them
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from carrel.core.errors import Cancelled, ProviderError
-from carrel.core.native import CancelToken
+from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.engine.indexer import run_index_blocking
 
 from .fakes import FakeEmbedder
@@ -98,3 +99,21 @@ def test_a_cancel_keeps_what_was_committed() -> None:
     with pytest.raises(Cancelled):
         run_index_blocking(store, FakeEmbedder(), token, progress=lambda done, *_: token.cancel() if done == 2 else None)
     assert [batch.names for batch in store.committed] == [["a", "b"]]
+
+
+def test_files_that_failed_are_told_with_the_reason_until_they_are_indexed(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/a.py").write_text("def answer():\n    return 42\n", encoding="utf-8")
+    folders = str(tmp_path / "index"), str(tmp_path / "code")
+    store = Store.open(*folders, embedder_id="fake", dim=1, walk=WalkOptions(), cut=CutOptions(min_chars=1))
+    batch = store.cut(store.scan(CancelToken()), CancelToken())
+    assert batch
+    batch.fail(batch.paths(), "429")
+    store.commit(batch, CancelToken())
+    assert store.failed() == [("a.py", "429")]
+    batch = store.cut(store.scan(CancelToken()), CancelToken())
+    assert batch
+    batch.set_vectors(b"\0\0\0\0" * len(batch.texts()))
+    store.commit(batch, CancelToken())
+    assert store.failed() == []
+    store.close()

@@ -108,7 +108,9 @@ def test_a_file_that_hands_on_steps_back_but_its_own_code_does_not() -> None:
 
 def test_rules_say_what_they_did() -> None:
     ranked = candidate("tests/store.py", dense_rank=1)
-    rank([ranked, candidate("b.py")], RankingContext(read("how is it stored")), Scene())
+    [ranked] = [
+        r for r in rank([ranked, candidate("b.py")], RankingContext(read("how is it stored")), Scene()) if r.path == ranked.path
+    ]
     told = dict(ranked.boosts)
     assert told["path_penalty"] == pytest.approx(0.2)
     assert told["words"] > told["agreement"] > 0
@@ -116,6 +118,17 @@ def test_rules_say_what_they_did() -> None:
     added = sum(value for _, value in ranked.added)
     factor = math.prod(value for _, value in ranked.scaled)
     assert ranked.score == pytest.approx(added * factor + told["coherence"], abs=1e-3)
+
+
+def test_ranking_changes_no_candidate() -> None:
+    weak, strong = candidate("a.py"), candidate("b.py", lexical=0.9)
+    ranked = rank([weak, strong, strong], RankingContext(read("how is it stored")), Scene())
+    assert [r.path for r in ranked] == ["b.py", "a.py"]
+    assert ranked[0].score > 0
+    assert (strong.score, strong.boosts) == (0.0, [])
+    assert rank(ranked, RankingContext(read("how is it stored")), Scene())[0].score == ranked[0].score
+    with pytest.raises(AttributeError):
+        strong.defines = 1.0  # type: ignore[misc]
 
 
 def test_without_any_rule_the_order_is_that_of_the_paths() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from carrel.core.errors import Cancelled, InvalidInput
 from carrel.core.native import CancelToken, Scene
-from carrel.core.types import Filters, Lines, Query
+from carrel.core.types import Filters, Query
 from carrel.engine.candidates import search
 from carrel.engine.explain import explain_line, explain_ranked
 from carrel.engine.files import pick_files_by_grouped_chunk_hits
@@ -57,16 +57,12 @@ def test_what_cannot_be_given_makes_room_for_the_next() -> None:
         [
             FakeChunk("gone.py", 1, "", dense=0.9, lexical=0.9, gone="deleted"),
             FakeChunk("a.py", 1, "one\ntwo\n", dense=0.8, lexical=0.8),
-            FakeChunk("a.py", 2, "two\nthree\n", dense=0.7, lexical=0.7),
             FakeChunk("b.py", 1, "b\n", dense=0.4),
         ]
     )
     found = retrieve(view, prepare_blocking(Query("q", limit=2), FakeEmbedder()), CancelToken())  # type: ignore[arg-type]
     assert [hit.chunk.path for hit in found.hits] == ["a.py", "b.py"]
-    assert [(d.path, d.start_line, d.reason) for d in found.dropped] == [
-        ("gone.py", 1, "deleted"),
-        ("a.py", 2, "overlaps lines 1-2"),
-    ]
+    assert [(d.path, d.start_line, d.reason) for d in found.dropped] == [("gone.py", 1, "deleted")]
 
 
 def test_relevance_says_how_good_a_hit_is_whatever_else_was_found() -> None:
@@ -123,7 +119,7 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
     view: Any = FakeView(
         [
             FakeChunk("a.py", 1, "one\ntwo\n", dense=0.8, lexical=0.8),
-            FakeChunk("a.py", 2, "two\nthree\n", dense=0.7, lexical=0.7),
+            FakeChunk("gone.py", 2, "two\nthree\n", dense=0.7, lexical=0.7, gone="deleted"),
             FakeChunk("far.py", 1, "z\n"),
             FakeChunk("b.py", 1, "b\n", dense=0.4),
         ]
@@ -135,7 +131,7 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
         )[0].verdict
 
     assert verdict("a.py", 1) == "given, as number 1"
-    assert verdict("a.py", 3) == "left out: overlaps lines 1-2"
+    assert verdict("gone.py", 3) == "left out: deleted"
     assert "below the model's floor" in verdict("far.py", 1)
     assert "the best 1 were asked for" in verdict("b.py", 1, limit=1)
     assert "not in the index yet" in verdict("none.py", 1)
@@ -165,19 +161,6 @@ def test_the_part_that_a_change_is_headed_with_comes_first() -> None:
 
     assert first("links retry") == "packages/server/link.py"
     assert first("fix(client): links retry") == "packages/client/link.py"
-
-
-def test_lines_that_were_left_out_make_room_for_the_next_pinned_or_not() -> None:
-    view = FakeView(
-        [
-            FakeChunk("a.py", 1, "one\ntwo\n", dense=0.9, lexical=0.9),
-            FakeChunk("a.py", 3, "three\nfour\n", dense=0.8, lexical=0.8),
-            FakeChunk("b.py", 1, "b\n", dense=0.4),
-        ]
-    )
-    left_out = (Lines("a.py", 2, 2), Lines("other.py", 1, 99))
-    assert places(view, limit=2, left_out=left_out) == [("a.py", 3), ("b.py", 1)]
-    assert places(view, limit=3, left_out=left_out, pinned=("a.py",)) == [("a.py", 3), ("b.py", 1)]
 
 
 def test_rules_can_be_left_out_one_by_one() -> None:

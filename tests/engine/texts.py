@@ -14,11 +14,10 @@ from carrel.providers.local import bundled
 EMBEDDER = bundled()
 
 
-def indexed(files: Mapping[str, str]) -> Snapshot:
+def indexed(files: Mapping[str, str], cut: CutOptions | None = None) -> Snapshot:
     """The index of these texts by path."""
-    store = Store.open(
-        "", "", embedder_id=EMBEDDER.spec.id, dim=EMBEDDER.spec.dim, walk=WalkOptions(), cut=CutOptions(), in_memory=True
-    )
+    spec, cut = EMBEDDER.spec, cut or CutOptions()
+    store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
     for path, text in files.items():
         batch = store.cut_buffer(path, text, CancelToken())
         EMBEDDER.embed_batch(batch, CancelToken())

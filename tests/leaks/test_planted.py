@@ -14,6 +14,7 @@ from carrel.core.native import (
     CancelToken,
     CutOptions,
     Embedder,
+    ParsedQuery,
     SecretOptions,
     Snapshot,
     Store,
@@ -87,7 +88,9 @@ def test_nothing_planted_is_indexed_or_given(folder: Path, tmp_path: Path) -> No
     inside = {one.path for one in PLANTED if one.path.startswith("inside/")}
     assert inside <= set(view.paths()), "files that people need are still there"
     assert not [path for path in view.paths() if path.startswith("named/")]
-    assert view.search(b"", by_content(SEED, 1)[0].secrets[0], 5, 1.0, None, CancelToken())[1] == [], "no word of it is known"
+    secret = ParsedQuery("", by_content(SEED, 1)[0].secrets[0])
+    found = view.find([secret], pool=5, floor=1.0, filter=None, pinned=None, active_path=None, cancel=CancelToken())
+    assert found == [([], [])], "no word of it is known"
     store.close()
 
 

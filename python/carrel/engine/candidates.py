@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Filter, Ranked
@@ -33,56 +33,39 @@ class Stopwatch:
 
 
 def search(
-    view: SnapshotView,
-    text: SearchText,
-    query: Query,
-    floor: float,
-    cancel: CancelToken,
-    watch: Stopwatch | None = None,
-    *,
-    quotes: bool = True,
+    view: SnapshotView, text: SearchText, query: Query, floor: float, cancel: CancelToken, *, quotes: bool = True
 ) -> tuple[list[Ranked], RankingContext]:
-    """Ask every search for a text, join what they found, and give each candidate all signals.
+    """Ask every search for a text and give each candidate all signals, in one call of the index.
 
     Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
     of those that hold most of the question are read for what they hold of it word for word.
     """
-    watch = watch or Stopwatch()
-    question, vector = text.question, text.vector
-    chosen = native_filter(query.filters)
-    pool = min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit))
-    dense, lexical = view.search(vector, question.search_text, pool, floor, chosen, cancel)
-    watch.lap("search")
+    [found] = search_each(view, [text], query, floor, cancel, quotes=quotes)
+    return found
+
+
+def search_each(
+    view: SnapshotView, texts: Sequence[SearchText], query: Query, floor: float, cancel: CancelToken, *, quotes: bool = True
+) -> list[tuple[list[Ranked], RankingContext]]:
+    """Do `search` for several texts, in one call of the index for all of them."""
+    parsed = [text.parsed(quotes=quotes) for text in texts]
+    pinned = None
     if query.pinned:  # what a person pinned is always a candidate
-        only = Filter(path_globs=[literal_glob(path) for path in query.pinned], exclude_globs=query.filters.exclude)
-        known = {candidate.doc for candidate in dense}
-        dense += [c for c in view.dense(vector, query.limit, -1.0, only, cancel) if c.doc not in known]
-        watch.lap("pinned")
-    names = question.names or (question.words if len(question.words) == 1 else ())
-    defining = view.definitions(names, pool, chosen) if names else []
-    watch.lap("definitions")
-    # What is pasted from a text stands there word for word; a wish for a change stands nowhere yet.
-    quoted = question.quoted if quotes and not question.is_change else ""
-    holding = view.holders(question.search_text, MINIMUM_POOL, chosen, cancel) if quoted else []
-    watch.lap("holders")
-    docs = list(dict.fromkeys(c.doc for arm in (dense, lexical, defining, holding) for c in arm))
-    ranked = view.evidence(question.search_text, vector, docs, quoted)
-    by_doc = {r.doc: r for r in ranked}
-    for place, candidate in enumerate(dense, 1):
-        if found := by_doc.get(candidate.doc):
-            found.dense_rank = place
-    for place, candidate in enumerate(lexical, 1):
-        if found := by_doc.get(candidate.doc):
-            found.lexical_rank = place
-    for candidate in defining:
-        if found := by_doc.get(candidate.doc):
-            found.defines = candidate.score
-    if query.active_path is not None:
-        for found, tie in zip(ranked, view.ties(query.active_path, list(by_doc)), strict=True):
-            found.tied = tie
-    context = RankingContext(question, dict(zip(question.words, view.rarities(question.words), strict=True)))
-    watch.lap("describe")
-    return ranked, context
+        globs = [literal_glob(path) for path in query.pinned]
+        pinned = Filter(path_globs=globs, exclude_globs=query.filters.exclude), query.limit
+    found = view.find(
+        parsed,
+        pool=min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit)),
+        floor=floor,
+        filter=native_filter(query.filters),
+        pinned=pinned,
+        active_path=query.active_path,
+        cancel=cancel,
+    )
+    return [
+        (candidates, RankingContext(text.question, rarities, native))
+        for text, native, (candidates, rarities) in zip(texts, parsed, found, strict=True)
+    ]
 
 
 def literal_glob(path: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo, Ranked
-from carrel.engine.prepare import PreparedQuery
+from carrel.engine.prepare import PreparedQuery, SearchText
 from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
 
@@ -62,9 +62,8 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
             return _placed(ranked, place, result)
     # Not a candidate: what would each search have said?
     question = result.context.question
-    vector = next((text.vector for text in prepared.texts.values() if text.question == question), b"")
-    [alone] = view.evidence(question.search_text, vector, [info.doc])
-    score([alone], result.context, result.scene)
+    text = next((text for text in prepared.texts.values() if text.question == question), SearchText(question))
+    [alone] = score(view.evidence(text.parsed(quotes=False), [info.doc]), result.context, result.scene)
     pool = len(result.ranked)
     if not alone.lexical and alone.dense < prepared.model.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from carrel.core.errors import Cancelled
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Ranked, path_kinds
-from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.candidates import Stopwatch, search_each
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank
@@ -49,6 +48,8 @@ _TOLD_PLACES = 3
 """A place further down a list is no reason that a person would give."""
 _MOST_DEFINERS = 8
 """A name that more chunks define tells nothing."""
+_MOST_LISTED = 50
+"""So many definers of a name are looked up."""
 _MOST_OWNERS = 2
 """A path or module that more files could be is nobody's."""
 _MOST_PARTS = 20
@@ -73,6 +74,10 @@ _ASKED_FOR = (
 _SIDELINE_PATH = re.compile(
     r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$"
 )
+
+
+_Definers = Mapping[str, Sequence[tuple[int, str]]]
+"""By name, the chunks that define exactly it, as (number, path)."""
 
 
 @dataclass(slots=True)
@@ -120,26 +125,32 @@ def localize(
     """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
     query = replace(prepared.query, limit=POOL)
     scene = editor_context(query)
-    lists: dict[str, list[Ranked]] = {}
-    context = None
-    for part, text in prepared.texts.items():
-        if cancel.cancelled:
-            raise Cancelled
-        candidates, about = search(view, text, query, prepared.model.floor, cancel, watch, quotes=False)
-        lists[part] = rank(candidates, about, scene, without=_WITHOUT)
-        if part == LEAD or context is None:
-            context = about
-        watch.lap("rank")
-    files = _files(view, issue, lists)
-    chunks, scores = _chunks(view, issue, lists, files, frozenset(query.pinned))
+    found = search_each(view, list(prepared.texts.values()), query, prepared.model.floor, cancel, quotes=False)
+    watch.lap("search")
+    lists = {
+        part: rank(candidates, about, scene, without=_WITHOUT)
+        for part, (candidates, about) in zip(prepared.texts, found, strict=True)
+    }
+    context = next((about for part, (_, about) in zip(prepared.texts, found, strict=True) if part == LEAD), found[0][1])
+    watch.lap("rank")
+    definers = _definers(view, issue)
+    files = _files(issue, lists, definers)
+    chunks, scores = _chunks(issue, lists, files, definers, frozenset(query.pinned))
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
     located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
-    assert context is not None  # noqa: S101 - there is always a title
     return Localization(located, chunks, scores, context)
 
 
-def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]]) -> dict[str, _FileEvidence]:
+def _definers(view: SnapshotView, issue: IssueText) -> _Definers:
+    """Look up who defines the names of the title and of the code, and the functions of the trace."""
+    names = [*issue.title_names[:_MOST_NAMES_LOOKED_UP], *issue.code_names[:_MOST_NAMES_LOOKED_UP]]
+    names += [frame.function for frame in issue.frames if frame.function]
+    names = list(dict.fromkeys(names))
+    return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
+
+
+def _files(issue: IssueText, lists: dict[str, list[Ranked]], definers: _Definers) -> dict[str, _FileEvidence]:
     files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
@@ -161,7 +172,7 @@ def _files(view: SnapshotView, issue: IssueText, lists: dict[str, list[Ranked]])
         found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
         found.aside = _path_gain(path, aside_kinds)
         found.add(found.aside)
-    _add_definers(view, issue, files)
+    _add_definers(issue, files, definers)
     _add_named_places(issue, files)
     return files
 
@@ -176,7 +187,7 @@ def _path_gain(path: str, aside_kinds: frozenset[str]) -> float:
     return (_ASIDE if steps_back else 0.0) + (_SIDELINE if _SIDELINE_PATH.search(path) else 0.0)
 
 
-def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEvidence]) -> None:
+def _add_definers(issue: IssueText, files: dict[str, _FileEvidence], definers: _Definers) -> None:
     """Find files that define a name of the title or of the code, when few do."""
     for names, weight, where in (
         (issue.title_names, _DEFINES_TITLE_NAME, "title"),
@@ -185,9 +196,9 @@ def _add_definers(view: SnapshotView, issue: IssueText, files: dict[str, _FileEv
         gains: dict[str, float] = defaultdict(float)
         reasons: dict[str, str] = {}
         for name in names[:_MOST_NAMES_LOOKED_UP]:
-            exact = [c.doc for c in view.definitions([name], _MOST_DEFINERS + 1, None) if c.score >= 1.0]
-            if 0 < len(exact) <= _MOST_DEFINERS:
-                for path in {info.path for info in view.describe(exact)}:
+            exact = definers[name]
+            if len(exact) <= _MOST_DEFINERS:
+                for path in {path for _, path in exact}:
                     gains[path] += 1 / len(exact)
                     reasons.setdefault(path, f"defines {name}, which the {where} names")
         for path, gain in gains.items():
@@ -255,10 +266,10 @@ def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
 
 
 def _chunks(
-    view: SnapshotView,
     issue: IssueText,
     lists: dict[str, list[Ranked]],
     files: dict[str, _FileEvidence],
+    definers: _Definers,
     pinned: frozenset[str],
 ) -> tuple[tuple[Ranked, ...], tuple[float, ...]]:
     scores: dict[int, float] = defaultdict(float)
@@ -274,7 +285,7 @@ def _chunks(
             scores[r.doc] += gain
             if part == LEAD or r.doc not in known:
                 known[r.doc] = r
-    for doc, share in _traced(view, issue).items():
+    for doc, share in _traced(issue, definers).items():
         if doc in known:
             scores[doc] += _FUNCTION_IN_TRACE * share
     best = max((found.score for found in files.values()), default=0.0)
@@ -301,13 +312,11 @@ def _ordered(
     return tuple(r for _, r in final), tuple(score for score, _ in final)
 
 
-def _traced(view: SnapshotView, issue: IssueText) -> dict[int, float]:
+def _traced(issue: IssueText, definers: _Definers) -> dict[int, float]:
     """Find chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
     found: dict[int, float] = {}
     for number, frame in enumerate(issue.frames, 1):
-        if frame.function:
-            exact = [c.doc for c in view.definitions([frame.function], 50, None) if c.score >= 1.0]
-            for info in view.describe(exact):
-                if info.path.rpartition("/")[2] == frame.path.rpartition("/")[2]:
-                    found[info.doc] = number / len(issue.frames)
+        for doc, path in definers.get(frame.function, ()) if frame.function else ():
+            if path.rpartition("/")[2] == frame.path.rpartition("/")[2]:
+                found[doc] = number / len(issue.frames)
     return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from carrel.core import native
 from carrel.core.background import run_at_once, run_blocking
 from carrel.core.errors import CarrelError, place_of
 from carrel.core.local_index import CoreEmbedder
-from carrel.core.ports import Embedder, EmbeddingSpec
+from carrel.core.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
@@ -27,10 +28,19 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """A text that is searched for, with its vector: empty where no model gave one."""
+    """A text that is searched for, with its vector: empty where no model gave one.
+
+    `dense` are the cosines of chunks that a store of vectors elsewhere found; None where the local index is searched with the
+    vector.
+    """
 
     question: ParsedQuery
     vector: bytes = b""
+    dense: Sequence[tuple[ChunkId, float]] | None = None
+
+    def parsed(self, *, quotes: bool) -> native.ParsedQuery:
+        """Return it as the index takes it; with `quotes` texts are read for what they hold of it word for word."""
+        return self.question.parsed(quotes=quotes, vector=self.vector, scores=self.dense)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from carrel.core import native
 from carrel.core.native import split_names, stem
+from carrel.core.ports import ChunkId
 
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
@@ -76,6 +79,24 @@ class ParsedQuery:
     is_symbol: bool  # nothing but a symbol
     is_change: bool  # how the code should become, as a commit or a task says it
     plain: frozenset[str]  # every word of it, split and lower-case
+
+    def parsed(
+        self, *, quotes: bool = False, vector: bytes = b"", scores: Sequence[tuple[ChunkId, float]] | None = None
+    ) -> native.ParsedQuery:
+        """Return it as the index takes it, with its vector or the cosines that a store elsewhere found."""
+        return native.ParsedQuery(
+            self.text,
+            self.search_text,
+            quoted=self.quoted if quotes else "",
+            words=self.words,
+            names=self.names,
+            scope=list(self.scope),
+            plain=self.plain,
+            is_symbol=self.is_symbol,
+            is_change=self.is_change,
+            vector=vector,
+            scores=scores,
+        )
 
 
 def read(text: str) -> ParsedQuery:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from carrel.core import native
@@ -16,20 +16,15 @@ from carrel.engine.query_words import ParsedQuery
 
 
 class RankingContext:
-    """The question with what the rules want to know of it. `rarity` has each of its words; 1 for those that aren't given."""
+    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given."""
 
-    def __init__(self, question: ParsedQuery, rarity: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self, question: ParsedQuery, rarities: Sequence[float] | None = None, parsed: native.ParsedQuery | None = None
+    ) -> None:
+        rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
-        self.rarity = {word: (rarity or {}).get(word, 1.0) for word in question.words}
-        self.native = native.Asked(
-            list(self.rarity.items()),
-            question.text,
-            names=question.names,
-            scope=list(question.scope),
-            plain=question.plain,
-            is_symbol=question.is_symbol,
-            is_change=question.is_change,
-        )
+        self.rarity = dict(zip(question.words, rarities, strict=True))
+        self.native = native.Asked(parsed or question.parsed(), rarities)
 
 
 SURE_OF = 3
@@ -46,13 +41,13 @@ def editor_context(query: Query) -> Scene:
 def rank(
     candidates: Sequence[Ranked], context: RankingContext, scene: Scene, *, without: AbstractSet[str] = frozenset()
 ) -> list[Ranked]:
-    """Order candidates, best first. Sets `fused` and `score` on each. `without` names rules to leave out."""
+    """Return candidates with their scores, best first. `without` names rules to leave out."""
     return native.rank(candidates, context.native, scene, without=without)
 
 
-def score(candidates: Sequence[Ranked], context: RankingContext, scene: Scene) -> None:
-    """Score each candidate by itself."""
-    native.score(candidates, context.native, scene)
+def score(candidates: Sequence[Ranked], context: RankingContext, scene: Scene) -> list[Ranked]:
+    """Return candidates, each scored by itself."""
+    return native.score(candidates, context.native, scene)
 
 
 def signals(ranked: Ranked) -> Signals:

@@ -16,8 +16,6 @@ from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
 
-LEFT_OUT = "left out of this question"
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -77,7 +75,8 @@ def retrieve(
         ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
-        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel, watch)
+        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel)
+        watch.lap("search")
         ordered = tuple(rank(candidates, context, scene, without=without))
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
@@ -106,32 +105,21 @@ def _diagnostics(
 def _take(
     view: SnapshotView, order: Order, context: RankingContext, query: Query, cancel: CancelToken
 ) -> tuple[list[Hit], frozenset[int], list[Dropped]]:
-    """Read the best candidates; one that can't be given as it stands is replaced by the next."""
+    """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
+    least = query.filters.min_score
+    wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
+    left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
+    read = view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []
-    least = query.filters.min_score
-    wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
-    at = 0
-    while len(hits) < query.limit and at < len(wanted):
-        batch = wanted[at : at + query.limit - len(hits)]
-        at += len(batch)
-        for (ranked, found), fresh in zip(batch, view.fresh([r.doc for r, _ in batch], cancel), strict=True):
-            start, end = ranked.start_line, ranked.end_line
-            if isinstance(fresh, str):
-                dropped.append(Dropped(ranked.path, start, end, fresh))
-                continue
-            chunk = to_chunk(fresh)
-            if query.leaves_out(chunk.path, chunk.span.start_line, chunk.span.end_line):
-                dropped.append(Dropped(chunk.path, chunk.span.start_line, chunk.span.end_line, LEFT_OUT))
-                continue
-            if twin := next((h for h in hits if h.chunk.path == chunk.path and h.chunk.span.overlaps(chunk.span)), None):
-                span = twin.chunk.span
-                dropped.append(Dropped(chunk.path, start, end, f"overlaps lines {span.start_line}-{span.end_line}"))
-                continue
-            lines = focus(chunk, context.rarity, sought=ranked.defines > 0)
-            given.append(ranked.doc)
-            hits.append(Hit(chunk, found, signals(ranked), lines))
+    for (ranked, found), current in zip(wanted, read, strict=False):  # as far as was read
+        if isinstance(current, str):
+            dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
+            continue
+        chunk = to_chunk(current)
+        given.append(ranked.doc)
+        hits.append(Hit(chunk, found, signals(ranked), focus(chunk, context.rarity, sought=ranked.defines > 0)))
     return hits, frozenset(given), dropped
 
 

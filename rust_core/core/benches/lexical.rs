@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use carrel_core::base::cancel::CancelToken;
 use carrel_core::formats::segment::{FileMask, Segment, SegmentBuilder, merge};
-use carrel_core::query::lexical::{FieldWeights, Statistics, bm25f, definitions};
+use carrel_core::query::lexical::{FieldWeights, Statistics, Terms, bm25f, definitions};
 use carrel_core::query::view::View;
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -64,7 +64,10 @@ fn lexical(c: &mut Criterion) {
     for (name, query) in queries(&files) {
         println!("{name}: {query}");
         c.bench_function(&format!("bm25f, {name}"), |b| {
-            b.iter(|| bm25f(&views, &statistics, black_box(&query), 50, &FieldWeights::default(), &token));
+            b.iter(|| {
+                let terms = Terms::new(&views, &statistics, black_box(&query));
+                bm25f(&views, &statistics, &terms, 50, &FieldWeights::default(), &token)
+            });
         });
     }
     c.bench_function("definitions of two names", |b| {
@@ -77,10 +80,17 @@ fn lexical(c: &mut Criterion) {
         let views = [View { segment: &segment, files: &half }];
         c.bench_function(&format!("bm25f, {name}, every second file deleted"), |b| {
             let statistics = Statistics::new(&views);
-            b.iter(|| bm25f(&views, &statistics, black_box(&query), 50, &FieldWeights::default(), &token));
+            b.iter(|| {
+                let terms = Terms::new(&views, &statistics, black_box(&query));
+                bm25f(&views, &statistics, &terms, 50, &FieldWeights::default(), &token)
+            });
         });
         c.bench_function(&format!("bm25f, {name}, the first question after a commit, every second file deleted"), |b| {
-            b.iter(|| bm25f(&views, &Statistics::new(&views), black_box(&query), 50, &FieldWeights::default(), &token));
+            b.iter(|| {
+                let statistics = Statistics::new(&views);
+                let terms = Terms::new(&views, &statistics, black_box(&query));
+                bm25f(&views, &statistics, &terms, 50, &FieldWeights::default(), &token)
+            });
         });
     }
     c.bench_function("merge of two halves", |b| {

@@ -29,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::PyScoredDoc>()?;
     module.add_class::<results::PyChunkInfo>()?;
     module.add_class::<ranking::PyCandidate>()?;
+    module.add_class::<question::PyParsedQuery>()?;
     module.add_class::<ranking::PyRankingContext>()?;
     module.add_class::<ranking::PyEditorContext>()?;
     module.add_class::<results::PyCurrentChunk>()?;

@@ -1,9 +1,70 @@
-//! What a question's words find in paths and lines.
+//! Questions, taken apart, and what their words find in lines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use carrel_core::base::error::{Error, Result};
 use carrel_core::query::matching::{FocusInput, best_lines as core_best_lines, name_words, stem as core_stem};
+use carrel_core::query::parsed_query::{Meaning, ParsedQuery};
 use pyo3::prelude::*;
+
+use crate::errors::to_python;
+use crate::options::to_floats;
+
+/// See `_core.pyi`.
+#[pyclass(name = "ParsedQuery", frozen, module = "carrel._core")]
+pub struct PyParsedQuery(pub ParsedQuery);
+
+#[pymethods]
+impl PyParsedQuery {
+    #[new]
+    #[pyo3(signature = (text, search_text, *, quoted="", words=Vec::new(), names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false, is_change=false, vector=None, scores=None))]
+    #[allow(clippy::too_many_arguments)] // keywords, all but two
+    fn new(
+        text: &str,
+        search_text: &str,
+        quoted: &str,
+        words: Vec<String>,
+        names: Vec<String>,
+        scope: Vec<String>,
+        plain: HashSet<String>,
+        is_symbol: bool,
+        is_change: bool,
+        vector: Option<&[u8]>,
+        scores: Option<Vec<(String, f32)>>,
+    ) -> PyResult<Self> {
+        let meaning = match scores {
+            None => Meaning::Vector(to_floats(vector.unwrap_or_default())),
+            Some(scores) => {
+                let parsed: Result<_> = scores.into_iter().map(|(id, score)| Ok((parse_id(&id)?, score))).collect();
+                Meaning::Scores(parsed.map_err(|error| to_python(&error))?)
+            }
+        };
+        Ok(Self(ParsedQuery {
+            text: text.to_owned(),
+            search_text: search_text.to_owned(),
+            quoted: quoted.to_owned(),
+            words,
+            names,
+            scope,
+            plain,
+            is_symbol,
+            is_change,
+            meaning,
+        }))
+    }
+
+    #[getter]
+    fn words(&self) -> Vec<String> {
+        self.0.words.clone()
+    }
+}
+
+/// The 128 bits of a chunk's id as it is written.
+pub fn parse_id(id: &str) -> Result<u128> {
+    let is_one = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parsed = if is_one { u128::from_str_radix(id, 16).ok() } else { None };
+    parsed.ok_or_else(|| Error::invalid("ids", format!("{id:?} is no chunk id: 32 hexadecimal digits are one")))
+}
 
 /// See `_core.pyi`.
 #[pyfunction]

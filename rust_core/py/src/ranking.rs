@@ -2,27 +2,32 @@
 
 use std::collections::HashSet;
 use std::mem::take;
+use std::sync::Arc;
 
 use carrel_core::query::ranking::{
-    ADDITIVE, Candidate, EditorContext, LISTWISE, MULTIPLICATIVE, PathKind, RankingContext, path_kinds as core_path_kinds,
-    rank as core_rank, score as core_score,
+    ADDITIVE, Candidate, EditorContext, LISTWISE, MULTIPLICATIVE, PathKind, RankingContext, Signals,
+    path_kinds as core_path_kinds, rank as core_rank, score as core_score,
 };
 use pyo3::prelude::*;
 
+use crate::errors::to_python;
+use crate::question::{PyParsedQuery, parse_id};
+
 /// See `_core.pyi`.
-#[pyclass(name = "Ranked", module = "carrel._core")]
+#[pyclass(name = "Ranked", frozen, module = "carrel._core")]
 pub struct PyCandidate(pub Candidate);
 
 #[pymethods]
 impl PyCandidate {
     #[new]
-    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, tied=0.0))]
+    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, tied=0.0))]
     #[allow(clippy::too_many_arguments)] // all signals
     fn new(
         doc: u64,
         path: String,
         start_line: u32,
         end_line: u32,
+        id: &str,
         symbol: String,
         callable: bool,
         dense: f64,
@@ -38,9 +43,11 @@ impl PyCandidate {
         verbatim_words: u32,
         verbatim_name: bool,
         tied: f64,
-    ) -> Self {
-        Self(Candidate {
+    ) -> PyResult<Self> {
+        let id = if id.is_empty() { 0 } else { parse_id(id).map_err(|error| to_python(&error))? };
+        Ok(Self(Candidate::from(Signals {
             doc,
+            id,
             path,
             callable,
             symbol,
@@ -59,13 +66,17 @@ impl PyCandidate {
             verbatim_words,
             verbatim_name,
             relatedness: tied,
-            ..Candidate::default()
-        })
+        })))
     }
 
     #[getter]
     fn doc(&self) -> u64 {
         self.0.doc
+    }
+
+    #[getter]
+    fn id(&self) -> String {
+        format!("{:032x}", self.0.id)
     }
 
     #[getter]
@@ -98,11 +109,6 @@ impl PyCandidate {
         self.0.dense_rank
     }
 
-    #[setter]
-    fn set_dense_rank(&mut self, rank: Option<u32>) {
-        self.0.dense_rank = rank;
-    }
-
     #[getter]
     fn lexical(&self) -> f64 {
         self.0.lexical
@@ -111,11 +117,6 @@ impl PyCandidate {
     #[getter]
     fn lexical_rank(&self) -> Option<u32> {
         self.0.lexical_rank
-    }
-
-    #[setter]
-    fn set_lexical_rank(&mut self, rank: Option<u32>) {
-        self.0.lexical_rank = rank;
     }
 
     #[getter]
@@ -143,11 +144,6 @@ impl PyCandidate {
         self.0.defines
     }
 
-    #[setter]
-    fn set_defines(&mut self, defines: f64) {
-        self.0.defines = defines;
-    }
-
     #[getter]
     fn verbatim(&self) -> f64 {
         self.0.verbatim
@@ -166,11 +162,6 @@ impl PyCandidate {
     #[getter]
     fn tied(&self) -> f64 {
         self.0.relatedness
-    }
-
-    #[setter]
-    fn set_tied(&mut self, tied: f64) {
-        self.0.relatedness = tied;
     }
 
     #[getter]
@@ -214,17 +205,8 @@ pub struct PyRankingContext(RankingContext);
 #[pymethods]
 impl PyRankingContext {
     #[new]
-    #[pyo3(signature = (rarities, text, *, names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false, is_change=false))]
-    fn new(
-        rarities: Vec<(String, f64)>,
-        text: &str,
-        names: Vec<String>,
-        scope: Vec<String>,
-        plain: HashSet<String>,
-        is_symbol: bool,
-        is_change: bool,
-    ) -> Self {
-        Self(RankingContext::new(rarities, text, &names, scope, plain, is_symbol, is_change))
+    fn new(query: &PyParsedQuery, rarities: Vec<f32>) -> Self {
+        Self(RankingContext::new(&query.0, &rarities))
     }
 }
 
@@ -241,40 +223,32 @@ impl PyEditorContext {
     }
 }
 
-/// Lend what the objects hold, each once, to `work`, which says in what order they come back.
-fn lend(
-    mut candidates: Vec<Bound<'_, PyCandidate>>,
-    work: impl FnOnce(&mut [Candidate]) -> Vec<usize>,
-) -> Vec<Bound<'_, PyCandidate>> {
+/// Each candidate once, whatever became of it before.
+fn distinct(candidates: Vec<Bound<'_, PyCandidate>>) -> Vec<Candidate> {
     let mut seen = HashSet::new();
-    candidates.retain(|candidate| seen.insert(candidate.as_ptr()));
-    let mut held: Vec<Candidate> = candidates.iter().map(|candidate| take(&mut candidate.borrow_mut().0)).collect();
-    let order = work(&mut held);
-    for (candidate, held) in candidates.iter().zip(held) {
-        candidate.borrow_mut().0 = held;
-    }
-    order.into_iter().map(|i| candidates[i].clone()).collect()
+    candidates.iter().map(|one| &one.get().0).filter(|one| seen.insert(Arc::as_ptr(&one.signals))).cloned().collect()
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
 #[pyo3(signature = (candidates, asked, scene, *, without=HashSet::new()))]
-pub fn rank<'py>(
-    candidates: Vec<Bound<'py, PyCandidate>>,
+pub fn rank(
+    candidates: Vec<Bound<'_, PyCandidate>>,
     asked: &PyRankingContext,
     scene: &PyEditorContext,
     without: HashSet<String>,
-) -> Vec<Bound<'py, PyCandidate>> {
-    lend(candidates, |held| core_rank(held, &asked.0, &scene.0, &without))
+) -> Vec<PyCandidate> {
+    let mut ranked = distinct(candidates);
+    let order = core_rank(&mut ranked, &asked.0, &scene.0, &without);
+    order.into_iter().map(|place| PyCandidate(take(&mut ranked[place]))).collect()
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
-pub fn score(candidates: Vec<Bound<'_, PyCandidate>>, asked: &PyRankingContext, scene: &PyEditorContext) {
-    lend(candidates, |held| {
-        core_score(held, &asked.0, &scene.0, &HashSet::new());
-        Vec::new()
-    });
+pub fn score(candidates: Vec<Bound<'_, PyCandidate>>, asked: &PyRankingContext, scene: &PyEditorContext) -> Vec<PyCandidate> {
+    let mut scored = distinct(candidates);
+    core_score(&mut scored, &asked.0, &scene.0, &HashSet::new());
+    scored.into_iter().map(PyCandidate).collect()
 }
 
 /// See `_core.pyi`.

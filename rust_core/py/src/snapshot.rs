@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use carrel_core::query::results::ScoredDoc;
-use carrel_core::workspace::snapshot::Snapshot;
+use carrel_core::base::error::Result;
+use carrel_core::query::parsed_query::ParsedQuery;
+use carrel_core::query::ranking::Candidate;
+use carrel_core::query::searcher::SearchOptions;
+use carrel_core::workspace::snapshot::{LineRange, Read, SearchResult, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
+use crate::question::{PyParsedQuery, parse_id};
 use crate::ranking::PyCandidate;
 use crate::results::{PyChunkInfo, PyCurrentChunk, PyScoredDoc};
 
 /// See `_core.pyi`.
 #[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
 pub struct PySnapshot(pub Arc<Snapshot>);
-
-fn candidates(found: Vec<ScoredDoc>) -> Vec<PyScoredDoc> {
-    found.into_iter().map(PyScoredDoc).collect()
-}
 
 #[pymethods]
 impl PySnapshot {
@@ -53,64 +53,45 @@ impl PySnapshot {
         cancel: &PyCancelToken,
     ) -> PyResult<Vec<PyScoredDoc>> {
         let vector = to_floats(vector);
-        detached(py, || self.0.dense(&vector, k, floor, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+        detached(py, || self.0.dense(&vector, k, floor, filter.map(|f| &f.0), &cancel.0))
+            .map(|found| found.into_iter().map(PyScoredDoc).collect())
     }
 
-    #[pyo3(signature = (vector, query, k, floor, filter, cancel))]
-    #[allow(clippy::too_many_arguments)] // one question
-    fn search(
+    #[pyo3(signature = (queries, *, pool, floor, filter, pinned, active_path, cancel))]
+    #[allow(clippy::too_many_arguments)] // keywords, all but one
+    fn find(
         &self,
         py: Python<'_>,
-        vector: &[u8],
-        query: &str,
-        k: usize,
+        queries: Vec<Py<PyParsedQuery>>,
+        pool: usize,
         floor: f32,
         filter: Option<&PyFilter>,
+        pinned: Option<(PyRef<'_, PyFilter>, usize)>,
+        active_path: Option<&str>,
         cancel: &PyCancelToken,
-    ) -> PyResult<(Vec<PyScoredDoc>, Vec<PyScoredDoc>)> {
-        let vector = to_floats(vector);
-        let (dense, lexical) = detached(py, || self.0.search(&vector, query, k, floor, filter.map(|f| &f.0), &cancel.0))?;
-        Ok((candidates(dense), candidates(lexical)))
+    ) -> PyResult<Vec<(Vec<PyCandidate>, Vec<f32>)>> {
+        let pinned = pinned.as_ref().map(|(filter, most)| (&filter.0, *most));
+        let options = SearchOptions { pool, floor, filter: filter.map(|f| &f.0), pinned, active_path };
+        let queries: Vec<&ParsedQuery> = queries.iter().map(|query| &query.get().0).collect();
+        let found = detached(py, || {
+            queries.iter().map(|query| self.0.find(query, &options, &cancel.0)).collect::<Result<Vec<SearchResult>>>()
+        })?;
+        let hand_out = |one: SearchResult| (one.candidates.into_iter().map(PyCandidate).collect(), one.rarities);
+        Ok(found.into_iter().map(hand_out).collect())
     }
 
-    #[pyo3(signature = (query, k, filter, cancel))]
-    fn holders(
-        &self,
-        py: Python<'_>,
-        query: &str,
-        k: usize,
-        filter: Option<&PyFilter>,
-        cancel: &PyCancelToken,
-    ) -> PyResult<Vec<PyScoredDoc>> {
-        detached(py, || self.0.covering_chunks(query, k, filter.map(|f| &f.0), &cancel.0)).map(candidates)
+    fn evidence(&self, py: Python<'_>, query: &PyParsedQuery, docs: Vec<u64>) -> Vec<PyCandidate> {
+        let found = py.detach(|| self.0.evidence(&query.0, &docs));
+        found.into_iter().map(|signals| PyCandidate(Candidate::from(signals))).collect()
     }
 
-    #[pyo3(signature = (names, k, filter))]
-    fn definitions(&self, py: Python<'_>, names: Vec<String>, k: usize, filter: Option<&PyFilter>) -> PyResult<Vec<PyScoredDoc>> {
+    fn exact_definitions(&self, py: Python<'_>, names: Vec<String>, k: usize) -> Vec<Vec<(u64, &str)>> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        detached(py, || self.0.definitions(&names, k, filter.map(|f| &f.0))).map(candidates)
+        py.detach(|| self.0.exact_definitions(&names, k))
     }
 
-    #[pyo3(signature = (query, vector, docs, quoted=""))]
-    fn evidence(&self, py: Python<'_>, query: &str, vector: &[u8], docs: Vec<u64>, quoted: &str) -> Vec<PyCandidate> {
-        let vector = to_floats(vector);
-        let found = py.detach(|| {
-            let mut found = self.0.evidence(query, &vector, &docs);
-            if !quoted.is_empty() {
-                self.0.find_quotes(query, quoted, &mut found);
-            }
-            found
-        });
-        found.into_iter().map(PyCandidate).collect()
-    }
-
-    fn rarities(&self, py: Python<'_>, words: Vec<String>) -> Vec<f32> {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        py.detach(|| self.0.rarities(&words))
-    }
-
-    fn ties(&self, py: Python<'_>, path: &str, docs: Vec<u64>) -> Vec<f32> {
-        py.detach(|| self.0.relatedness(path, &docs))
+    fn resolve(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Vec<Option<u64>>> {
+        detached(py, || Ok(self.0.resolve(&ids.iter().map(|id| parse_id(id)).collect::<Result<Vec<_>>>()?)))
     }
 
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
@@ -138,13 +119,29 @@ impl PySnapshot {
     }
 
     fn fresh<'py>(&self, py: Python<'py>, docs: Vec<u64>, cancel: &PyCancelToken) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let checked = detached(py, || self.0.read_current(&docs, &cancel.0))?;
-        checked
-            .into_iter()
-            .map(|one| match one {
-                Ok(current) => Ok(Bound::new(py, PyCurrentChunk::new(py, current)?)?.into_any()),
-                Err(reason) => Ok(reason.into_pyobject(py)?.into_any()),
-            })
-            .collect()
+        hand_out(py, detached(py, || self.0.read_current(&docs, &cancel.0))?)
     }
+
+    #[pyo3(signature = (docs, limit, left_out, cancel))]
+    fn read_best<'py>(
+        &self,
+        py: Python<'py>,
+        docs: Vec<u64>,
+        limit: usize,
+        left_out: Vec<(String, u32, u32)>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let left_out: Vec<LineRange> = left_out.into_iter().map(|(path, first, last)| LineRange { path, first, last }).collect();
+        hand_out(py, detached(py, || self.0.read_best(&docs, limit, &left_out, &cancel.0))?)
+    }
+}
+
+/// Each chunk, or why it can't be given.
+fn hand_out(py: Python<'_>, read: Vec<Read>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    read.into_iter()
+        .map(|one| match one {
+            Ok(current) => Ok(Bound::new(py, PyCurrentChunk::new(py, current)?)?.into_any()),
+            Err(reason) => Ok(reason.into_pyobject(py)?.into_any()),
+        })
+        .collect()
 }

@@ -214,6 +214,10 @@ impl PyStore {
         py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()
     }
 
+    fn failed(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.detach(|| self.0.failed())
+    }
+
     fn get_meta(&self, py: Python<'_>, key: &str) -> PyResult<Option<String>> {
         detached(py, || self.0.get_meta(key))
     }

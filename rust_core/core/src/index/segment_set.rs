@@ -35,6 +35,8 @@ pub struct LiveSegment {
     pub texts: Option<Arc<Vec<BufferText>>>,
     /// File ordinals by path, made when first needed.
     by_path: Arc<OnceLock<Box<[u32]>>>,
+    /// Chunk ordinals by id, made when first needed.
+    by_id: Arc<OnceLock<Box<[u32]>>>,
 }
 
 /// Where a file is in a [`SegmentSet`].
@@ -52,7 +54,17 @@ impl LiveSegment {
         let live = FileMask::new_all(segment.file_count());
         let live_chunks = segment.chunk_count();
         let texts = texts.map(Arc::new);
-        Self { id, segment, live, live_chunks, stamps: Arc::new(stamps), own_vectors: true, texts, by_path: Arc::default() }
+        Self {
+            id,
+            segment,
+            live,
+            live_chunks,
+            stamps: Arc::new(stamps),
+            own_vectors: true,
+            texts,
+            by_path: Arc::default(),
+            by_id: Arc::default(),
+        }
     }
 
     /// A segment of which no file is live yet.
@@ -107,6 +119,18 @@ impl LiveSegment {
         let at = by_path.partition_point(|&file| self.segment.file(file).path < path);
         let mut same = by_path[at..].iter().copied().take_while(|&file| self.segment.file(file).path == path);
         same.find(|&file| self.live.get(file))
+    }
+
+    /// The live chunk with this id.
+    pub fn find_chunk(&self, id: u128) -> Option<u32> {
+        let by_id = self.by_id.get_or_init(|| {
+            let mut order: Vec<u32> = (0..self.segment.chunk_count()).collect();
+            order.sort_by_cached_key(|&chunk| self.segment.chunk_id(chunk));
+            order.into()
+        });
+        let at = by_id.partition_point(|&chunk| self.segment.chunk_id(chunk) < id);
+        let mut same = by_id[at..].iter().copied().take_while(|&chunk| self.segment.chunk_id(chunk) == id);
+        same.find(|&chunk| self.live.get(self.segment.file_of(chunk)))
     }
 }
 

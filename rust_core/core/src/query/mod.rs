@@ -4,6 +4,7 @@ pub mod dense;
 pub mod filter;
 pub mod lexical;
 pub mod matching;
+pub mod parsed_query;
 pub mod ranking;
 pub mod results;
 pub mod searcher;

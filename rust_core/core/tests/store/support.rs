@@ -2,16 +2,19 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use carrel_core::base::cancel::CancelToken;
 use carrel_core::index::cut::CutOptions;
 use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder};
 use carrel_core::query::matching::name_stems;
-use carrel_core::query::ranking::{Candidate, EditorContext, RankingContext, rank};
+use carrel_core::query::parsed_query::{Meaning, ParsedQuery};
+use carrel_core::query::ranking::{Candidate, EditorContext, RankingContext, Signals, rank};
 use carrel_core::query::results::ScoredDoc;
+use carrel_core::query::searcher::SearchOptions;
 use carrel_core::workspace::handle::StoreConfig;
-use carrel_core::workspace::snapshot::Snapshot;
+use carrel_core::workspace::snapshot::{SearchResult, Snapshot};
 use carrel_core::workspace::store::{Commit, Plan, Store};
 use carrel_core::workspace::walk::WalkOptions;
 use tempfile::TempDir;
@@ -141,8 +144,8 @@ pub fn search(store: &Store, words: &str) -> Vec<String> {
     let snapshot = store.snapshot().unwrap();
     let found = snapshot.lexical(words, 1000, None, &token()).unwrap();
     let docs: Vec<u64> = found.iter().map(|c| c.doc).collect();
-    let holds = |chunk: &Candidate| words.split(' ').any(|word| chunk.matched.iter().any(|m| m == word));
-    let evidence = snapshot.evidence(words, &[], &docs);
+    let holds = |chunk: &Signals| words.split(' ').any(|word| chunk.matched.iter().any(|m| m == word));
+    let evidence = snapshot.evidence(&ParsedQuery { search_text: words.to_owned(), ..ParsedQuery::default() }, &docs);
     let whole: Vec<ScoredDoc> = found.into_iter().zip(&evidence).filter(|(_, e)| holds(e)).map(|(c, _)| c).collect();
     places(&snapshot, &whole)
 }
@@ -201,29 +204,25 @@ pub fn answers(store: &Store) -> Vec<String> {
 
 /// The whole way of a question, from a file in front.
 fn ranked(snapshot: &Snapshot, question: &str, vector: &[f32]) -> Vec<String> {
-    let (dense, lexical) = snapshot.search(vector, question, 4, 0.01, None, &token()).unwrap();
-    let mut docs: Vec<u64> = Vec::new();
-    for candidate in dense.iter().chain(&lexical) {
-        if !docs.contains(&candidate.doc) {
-            docs.push(candidate.doc);
-        }
-    }
-    let mut candidates = snapshot.evidence(question, vector, &docs);
-    let active_path = snapshot.paths().first().cloned();
-    let related = snapshot.relatedness(active_path.as_deref().unwrap_or_default(), &docs);
-    let place = |found: &[ScoredDoc], doc| found.iter().zip(1..).find(|(c, _)| c.doc == doc).map(|(_, place)| place);
-    for (candidate, relatedness) in candidates.iter_mut().zip(related) {
-        candidate.relatedness = relatedness.into();
-        candidate.dense_rank = place(&dense, candidate.doc);
-        candidate.lexical_rank = place(&lexical, candidate.doc);
-    }
     let words: Vec<String> = name_stems(question).into_iter().collect();
-    let rarities = snapshot.rarities(&words.iter().map(String::as_str).collect::<Vec<_>>());
-    let rarities = words.into_iter().zip(rarities.into_iter().map(f64::from)).collect();
-    let plain = question.split(' ').map(str::to_owned).collect();
-    let context = RankingContext::new(rarities, question, &[], Vec::new(), plain, false, false);
+    let query = ParsedQuery {
+        text: question.to_owned(),
+        search_text: question.to_owned(),
+        words,
+        plain: question.split(' ').map(str::to_owned).collect(),
+        meaning: Meaning::Vector(vector.to_vec()),
+        ..ParsedQuery::default()
+    };
+    let active_path = snapshot.paths().first().cloned();
+    let options = SearchOptions { pool: 4, floor: 0.01, active_path: active_path.as_deref(), ..SearchOptions::default() };
+    let SearchResult { mut candidates, rarities } = snapshot.find(&query, &options, &token()).unwrap();
+    let context = RankingContext::new(&query, &rarities);
     let editor = EditorContext { active_path, ..EditorContext::default() };
     let order = rank(&mut candidates, &context, &editor, &HashSet::new());
     // Numbers of documents are the one thing that may differ.
-    order.into_iter().map(|i| format!("{:?}", Candidate { doc: 0, ..candidates[i].clone() })).collect()
+    let told = |candidate: &Candidate| {
+        let signals = Arc::new(Signals { doc: 0, ..Signals::clone(&candidate.signals) });
+        format!("{:?}", Candidate { signals, ..candidate.clone() })
+    };
+    order.into_iter().map(|i| told(&candidates[i])).collect()
 }

@@ -3,8 +3,7 @@
 //! BM25 puts a short chunk with half of the words before a long one with all of them. Whoever pastes a message or a heading
 //! wants the one that holds it all.
 
-use super::query::terms_of;
-use super::statistics::Statistics;
+use super::query::{Term, Terms};
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::query::top_k::{Scored, TopK};
@@ -17,17 +16,10 @@ const MOST_CHUNKS: u64 = 4000;
 /// The least share of the question's weight that a chunk must hold.
 const LEAST_HELD: f32 = 0.75;
 
-/// The `k` chunks that hold most of the weight of `query`, from 0.75 of it on. A score is that share; a word that stands nowhere
-/// counts nothing.
-pub fn covering_chunks(
-    views: &[View<'_>],
-    statistics: &Statistics,
-    query: &str,
-    k: usize,
-    cancel: &CancelToken,
-) -> Result<Vec<Scored>> {
-    let mut terms = terms_of(views, statistics, query);
-    terms.retain(|term| term.count > 0);
+/// The `k` chunks that hold most of the weight of a question of these terms, from 0.75 of it on. A score is that share; a word that
+/// stands nowhere counts nothing.
+pub fn covering_chunks(views: &[View<'_>], Terms(terms): &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<Scored>> {
+    let terms: Vec<&Term<'_>> = terms.iter().filter(|term| term.count > 0).collect();
     let whole: f32 = terms.iter().map(|term| term.idf).sum();
     let mut best = TopK::new(views, k, LEAST_HELD);
     for (i, view) in views.iter().enumerate() {

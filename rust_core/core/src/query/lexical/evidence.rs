@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::query::{FieldWeights, possible, terms_of};
+use super::query::{FieldWeights, Terms, possible, terms_of};
 use super::score::{Scorer, saturate};
 use super::statistics::Statistics;
 use crate::formats::postings::fields::code_length;
@@ -30,9 +30,13 @@ pub struct LexicalEvidence {
 }
 
 /// Evidence for each of `chunks` (view, chunk ordinal), in their order; nothing for those that don't exist.
-pub fn evidence(views: &[View<'_>], statistics: &Statistics, query: &str, chunks: &[(u32, u32)]) -> Vec<LexicalEvidence> {
-    let terms = terms_of(views, statistics, query);
-    let whole = possible(&terms);
+pub fn evidence(
+    views: &[View<'_>],
+    statistics: &Statistics,
+    Terms(terms): &Terms<'_>,
+    chunks: &[(u32, u32)],
+) -> Vec<LexicalEvidence> {
+    let whole = possible(terms);
     let scorer = Scorer::new(statistics, &FieldWeights::default());
     let average = statistics.average_file();
     let mut out = vec![LexicalEvidence::default(); chunks.len()];
@@ -81,12 +85,6 @@ pub fn evidence(views: &[View<'_>], statistics: &Statistics, query: &str, chunks
 /// The rarity (inverse document frequency, natural logarithm) of each word over all live chunks; the highest for one that is nowhere.
 pub fn rarities(views: &[View<'_>], statistics: &Statistics, words: &[&str]) -> Vec<f32> {
     words.iter().map(|word| terms_of(views, statistics, word).iter().map(|term| term.idf).fold(0.0, f32::max)).collect()
-}
-
-/// The terms of a text that stand anywhere in the index, with their rarities.
-pub fn term_weights(views: &[View<'_>], statistics: &Statistics, text: &str) -> Vec<(String, f32)> {
-    let known = terms_of(views, statistics, text).into_iter().filter(|term| term.count > 0);
-    known.map(|term| (term.text, term.idf)).collect()
 }
 
 /// A file with chunks that are asked about: BM25 with files as documents.

@@ -14,8 +14,8 @@ mod statistics;
 
 pub use covering_chunks::covering_chunks;
 pub use definitions::definitions;
-pub use evidence::{LexicalEvidence, evidence, rarities, term_weights};
-pub use query::{FieldWeights, LexicalHits, bm25f};
+pub use evidence::{LexicalEvidence, evidence, rarities};
+pub use query::{FieldWeights, LexicalHits, Terms, bm25f};
 pub use related_files::{FilePlace, related_files};
 pub use statistics::Statistics;
 

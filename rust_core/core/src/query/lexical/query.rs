@@ -49,16 +49,30 @@ pub(super) struct Term<'a> {
     pub lists: Vec<Option<PostingList<'a>>>,
 }
 
-/// The `k` best chunks for `query`. Rarity is measured over all live chunks, whichever of them the views' masks let be found.
+/// The terms of a text, rarest first, looked up once for all that is asked of them.
+pub struct Terms<'a>(pub(super) Vec<Term<'a>>);
+
+impl<'a> Terms<'a> {
+    /// Look up the terms of `text`. Rarity is measured over all live chunks, whichever of them the views' masks let be found.
+    pub fn new(views: &[View<'a>], statistics: &Statistics, text: &str) -> Self {
+        Self(terms_of(views, statistics, text))
+    }
+
+    /// The terms that stand anywhere in the index, with their rarities.
+    pub fn weights(&self) -> impl Iterator<Item = (&str, f32)> {
+        self.0.iter().filter(|term| term.count > 0).map(|term| (term.text.as_str(), term.idf))
+    }
+}
+
+/// The `k` best chunks for a question of these terms, which were looked up in the same segments in the same order.
 pub fn bm25f(
     views: &[View<'_>],
     statistics: &Statistics,
-    query: &str,
+    Terms(terms): &Terms<'_>,
     k: usize,
     weights: &FieldWeights,
     cancel: &CancelToken,
 ) -> Result<LexicalHits> {
-    let terms = terms_of(views, statistics, query);
     let scorer = Scorer::new(statistics, weights);
     let mut best = TopK::new(views, k, f32::MIN_POSITIVE);
     for (i, view) in views.iter().enumerate() {
@@ -66,7 +80,7 @@ pub fn bm25f(
         let lists: Vec<RatedList<'_>> = terms.iter().filter_map(|term| Some((term.idf, term.lists[i]?))).collect();
         score_view(view, i as u32, &lists, &scorer, k, &mut best);
     }
-    Ok(LexicalHits { hits: best.into_sorted(), possible: possible(&terms) })
+    Ok(LexicalHits { hits: best.into_sorted(), possible: possible(terms) })
 }
 
 /// The weight of a whole question. A word that stands nowhere is likelier a word of speech than the point of the question: it

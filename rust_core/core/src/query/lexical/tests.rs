@@ -1,6 +1,6 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
-use super::{FieldWeights, Statistics, bm25f, definitions, evidence, rarities, related_files};
+use super::{FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, rarities, related_files};
 use crate::base::cancel::CancelToken;
 use crate::base::language::Language;
 use crate::base::types::{Chunk, ChunkKind, Span};
@@ -36,11 +36,16 @@ fn segment(files: &[(&str, &[(&str, &str)])]) -> Segment {
     Segment::from_bytes(&builder.finish()).unwrap()
 }
 
+fn terms<'a>(views: &[View<'a>], query: &str) -> Terms<'a> {
+    Terms::new(views, &Statistics::new(views), query)
+}
+
 /// Symbols found for `query`, best first.
 fn ask(segment: &Segment, query: &str) -> Vec<String> {
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment, files: &files }];
-    let found = bm25f(&views, &Statistics::new(&views), query, 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
+    let found = bm25f(&views, &Statistics::new(&views), &terms(&views, query), 10, &FieldWeights::default(), &CancelToken::new())
+        .unwrap();
     found.hits.iter().map(|h| segment.chunk(h.chunk).symbol).collect()
 }
 
@@ -60,6 +65,24 @@ fn names_count_more_than_paths_and_paths_more_than_bodies() {
 fn an_error_code_is_found_exactly() {
     let segment = segment(&[("a.py", &[("one", "raise E('ORA-12154')"), ("two", "ORA 99 and 12155"), ("three", "ORA-12155")])]);
     assert_eq!(ask(&segment, "what is ORA-12154?")[0], "one");
+}
+
+#[test]
+fn a_long_chunk_with_all_words_covers_a_question_and_a_short_one_with_half_does_not() {
+    let filler = "step value other ".repeat(200);
+    let long = format!("prepare the order {filler} connection {filler} worker kept");
+    let segment =
+        segment(&[("a.py", &[("short", "prepare order"), ("long", &long), ("most", "prepare connection worker kept")])]);
+    let files = FileMask::new_all(segment.file_count());
+    let views = [View { segment: &segment, files: &files }];
+    let ask = |query: &str| {
+        let found = covering_chunks(&views, &terms(&views, query), 5, &CancelToken::new()).unwrap();
+        found.into_iter().map(|one| (segment.chunk(one.chunk).symbol, one.score)).collect::<Vec<_>>()
+    };
+    let found = ask("prepare order connection worker kept unheard");
+    assert_eq!(found.iter().map(|(symbol, _)| symbol.as_str()).collect::<Vec<_>>(), ["long", "most"]);
+    assert!((found[0].1 - 1.0).abs() < 1e-6 && (0.75..1.0).contains(&found[1].1), "{found:?}");
+    assert!(ask("").is_empty());
 }
 
 #[test]
@@ -107,14 +130,15 @@ fn pruning_changes_nothing() {
     for ranks in [&[1900, 1, 2, 3, 4][..], &[1, 2, 3, 4, 5], &[77, 500, 1, 12], &[1]] {
         let query = &ranks.iter().map(|r| word_of_rank(*r)).collect::<Vec<_>>().join(" ");
         let views = [View { segment: &segment, files: &files }];
-        let found = bm25f(&views, &Statistics::new(&views), query, 20, &weights, &CancelToken::new()).unwrap();
+        let found = bm25f(&views, &Statistics::new(&views), &terms(&views, query), 20, &weights, &CancelToken::new()).unwrap();
         let live: Vec<(usize, &String)> = texts.iter().enumerate().filter(|(i, _)| i % 3 != 0).collect();
         let mut expected = plain_bm25(&live, query);
         expected.truncate(20);
         for (hit, (score, i)) in found.hits.iter().zip(&expected) {
             assert!((hit.score - score).abs() < 1e-3, "{query}: {hit:?} {score} {i}");
             let words: Vec<_> = texts[hit.chunk as usize].split(' ').collect();
-            let mut matched = evidence(&views, &Statistics::new(&views), query, &[(0, hit.chunk)]).remove(0).matched;
+            let mut matched =
+                evidence(&views, &Statistics::new(&views), &terms(&views, query), &[(0, hit.chunk)]).remove(0).matched;
             let mut held: Vec<_> = query.split(' ').filter(|t| words.contains(t)).collect();
             matched.sort_unstable();
             held.sort_unstable();
@@ -157,7 +181,7 @@ fn a_file_speaks_with_all_its_chunks() {
     let found = evidence(
         &views,
         &Statistics::new(&views),
-        "connection pool timeouts",
+        &terms(&views, "connection pool timeouts"),
         &[(0, 4), (0, 1), (0, 3), (7, 0), (0, 0), (0, 99)],
     );
     let shares: Vec<f32> = found.iter().map(|e| e.file_share).collect();
@@ -167,18 +191,31 @@ fn a_file_speaks_with_all_its_chunks() {
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
     assert_eq!(found[1].matched, ["pool"]);
     assert!((found[1].covered - 1.0 / 3.0).abs() < 1e-6);
-    let ranked =
-        bm25f(&views, &Statistics::new(&views), "connection pool timeouts", 10, &FieldWeights::default(), &CancelToken::new())
-            .unwrap();
+    let ranked = bm25f(
+        &views,
+        &Statistics::new(&views),
+        &terms(&views, "connection pool timeouts"),
+        10,
+        &FieldWeights::default(),
+        &CancelToken::new(),
+    )
+    .unwrap();
     for hit in &ranked.hits {
-        let alone = &evidence(&views, &Statistics::new(&views), "connection pool timeouts", &[(hit.view, hit.chunk)])[0];
+        let alone =
+            &evidence(&views, &Statistics::new(&views), &terms(&views, "connection pool timeouts"), &[(hit.view, hit.chunk)])[0];
         assert!((alone.share - hit.score / ranked.possible).abs() < 1e-6, "evidence is what the search scores");
     }
     let rare = rarities(&views, &Statistics::new(&views), &["connection", "pool", "nowhere"]);
     assert!(rare[1] <= rare[0] && rare[0] < rare[2], "{rare:?}");
-    let found =
-        bm25f(&views, &Statistics::new(&views), "connection pool unheard", 10, &FieldWeights::default(), &CancelToken::new())
-            .unwrap();
+    let found = bm25f(
+        &views,
+        &Statistics::new(&views),
+        &terms(&views, "connection pool unheard"),
+        10,
+        &FieldWeights::default(),
+        &CancelToken::new(),
+    )
+    .unwrap();
     assert!(found.hits.iter().all(|hit| hit.score < found.possible));
 }
 

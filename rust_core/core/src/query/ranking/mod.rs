@@ -7,6 +7,7 @@
 //! checked on the others, those for changes on histories outside it; no rule knows a repository.
 
 mod additive;
+mod candidate;
 mod kinds;
 mod listwise;
 mod multiplicative;
@@ -16,6 +17,7 @@ use std::collections::HashSet;
 
 pub use additive::ADDITIVE;
 use additive::{FOR_CHANGES, FOR_QUESTIONS, Weights};
+pub use candidate::{Candidate, Signals};
 pub use kinds::{PathKind, path_kinds};
 pub use listwise::LISTWISE;
 pub use multiplicative::MULTIPLICATIVE;
@@ -24,67 +26,10 @@ pub use verbatim::VerbatimEvidence;
 use verbatim::verbatim_evidence;
 
 use crate::query::matching::{PathQuery, name_stems, name_words};
-use crate::query::results::Doc;
+use crate::query::parsed_query::ParsedQuery;
 
 /// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const RRF_K: f64 = 60.0;
-
-/// A chunk that may answer the question, with all its signals and what the rules made of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Candidate {
-    /// Which chunk of the snapshot.
-    pub doc: Doc,
-    /// Its file.
-    pub path: String,
-    /// Whether it is a function or method.
-    pub callable: bool,
-    /// What it defines; empty for code without a name.
-    pub symbol: String,
-    /// Its first line, 1-based.
-    pub start_line: u32,
-    /// Its last line.
-    pub end_line: u32,
-    /// Cosine of its vector and the question's; 0 without one.
-    pub dense: f64,
-    /// Its rank in that search, from 1; `None` if that search did not find it.
-    pub dense_rank: Option<u32>,
-    /// Share of the question's weight that it holds, 0 to 1.
-    pub lexical: f64,
-    /// Its rank in that search, from 1; `None` if that search did not find it.
-    pub lexical_rank: Option<u32>,
-    /// The question's terms that it holds in any field, rarest first.
-    pub matched: Vec<String>,
-    /// Share of the question's terms that it holds.
-    pub covered: f64,
-    /// Share of the question's weight that its file holds as a whole.
-    pub file_share: f64,
-    /// Words in its file, roughly.
-    pub file_words: u32,
-    /// How exactly it defines a symbol that the question names: 1 for the exact name, less for another case or form, 0 for none.
-    pub defines: f64,
-    /// Share of the question's weight that the longest run of its words holds which stands in the text word for word.
-    pub verbatim: f64,
-    /// Words in that run.
-    pub verbatim_words: u32,
-    /// Whether that run has an identifier in it, in the same case.
-    pub verbatim_name: bool,
-    /// How closely its file is related to the active one by names, 0 to 1.
-    pub relatedness: f64,
-    /// Reciprocal rank fusion of both searches.
-    pub fused: f64,
-    /// The factor for its path alone, less than 1 for files that are seldom what a question is about.
-    pub prior: f64,
-    /// How far its text holds the question word for word.
-    pub verbatim_evidence: VerbatimEvidence,
-    /// Higher is better; only comparable within one question.
-    pub score: f64,
-    /// What each rule of [`ADDITIVE`] added.
-    pub gains: [f64; ADDITIVE.len()],
-    /// What each rule of [`MULTIPLICATIVE`] multiplied by.
-    pub factors: [f64; MULTIPLICATIVE.len()],
-    /// What rules of [`LISTWISE`] added.
-    pub lifts: Vec<(&'static str, f64)>,
-}
 
 /// What the rules know of the question.
 pub struct RankingContext {
@@ -105,32 +50,21 @@ pub struct RankingContext {
 }
 
 impl RankingContext {
-    /// From the question's stemmed words with their rarities, its text, the symbols that it names, the stemmed words of the part
-    /// of the project that it is headed with, all words of it as it was asked, and whether it is nothing but a symbol or asks for a
-    /// change.
-    pub fn new(
-        rarities: Vec<(String, f64)>,
-        text: &str,
-        symbols: &[String],
-        mut scope: Vec<String>,
-        words: HashSet<String>,
-        is_symbol: bool,
-        is_change: bool,
-    ) -> Self {
-        let text_words = name_words(text);
-        let symbol_words = symbols.iter().flat_map(|name| name_stems(name)).collect();
+    /// From a question with the rarity of each of its words.
+    pub fn new(query: &ParsedQuery, rarities: &[f32]) -> Self {
+        let mut scope = query.scope.clone();
         scope.sort_unstable();
         scope.dedup();
-        let weights = if is_change { &FOR_CHANGES } else { &FOR_QUESTIONS };
+        let rarities = query.words.iter().cloned().zip(rarities.iter().copied().map(f64::from)).collect();
         Self {
-            paths: PathQuery::new(rarities, &text_words),
-            symbol_count: symbols.len(),
-            symbol_words,
+            paths: PathQuery::new(rarities, &name_words(&query.text)),
+            symbol_count: query.names.len(),
+            symbol_words: query.names.iter().flat_map(|name| name_stems(name)).collect(),
             scope,
-            words,
-            is_symbol,
-            is_change,
-            weights,
+            words: query.plain.clone(),
+            is_symbol: query.is_symbol,
+            is_change: query.is_change,
+            weights: if query.is_change { &FOR_CHANGES } else { &FOR_QUESTIONS },
         }
     }
 }

@@ -70,10 +70,11 @@ fn lists_changes(path: &str) -> bool {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::{Candidate, EditorContext, RankingContext, rank};
+    use super::super::{Candidate, EditorContext, RankingContext, Signals, rank};
+    use crate::query::parsed_query::ParsedQuery;
 
-    fn candidate(path: &str, verbatim: f64, words: u32, name: bool) -> Candidate {
-        Candidate {
+    fn candidate(path: &str, verbatim: f64, words: u32, name: bool) -> Signals {
+        Signals {
             path: path.to_owned(),
             end_line: 9,
             lexical: 0.5,
@@ -81,14 +82,14 @@ mod tests {
             verbatim,
             verbatim_words: words,
             verbatim_name: name,
-            ..Candidate::default()
+            ..Signals::default()
         }
     }
 
     #[track_caller]
-    fn first(candidates: &[Candidate], is_change: bool) -> String {
-        let mut candidates = candidates.to_vec();
-        let context = RankingContext::new(Vec::new(), "", &[], Vec::new(), HashSet::new(), false, is_change);
+    fn first(candidates: &[Signals], is_change: bool) -> String {
+        let mut candidates: Vec<Candidate> = candidates.iter().cloned().map(Candidate::from).collect();
+        let context = RankingContext::new(&ParsedQuery { is_change, ..ParsedQuery::default() }, &[]);
         let order = rank(&mut candidates, &context, &EditorContext::default(), &HashSet::new());
         candidates[order[0]].path.clone()
     }
@@ -120,7 +121,7 @@ mod tests {
     fn a_definition_is_asked_for_rather_than_a_use() {
         let mut defining = candidate("src/a.py", 0.9, 1, true);
         defining.defines = 1.0;
-        let used = Candidate { lexical: 0.9, ..candidate("src/b.py", 1.0, 1, true) };
+        let used = Signals { lexical: 0.9, ..candidate("src/b.py", 1.0, 1, true) };
         assert_eq!(first(&[used, defining], false), "src/a.py");
     }
 }

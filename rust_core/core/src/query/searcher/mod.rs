@@ -1,25 +1,23 @@
 //! Every search over one immutable set of live segments.
 
+mod find;
 mod quotes;
 mod related_files;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+pub use find::SearchOptions;
 pub use related_files::RelatedFiles;
 
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::sync::locked;
-use crate::base::types::ChunkKind;
 use crate::formats::segment::FileMask;
 use crate::index::segment_set::{BufferText, LiveSegment};
-use crate::query::dense::{PARALLEL_FROM, dense_top_k};
+use crate::query::dense::dense_top_k;
 use crate::query::filter::{Filter, FilterOptions};
-use crate::query::lexical::{
-    FieldWeights, FilePlace, LexicalEvidence, Statistics, bm25f, covering_chunks, definitions, evidence, rarities,
-};
-use crate::query::ranking::Candidate;
+use crate::query::lexical::{FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, rarities};
 use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
 use crate::query::top_k::Scored;
 use crate::query::view::View;
@@ -89,26 +87,35 @@ impl Searcher {
         filter: Option<&Filter>,
         cancel: &CancelToken,
     ) -> Result<Vec<ScoredDoc>> {
-        let masks = self.masks(filter);
-        let mut views = self.views(masks.as_deref());
+        self.dense_within(&self.scope(filter), vector, k, floor, cancel)
+    }
+
+    fn dense_within(
+        &self,
+        scope: &Scope<'_>,
+        vector: &[f32],
+        k: usize,
+        floor: f32,
+        cancel: &CancelToken,
+    ) -> Result<Vec<ScoredDoc>> {
+        let mut views = self.views(scope);
         let none = FileMask::new_none(0);
         for (view, _) in views.iter_mut().zip(&self.segments).filter(|(_, live)| !live.own_vectors) {
             view.files = &none;
         }
-        self.widening(k, filter, |k| {
-            let found = dense_top_k(&views, vector, k, floor, cancel)?;
-            Ok(found.into_iter().map(ScoredDoc::from).collect())
-        })
+        self.widening(k, scope.filter, |k| dense_top_k(&views, vector, k, floor, cancel))
     }
 
     /// The `k` chunks that match the words of `query` best. A score is the share of the question's weight that the chunk holds.
     pub fn lexical(&self, query: &str, k: usize, filter: Option<&Filter>, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
-        let masks = self.masks(filter);
-        let views = self.views(masks.as_deref());
-        self.widening(k, filter, |k| {
-            let found = bm25f(&views, self.statistics(), query, k, &FieldWeights::default(), cancel)?;
-            let share = |hit: Scored| Scored { score: hit.score / found.possible, ..hit };
-            Ok(found.hits.iter().map(|&hit| ScoredDoc::from(share(hit))).collect())
+        self.lexical_within(&self.scope(filter), &self.terms(query), k, cancel)
+    }
+
+    fn lexical_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
+        let views = self.views(scope);
+        self.widening(k, scope.filter, |k| {
+            let found = bm25f(&views, self.statistics(), terms, k, &FieldWeights::default(), cancel)?;
+            Ok(found.hits.iter().map(|&hit| Scored { score: hit.score / found.possible, ..hit }).collect())
         })
     }
 
@@ -120,66 +127,48 @@ impl Searcher {
         filter: Option<&Filter>,
         cancel: &CancelToken,
     ) -> Result<Vec<ScoredDoc>> {
-        let masks = self.masks(filter);
-        let views = self.views(masks.as_deref());
-        self.widening(k, filter, |k| {
-            Ok(covering_chunks(&views, self.statistics(), query, k, cancel)?.into_iter().map(ScoredDoc::from).collect())
-        })
+        self.covering_within(&self.scope(filter), &self.terms(query), k, cancel)
     }
 
-    /// Both searches of one question, [`Searcher::dense`] and [`Searcher::lexical`]: beside each other where there is much to read.
-    pub fn search(
-        &self,
-        vector: &[f32],
-        query: &str,
-        k: usize,
-        floor: f32,
-        filter: Option<&Filter>,
-        cancel: &CancelToken,
-    ) -> Result<(Vec<ScoredDoc>, Vec<ScoredDoc>)> {
-        let meaning = || self.dense(vector, k, floor, filter, cancel);
-        let words = || self.lexical(query, k, filter, cancel);
-        let (meaning, words) =
-            if self.chunks < PARALLEL_FROM as usize { (meaning(), words()) } else { rayon::join(meaning, words) };
-        Ok((meaning?, words?))
-    }
-
-    /// What is known of each of these chunks as an answer, whichever search found them: all signals, not only the one that did.
-    /// `vector` is the question's, or empty. Unknown ones are left out.
-    pub fn evidence(&self, query: &str, vector: &[f32], docs: &[Doc]) -> Vec<Candidate> {
-        let chunks: Vec<(u32, u32)> = docs.iter().map(|&doc| segment_and_chunk(doc)).collect();
-        let of = |(&doc, lexical): (&Doc, LexicalEvidence)| {
-            let (LiveSegment { segment, own_vectors, .. }, chunk) = self.segment_of(doc)?;
-            let (kind, span, symbol) = segment.outline(chunk);
-            Some(Candidate {
-                doc,
-                path: segment.file(segment.file_of(chunk)).path.to_owned(),
-                callable: matches!(kind, ChunkKind::Function | ChunkKind::Method),
-                symbol,
-                start_line: span.start_line,
-                end_line: span.end_line,
-                dense: if *own_vectors { segment.vector(chunk).dot(vector).into() } else { 0.0 },
-                lexical: lexical.share.into(),
-                matched: lexical.matched,
-                covered: lexical.covered.into(),
-                file_share: lexical.file_share.into(),
-                file_words: lexical.file_words,
-                ..Candidate::default()
-            })
-        };
-        docs.iter().zip(evidence(&self.views(None), self.statistics(), query, &chunks)).filter_map(of).collect()
+    fn covering_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
+        let views = self.views(scope);
+        self.widening(k, scope.filter, |k| covering_chunks(&views, terms, k, cancel))
     }
 
     /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).
     pub fn rarities(&self, words: &[&str]) -> Vec<f32> {
-        rarities(&self.views(None), self.statistics(), words)
+        rarities(&self.views(&Scope::default()), self.statistics(), words)
     }
 
     /// The chunks that define one of `names`: exact ones first, then those that differ in case, then those of the same stem.
     pub fn definitions(&self, names: &[&str], k: usize, filter: Option<&Filter>) -> Result<Vec<ScoredDoc>> {
-        let masks = self.masks(filter);
-        let views = self.views(masks.as_deref());
-        self.widening(k, filter, |k| Ok(definitions(&views, names, k).into_iter().map(ScoredDoc::from).collect()))
+        self.definitions_within(&self.scope(filter), names, k)
+    }
+
+    fn definitions_within(&self, scope: &Scope<'_>, names: &[&str], k: usize) -> Result<Vec<ScoredDoc>> {
+        let views = self.views(scope);
+        self.widening(k, scope.filter, |k| Ok(definitions(&views, names, k)))
+    }
+
+    /// For each name the chunks that define exactly it, at most `k`, with their paths.
+    pub fn exact_definitions(&self, names: &[&str], k: usize) -> Vec<Vec<(Doc, &str)>> {
+        let scope = Scope::default();
+        let views = self.views(&scope);
+        let exact = |name: &&str| {
+            let found = definitions(&views, &[name], k).into_iter().filter(|found| found.score >= 1.0);
+            let path = |found: Scored| {
+                let segment = &self.segments[found.view as usize].segment;
+                (doc(found.view, found.chunk), segment.file(segment.file_of(found.chunk)).path)
+            };
+            found.map(path).collect()
+        };
+        names.iter().map(exact).collect()
+    }
+
+    /// The chunk of each id; `None` for one that no live file has.
+    pub fn resolve(&self, ids: &[u128]) -> Vec<Option<Doc>> {
+        let of = |&id: &u128| (0..).zip(&self.segments).find_map(|(view, live)| Some(doc(view, live.find_chunk(id)?)));
+        ids.iter().map(of).collect()
     }
 
     /// What is recorded of these chunks. Unknown ones are left out.
@@ -252,7 +241,17 @@ impl Searcher {
     }
 
     fn statistics(&self) -> &Statistics {
-        self.statistics.get_or_init(|| Statistics::new(&self.views(None)))
+        self.statistics.get_or_init(|| Statistics::new(&self.views(&Scope::default())))
+    }
+
+    /// The terms of a text.
+    fn terms(&self, text: &str) -> Terms<'_> {
+        let views: Vec<View<'_>> = self.segments.iter().map(|live| View { segment: &live.segment, files: &live.live }).collect();
+        Terms::new(&views, self.statistics(), text)
+    }
+
+    fn scope<'f>(&self, filter: Option<&'f Filter>) -> Scope<'f> {
+        Scope { filter, masks: self.masks(filter) }
     }
 
     fn masks(&self, filter: Option<&Filter>) -> Option<Arc<Vec<FileMask>>> {
@@ -267,8 +266,8 @@ impl Searcher {
         Some(masks)
     }
 
-    fn views<'a>(&'a self, masks: Option<&'a Vec<FileMask>>) -> Vec<View<'a>> {
-        let mask = |i: usize, live: &'a LiveSegment| masks.and_then(|m| m.get(i)).unwrap_or(&live.live);
+    fn views<'a>(&'a self, scope: &'a Scope<'_>) -> Vec<View<'a>> {
+        let mask = |i: usize, live: &'a LiveSegment| scope.masks.as_ref().and_then(|m| m.get(i)).unwrap_or(&live.live);
         self.segments.iter().enumerate().map(|(i, live)| View { segment: &live.segment, files: mask(i, live) }).collect()
     }
 
@@ -277,14 +276,15 @@ impl Searcher {
         &self,
         k: usize,
         filter: Option<&Filter>,
-        search: impl Fn(usize) -> Result<Vec<ScoredDoc>>,
+        search: impl Fn(usize) -> Result<Vec<Scored>>,
     ) -> Result<Vec<ScoredDoc>> {
+        let search = |k: usize| Ok(search(k)?.into_iter().map(ScoredDoc::from).collect::<Vec<_>>());
         let Some(filter) = filter.filter(|f| f.restricts_chunks()) else { return search(k) };
         let mut wide = k.saturating_mul(WIDEN);
         loop {
             let mut found = search(wide)?;
             let all = found.len() < wide;
-            found.retain(|c| self.segment_of(c.doc).is_some_and(|(live, chunk)| filter.allows_chunk(&live.segment.chunk(chunk))));
+            found.retain(|c| self.allows_chunk(filter, c.doc));
             if all || found.len() >= k || wide >= self.chunks {
                 found.truncate(k);
                 return Ok(found);
@@ -292,6 +292,18 @@ impl Searcher {
             wide = wide.saturating_mul(WIDEN);
         }
     }
+
+    fn allows_chunk(&self, filter: &Filter, doc: Doc) -> bool {
+        self.segment_of(doc).is_some_and(|(live, chunk)| filter.allows_chunk(&live.segment.chunk(chunk)))
+    }
+}
+
+/// What a filter lets be found, its masks made once for all searches of a question.
+#[derive(Default)]
+struct Scope<'f> {
+    filter: Option<&'f Filter>,
+    /// The files that pass, by segment; `None` for all live ones.
+    masks: Option<Arc<Vec<FileMask>>>,
 }
 
 #[cfg(test)]

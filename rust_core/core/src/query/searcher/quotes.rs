@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::Searcher;
 use crate::base::words::Splitter;
-use crate::query::lexical::term_weights;
+use crate::query::lexical::Terms;
 use crate::query::matching::Phrase;
-use crate::query::ranking::Candidate;
+use crate::query::ranking::Signals;
 use crate::query::results::Doc;
 
 /// So many candidates are read at most.
@@ -19,19 +19,17 @@ const OF_THE_BEST: f32 = 0.7;
 const WORD_OF_SPEECH: f32 = 0.3;
 
 impl Searcher {
-    /// Set what each candidate holds of `quoted` word for word; words weigh what they do in `query`, which leaves out words of
-    /// speech. Candidates that hold few of its words keep none. `texts_of` reads the texts of some chunks; those that it has no
+    /// Set what each candidate holds of `quoted` word for word; words weigh what they do in `terms`, which leave out words of
+    /// speech. Candidates that hold few of these keep none. `texts_of` reads the texts of some chunks; those that it has no
     /// text for keep none either.
-    pub fn find_quotes(
-        &self,
-        query: &str,
+    pub(super) fn find_quotes(
+        terms: &Terms<'_>,
         quoted: &str,
-        candidates: &mut [Candidate],
+        candidates: &mut [Signals],
         texts_of: impl FnOnce(&[Doc]) -> Vec<Option<String>>,
     ) {
-        let known = term_weights(&self.views(None), self.statistics(), query);
-        let whole: f32 = known.iter().map(|(_, weight)| weight).sum();
-        let weights: HashMap<String, f32> = known.into_iter().collect();
+        let whole: f32 = terms.weights().map(|(_, weight)| weight).sum();
+        let weights: HashMap<&str, f32> = terms.weights().collect();
         let mut splitter = Splitter::new();
         let phrase = Phrase::new(quoted, |word| {
             let mut weight = 0.0;
@@ -41,8 +39,8 @@ impl Searcher {
         if phrase.is_empty() {
             return;
         }
-        let weight_of = |term: &String| weights.get(term).copied().unwrap_or(0.0);
-        let held = |candidate: &Candidate| candidate.matched.iter().map(weight_of).sum::<f32>() / whole.max(f32::MIN_POSITIVE);
+        let weight_of = |term: &String| weights.get(term.as_str()).copied().unwrap_or(0.0);
+        let held = |candidate: &Signals| candidate.matched.iter().map(weight_of).sum::<f32>() / whole.max(f32::MIN_POSITIVE);
         let mut fullest: Vec<(usize, f32)> = candidates.iter().enumerate().map(|(i, candidate)| (i, held(candidate))).collect();
         let most = fullest.iter().map(|(_, held)| *held).fold(0.0, f32::max);
         fullest.retain(|(_, held)| *held >= LEAST_HELD.max(OF_THE_BEST * most));

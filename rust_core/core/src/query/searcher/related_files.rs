@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Searcher;
+use super::{Scope, Searcher};
 use crate::query::lexical::{FilePlace, related_files};
 
 /// How closely files are related to one file, 0 to 1.
@@ -15,7 +15,7 @@ impl Searcher {
     /// The files that share rare names with the file at `place`, which one of them defines and the other uses. `text` is that
     /// file as it is now.
     pub fn related_files(&self, place: FilePlace, text: &str) -> RelatedFiles {
-        let mut related = related_files(&self.views(None), self.statistics(), place, text);
+        let mut related = related_files(&self.views(&Scope::default()), self.statistics(), place, text);
         for weight in related.values_mut() {
             *weight /= *weight + HALF;
         }

@@ -9,7 +9,7 @@ use crate::base::types::{Chunk, ChunkKind, Span};
 use crate::formats::segment::{FileEntry, FileMask, Segment, SegmentBuilder, format, merge};
 use crate::formats::vectors::Vectors;
 use crate::query::dense::dense_top_k;
-use crate::query::lexical::{FieldWeights, Statistics, bm25f, definitions, evidence};
+use crate::query::lexical::{FieldWeights, Statistics, Terms, bm25f, definitions, evidence};
 use crate::query::view::View;
 
 const DIM: usize = 8;
@@ -145,9 +145,10 @@ fn answers(views: &[View<'_>], k: usize) -> Vec<String> {
     let statistics = Statistics::new(views);
     let mut out = Vec::new();
     for query in ["user", "getUser parse a", "the b c d self", "nothing", "dir1 a é"] {
-        let found = bm25f(views, &statistics, query, k, &FieldWeights::default(), &token).unwrap();
+        let terms = Terms::new(views, &statistics, query);
+        let found = bm25f(views, &statistics, &terms, k, &FieldWeights::default(), &token).unwrap();
         let places: Vec<(u32, u32)> = found.hits.iter().map(|hit| (hit.view, hit.chunk)).collect();
-        for (hit, evidence) in found.hits.iter().zip(evidence(views, &statistics, query, &places)) {
+        for (hit, evidence) in found.hits.iter().zip(evidence(views, &statistics, &terms, &places)) {
             out.push(format!("{query}: {} {} {evidence:?}", name(hit.view, hit.chunk), hit.score));
         }
     }

@@ -6,13 +6,16 @@ mod read_current;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-pub use read_current::CurrentChunk;
+pub use read_current::{CurrentChunk, LineRange, Read};
 
+use crate::base::cancel::CancelToken;
+use crate::base::error::Result;
 use crate::base::sync::locked;
 use crate::index::segment_set::SegmentSet;
+use crate::query::parsed_query::ParsedQuery;
 use crate::query::ranking::Candidate;
 use crate::query::results::Doc;
-use crate::query::searcher::{RelatedFiles, Searcher};
+use crate::query::searcher::{RelatedFiles, SearchOptions, Searcher};
 use crate::workspace::handle::WorkspaceHandle;
 
 /// An immutable view of the index: a [`Searcher`] that also reads the texts of what it finds.
@@ -22,6 +25,15 @@ pub struct Snapshot {
     searcher: Searcher,
     /// The files that are related to the one that was asked about last.
     related: Mutex<Option<(String, Arc<RelatedFiles>)>>,
+}
+
+/// What was found for a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// Every chunk that a search found, in no order yet.
+    pub candidates: Vec<Candidate>,
+    /// How rare each word of the question is, see [`Searcher::rarities`].
+    pub rarities: Vec<f32>,
 }
 
 impl Deref for Snapshot {
@@ -51,10 +63,19 @@ impl Snapshot {
         self.generation
     }
 
-    /// Set what each candidate holds of `quoted` word for word, see [`Searcher::find_quotes`]. Those whose file changed since it
-    /// was indexed keep none.
-    pub fn find_quotes(&self, query: &str, quoted: &str, candidates: &mut [Candidate]) {
-        self.searcher.find_quotes(query, quoted, candidates, |docs| self.indexed_texts(docs));
+    /// Ask every search for a question, and give each chunk found all signals. What the question quotes is looked for in the texts
+    /// of chunks that hold most of it; those whose file changed since it was indexed hold none of that.
+    pub fn find(&self, query: &ParsedQuery, options: &SearchOptions<'_>, cancel: &CancelToken) -> Result<SearchResult> {
+        cancel.check()?;
+        let mut signals = self.searcher.find(query, options, |docs| self.indexed_texts(docs), cancel)?;
+        if let Some(path) = options.active_path {
+            let docs: Vec<Doc> = signals.iter().map(|found| found.doc).collect();
+            for (found, relatedness) in signals.iter_mut().zip(self.relatedness(path, &docs)) {
+                found.relatedness = relatedness.into();
+            }
+        }
+        let words: Vec<&str> = query.words.iter().map(String::as_str).collect();
+        Ok(SearchResult { candidates: signals.into_iter().map(Candidate::from).collect(), rarities: self.rarities(&words) })
     }
 
     /// How closely each chunk's file is related to the file at `path` by names that one defines and the other uses, 0 to 1. All 0

@@ -18,6 +18,12 @@ use crate::query::lexical::FilePlace;
 use crate::query::results::{ChunkInfo, Doc};
 use crate::workspace::walk::{AccessPolicy, AccessSession};
 
+/// Why a chunk with lines that whoever asks doesn't want can't be returned.
+const LEFT_OUT: &str = "left out of this question";
+
+/// A chunk as it is now, or why it can't be returned.
+pub type Read = std::result::Result<CurrentChunk, String>;
+
 /// A chunk whose text was checked against the buffer or the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentChunk {
@@ -37,6 +43,23 @@ pub struct CurrentChunk {
     pub masked: u32,
 }
 
+/// Lines of a file, 1-based and inclusive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineRange {
+    /// The file.
+    pub path: String,
+    /// Its first line.
+    pub first: u32,
+    /// Its last line.
+    pub last: u32,
+}
+
+impl LineRange {
+    fn overlaps(&self, path: &str, span: Span) -> bool {
+        self.path == path && self.first <= span.end_line && span.start_line <= self.last
+    }
+}
+
 /// A file as it is now.
 struct CurrentFile {
     text: String,
@@ -48,23 +71,59 @@ struct CurrentFile {
 
 impl Snapshot {
     /// Read these chunks as they are now, in order, each checked against buffer or disk; or say why one can't be returned.
-    pub fn read_current(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<std::result::Result<CurrentChunk, String>>> {
+    pub fn read_current(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<Read>> {
+        let mut out = Vec::with_capacity(docs.len());
+        self.read_each(docs, cancel, |read| {
+            out.push(read);
+            true
+        })?;
+        Ok(out)
+    }
+
+    /// Read the best of these chunks as [`Snapshot::read_current`] does, from the first on until `limit` can be returned. One that
+    /// overlaps lines of `left_out` can't, nor one that overlaps a chunk before it.
+    pub fn read_best(&self, docs: &[Doc], limit: usize, left_out: &[LineRange], cancel: &CancelToken) -> Result<Vec<Read>> {
+        let (mut out, mut given) = (Vec::new(), Vec::<LineRange>::new());
+        if limit == 0 {
+            return Ok(out);
+        }
+        self.read_each(docs, cancel, |read| {
+            out.push(read.and_then(|current| {
+                let (path, span) = (&current.info.path, current.info.chunk.span);
+                if left_out.iter().any(|lines| lines.overlaps(path, span)) {
+                    return Err(LEFT_OUT.to_owned());
+                }
+                if let Some(before) = given.iter().find(|lines| lines.overlaps(path, span)) {
+                    return Err(format!("overlaps lines {}-{}", before.first, before.last));
+                }
+                given.push(LineRange { path: path.clone(), first: span.start_line, last: span.end_line });
+                Ok(current)
+            }));
+            given.len() < limit
+        })?;
+        Ok(out)
+    }
+
+    /// Read chunks until `take` has enough of them.
+    fn read_each(&self, docs: &[Doc], cancel: &CancelToken, mut take: impl FnMut(Read) -> bool) -> Result<()> {
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
         let mut files: HashMap<String, std::result::Result<CurrentFile, String>> = HashMap::new();
-        let mut out = Vec::with_capacity(docs.len());
         for &doc in docs {
             cancel.check()?;
-            let Some(info) = self.info(doc) else {
-                out.push(Err("not in this snapshot".to_owned()));
-                continue;
+            let read = if let Some(info) = self.info(doc) {
+                let current = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()));
+                match current {
+                    Ok(current) => self.refresh(info, current, cancel)?,
+                    Err(reason) => Err(reason.clone()),
+                }
+            } else {
+                Err("not in this snapshot".to_owned())
             };
-            let current = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()));
-            out.push(match current {
-                Ok(current) => self.refresh(info, current, cancel)?,
-                Err(reason) => Err(reason.clone()),
-            });
+            if !take(read) {
+                break;
+            }
         }
-        Ok(out)
+        Ok(())
     }
 
     /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter.
