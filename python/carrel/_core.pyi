@@ -12,20 +12,20 @@ from typing import Literal, final
 
 __all__ = [
     "FORMAT_VERSION",
-    "Asked",
     "Batch",
     "CancelToken",
     "Candidate",
     "ChunkInfo",
     "Commit",
+    "CurrentChunk",
     "CutOptions",
+    "EditorContext",
     "Embedder",
     "Filter",
-    "FreshChunk",
     "ParsedQuery",
     "Plan",
-    "Ranked",
-    "Scene",
+    "RankingContext",
+    "ScoredDoc",
     "SecretOptions",
     "Snapshot",
     "Store",
@@ -188,7 +188,7 @@ class Filter:
     ) -> Filter: ...
 
 @final
-class Candidate:
+class ScoredDoc:
     """A chunk with the score that one search gave it; `doc` is only valid for the snapshot that gave it."""
 
     @property
@@ -197,7 +197,7 @@ class Candidate:
     def score(self) -> float: ...
 
 @final
-class Ranked:
+class Candidate:
     """A candidate: what is known of a chunk as an answer to a question, and what the stages of the ranking made of it.
 
     Shares are from 0 to 1. What the ranking makes of it is 0 or empty until `rank` or `score` gave it back.
@@ -225,8 +225,8 @@ class Ranked:
         verbatim: float = 0.0,
         verbatim_words: int = 0,
         verbatim_name: bool = False,
-        tied: float = 0.0,
-    ) -> Ranked: ...
+        relatedness: float = 0.0,
+    ) -> Candidate: ...
     @property
     def doc(self) -> int: ...
     @property
@@ -267,7 +267,7 @@ class Ranked:
     def defines(self) -> float:
         """1 where it defines a symbol that the question names exactly, less for another case or form, 0 for none."""
     @property
-    def tied(self) -> float:
+    def relatedness(self) -> float:
         """How closely its file is tied to the active one by names."""
     @property
     def verbatim(self) -> float:
@@ -324,13 +324,13 @@ class ParsedQuery:
     def words(self) -> list[str]: ...
 
 @final
-class Asked:
+class RankingContext:
     """A question as the rules of the ranking see it: `rarities` are those of its words, in order."""
 
-    def __new__(cls, query: ParsedQuery, rarities: Sequence[float]) -> Asked: ...
+    def __new__(cls, query: ParsedQuery, rarities: Sequence[float]) -> RankingContext: ...
 
 @final
-class Scene:
+class EditorContext:
     """What the person has in front of them."""
 
     def __new__(
@@ -338,7 +338,7 @@ class Scene:
         active_path: str | None = None,
         open_paths: AbstractSet[str] = ...,
         pinned: AbstractSet[str] = ...,
-    ) -> Scene: ...
+    ) -> EditorContext: ...
 
 @final
 class ChunkInfo:
@@ -375,7 +375,7 @@ class ChunkInfo:
         """From an unsaved buffer."""
 
 @final
-class FreshChunk:
+class CurrentChunk:
     """A chunk whose text was checked against the buffer or the disk at this moment."""
 
     @property
@@ -406,7 +406,7 @@ class Snapshot:
     @property
     def chunks(self) -> int: ...
     def languages(self) -> dict[str, int]: ...
-    def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[Candidate]: ...
+    def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[ScoredDoc]: ...
     def find(
         self,
         queries: Sequence[ParsedQuery],
@@ -417,14 +417,14 @@ class Snapshot:
         pinned: tuple[Filter, int] | None,
         active_path: str | None,
         cancel: CancelToken,
-    ) -> list[tuple[list[Ranked], list[float]]]:
+    ) -> list[tuple[list[Candidate], list[float]]]:
         """For each question what all searches find, in no order yet, and how rare each of its words is.
 
         Each search gives its `pool` best: by meaning (from the cosine `floor` on), by words (BM25F), and by names of definitions; what
         holds nearly all of the words comes too. `pinned` are files of which so many chunks are candidates in any case. A rarity is the
         natural logarithm of about (chunks / chunks that hold the word).
         """
-    def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Ranked]:
+    def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Candidate]:
         """What is known of each doc by its vector and words, in order, whichever search finds it; texts are not read."""
     def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
         """For each name the chunks that define exactly it, at most `k`, as (doc, path)."""
@@ -438,11 +438,11 @@ class Snapshot:
     def text(self, path: str) -> str | None:
         """All of an indexed file as it stands now; None where it may not be read or is gone."""
     def vector(self, doc: int) -> bytes: ...
-    def fresh(self, docs: Sequence[int], cancel: CancelToken) -> list[FreshChunk | str]:
+    def read_current(self, docs: Sequence[int], cancel: CancelToken) -> list[CurrentChunk | str]:
         """The chunks as they stand now, in order; a string says why one can't be given (changed beyond recognition, deleted, ignored)."""
     def read_best(
         self, docs: Sequence[int], limit: int, left_out: Sequence[tuple[str, int, int]], cancel: CancelToken
-    ) -> list[FreshChunk | str]:
+    ) -> list[CurrentChunk | str]:
         """The same for the first of `docs`, as far as it takes to have `limit` chunks. One that overlaps a chunk before it can't be
         given, nor one with lines that are `left_out`: (path, first line, last line)."""
 
@@ -485,7 +485,7 @@ class Store:
     @property
     def problems(self) -> list[str]:
         """What was mended or could not be used, in words for a person."""
-    def try_lead(self) -> bool:
+    def try_become_writer(self) -> bool:
         """Become the writer if nobody is; true when this process is the writer now."""
     def follow(self) -> bool:
         """Load a newer generation that another process committed; true when there was one. Costs a stat when there is none."""
@@ -494,7 +494,7 @@ class Store:
         """Like `scan` for these files (or folders) only: saved, changed outside the editor, deleted, renamed."""
     def force(self, cancel: CancelToken) -> Plan:
         """Everything again, whatever the hashes say."""
-    def behind(self, plan: Plan, cancel: CancelToken) -> int:
+    def count_changed(self, plan: Plan, cancel: CancelToken) -> int:
         """Files of the plan that truly differ from the index; those that may only look so are read."""
     def cut(self, plan: Plan, cancel: CancelToken, max_bytes: int = 8_000_000) -> Batch | None:
         """The next files of the plan, read, hashed and cut in parallel; None when the plan is done (removals come with the last batch)."""
@@ -507,7 +507,7 @@ class Store:
     def commit_buffer(self, batch: Batch) -> None: ...
     def close_buffer(self, path: str) -> None: ...
     def snapshot(self) -> Snapshot: ...
-    def gate(self, path: str) -> str | None:
+    def refusal(self, path: str) -> str | None:
         """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""
     def holds(self, path: str, data: bytes) -> bool:
         """Tell whether this file may be read and holds exactly these bytes."""
@@ -554,11 +554,13 @@ def split_names(text: str) -> list[str]:
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `commands` meets `command` and `parsing` meets `parse`."""
 
-def rank(candidates: Sequence[Ranked], asked: Asked, scene: Scene, *, without: AbstractSet[str] = ...) -> list[Ranked]:
+def rank(
+    candidates: Sequence[Candidate], context: RankingContext, editor: EditorContext, *, without: AbstractSet[str] = ...
+) -> list[Candidate]:
     """The candidates, each once, with what the rules made of it, best first: equal ones by path, then by place in the file. `without`
     names rules to leave out."""
 
-def score(candidates: Sequence[Ranked], asked: Asked, scene: Scene) -> list[Ranked]:
+def score(candidates: Sequence[Candidate], context: RankingContext, editor: EditorContext) -> list[Candidate]:
     """The candidates, each scored by itself, in their order."""
 
 def ranking_rules() -> list[str]:

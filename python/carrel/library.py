@@ -124,7 +124,7 @@ class Index:
         if not self._on_disk:
             raise InvalidInput("path", "is not given: this index has no folder", "Give its texts to add_file.")
         token = cancel or CancelToken()
-        if self._index.store.role == "follower" and not self._index.store.try_lead():
+        if self._index.store.role == "follower" and not self._index.store.try_become_writer():
             report = follow_index(self._index.store, token, force=force)
             self._index.read_meta()
             return report
@@ -202,7 +202,7 @@ class Index:
 
     def _chunks_of(self, path: str) -> list[SearchHit]:
         view = self._index.store.snapshot()
-        given = view.fresh([info.doc for info in view.file_chunks(path)], CancelToken())
+        given = view.read_current([info.doc for info in view.file_chunks(path)], CancelToken())
         return [_public(Hit(to_chunk(chunk), 0.0, Signals())) for chunk in given if not isinstance(chunk, str)]
 
     def _current(self) -> OpenIndex:

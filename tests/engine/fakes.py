@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from carrel.core.errors import Cancelled
-from carrel.core.native import ParsedQuery, Ranked
+from carrel.core.native import Candidate, ParsedQuery
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.vectors import Vectors
 
@@ -52,7 +52,7 @@ class FakeView:
         pinned: Any,
         active_path: str | None,
         cancel: Any,
-    ) -> list[tuple[list[Ranked], list[float]]]:
+    ) -> list[tuple[list[Candidate], list[float]]]:
         self.asked["search"] = pool
         dense = self.dense(b"", pool, floor, filter, cancel)
         if pinned:
@@ -67,13 +67,13 @@ class FakeView:
                 dense_rank=ranks[0].get(doc),
                 lexical_rank=ranks[1].get(doc),
                 defines=self.items[doc].defines or 0.0,
-                tied=0.9 if active_path and active_path in self.items[doc].text else 0.0,
+                relatedness=0.9 if active_path and active_path in self.items[doc].text else 0.0,
             )
             for doc in docs
         ]
         return [(found, [1.0] * len(query.words)) for query in queries]
 
-    def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Ranked]:
+    def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Candidate]:
         return [self._candidate(doc) for doc in docs]
 
     def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
@@ -94,7 +94,7 @@ class FakeView:
     def vector(self, doc: int) -> bytes:
         return b"stored"
 
-    def fresh(self, docs: Sequence[int], cancel: Any) -> list[Any]:
+    def read_current(self, docs: Sequence[int], cancel: Any) -> list[Any]:
         self._check(cancel)
         return [
             self.items[doc].gone
@@ -112,16 +112,16 @@ class FakeView:
 
     def read_best(self, docs: Sequence[int], limit: int, left_out: Any, cancel: Any) -> list[Any]:
         read = []
-        for chunk in self.fresh(docs, cancel):
+        for chunk in self.read_current(docs, cancel):
             read.append(chunk)
             limit -= not isinstance(chunk, str)
             if limit == 0:
                 break
         return read
 
-    def _candidate(self, doc: int, **signals: Any) -> Ranked:
+    def _candidate(self, doc: int, **signals: Any) -> Candidate:
         chunk = self.items[doc]
-        return Ranked(
+        return Candidate(
             doc,
             chunk.path,
             chunk.start_line,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.core.native import CancelToken, Ranked, Snapshot
+from carrel.core.native import CancelToken, Candidate, Snapshot
 from carrel.core.types import Filters, Query
 from carrel.engine.candidates import search
 from carrel.engine.prepare import prepare_blocking
@@ -98,7 +98,7 @@ def test_the_place_that_holds_it_comes_first(view: Snapshot, text: str, path: st
     assert paths(ask(view, sentence.format(text)))[0] == path
 
 
-def found(view: Snapshot, text: str) -> list[Ranked]:
+def found(view: Snapshot, text: str) -> list[Candidate]:
     """Every candidate for a text."""
     return search(view, prepare_blocking(Query(text), EMBEDDER).texts[""], Query(text), 0.3, CancelToken())[0]
 

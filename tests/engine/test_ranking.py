@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from carrel.core.native import Ranked, Scene, ranking_rules
+from carrel.core.native import Candidate, EditorContext, ranking_rules
 from carrel.engine.query_words import read
 from carrel.engine.ranking import RankingContext, rank
 
 
-def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Ranked:
+def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Candidate:
     signals = {"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals
-    return Ranked(doc, path, start, start + lines - 1, symbol=symbol, callable=True, **signals)
+    return Candidate(doc, path, start, start + lines - 1, symbol=symbol, callable=True, **signals)
 
 
-def order(candidates: Sequence[Ranked], question: str = "how is it stored", scene: Scene | None = None) -> list[str]:
-    ranked = rank(candidates, RankingContext(read(question)), scene or Scene())
+def order(candidates: Sequence[Candidate], question: str = "how is it stored", editor: EditorContext | None = None) -> list[str]:
+    ranked = rank(candidates, RankingContext(read(question)), editor or EditorContext())
     return [f"{r.path}:{r.start_line}" for r in ranked]
 
 
@@ -79,19 +79,23 @@ def test_a_definition_beats_its_uses_more_so_in_a_file_of_its_name_and_its_class
 
 
 def test_files_in_view_come_first_among_equals_the_one_in_front_before_all() -> None:
-    scene = Scene(active_path="c.py", open_paths=frozenset({"b.py", "c.py"}))
-    assert order([candidate(f"{name}.py", dense=0.5) for name in "abc"], scene=scene) == ["c.py:1", "b.py:1", "a.py:1"]
+    editor = EditorContext(active_path="c.py", open_paths=frozenset({"b.py", "c.py"}))
+    assert order([candidate(f"{name}.py", dense=0.5) for name in "abc"], editor=editor) == ["c.py:1", "b.py:1", "a.py:1"]
 
 
 def test_what_lies_close_to_the_active_file_comes_first_among_equals() -> None:
     paths = ["web/app/pages/a.py", "web/app/b.py", "web/c.py", "server/d.py"]
-    scene = Scene(active_path="web/app/pages/active.py")
-    assert order([candidate(path) for path in reversed(paths)], scene=scene) == [f"{path}:1" for path in paths]
-    assert order([candidate(path) for path in ("b.py", "a/a.py")], scene=Scene(active_path="active.py"))[0] == "b.py:1"
+    editor = EditorContext(active_path="web/app/pages/active.py")
+    assert order([candidate(path) for path in reversed(paths)], editor=editor) == [f"{path}:1" for path in paths]
+    assert order([candidate(path) for path in ("b.py", "a/a.py")], editor=EditorContext(active_path="active.py"))[0] == "b.py:1"
 
 
 def test_what_is_tied_to_the_active_file_comes_first_among_equals() -> None:
-    assert order([candidate("a.py"), candidate("b.py", tied=0.2), candidate("c.py", tied=0.6)]) == ["c.py:1", "b.py:1", "a.py:1"]
+    assert order([candidate("a.py"), candidate("b.py", relatedness=0.2), candidate("c.py", relatedness=0.6)]) == [
+        "c.py:1",
+        "b.py:1",
+        "a.py:1",
+    ]
 
 
 def test_a_file_with_many_candidates_is_lifted_once() -> None:
@@ -101,7 +105,7 @@ def test_a_file_with_many_candidates_is_lifted_once() -> None:
 
 
 def test_a_file_that_hands_on_steps_back_but_its_own_code_does_not() -> None:
-    handed_on = Ranked(0, "__init__.py", 1, 20, dense=0.5, lexical=0.5, covered=0.5, file_words=300)
+    handed_on = Candidate(0, "__init__.py", 1, 20, dense=0.5, lexical=0.5, covered=0.5, file_words=300)
     assert order([handed_on, candidate("a.py")])[0] == "a.py:1"
     assert order([candidate("__init__.py", lexical=0.6), candidate("a.py")])[0] == "__init__.py:1"
 
@@ -109,7 +113,9 @@ def test_a_file_that_hands_on_steps_back_but_its_own_code_does_not() -> None:
 def test_rules_say_what_they_did() -> None:
     ranked = candidate("tests/store.py", dense_rank=1)
     [ranked] = [
-        r for r in rank([ranked, candidate("b.py")], RankingContext(read("how is it stored")), Scene()) if r.path == ranked.path
+        r
+        for r in rank([ranked, candidate("b.py")], RankingContext(read("how is it stored")), EditorContext())
+        if r.path == ranked.path
     ]
     told = dict(ranked.boosts)
     assert told["path_penalty"] == pytest.approx(0.2)
@@ -122,17 +128,17 @@ def test_rules_say_what_they_did() -> None:
 
 def test_ranking_changes_no_candidate() -> None:
     weak, strong = candidate("a.py"), candidate("b.py", lexical=0.9)
-    ranked = rank([weak, strong, strong], RankingContext(read("how is it stored")), Scene())
+    ranked = rank([weak, strong, strong], RankingContext(read("how is it stored")), EditorContext())
     assert [r.path for r in ranked] == ["b.py", "a.py"]
     assert ranked[0].score > 0
     assert (strong.score, strong.boosts) == (0.0, [])
-    assert rank(ranked, RankingContext(read("how is it stored")), Scene())[0].score == ranked[0].score
+    assert rank(ranked, RankingContext(read("how is it stored")), EditorContext())[0].score == ranked[0].score
     with pytest.raises(AttributeError):
         strong.defines = 1.0  # type: ignore[misc]
 
 
 def test_without_any_rule_the_order_is_that_of_the_paths() -> None:
     names = frozenset(ranking_rules())
-    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], RankingContext(read("q")), Scene(), without=names)
+    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], RankingContext(read("q")), EditorContext(), without=names)
     assert [(r.path, r.score) for r in ranked] == [("a.py", 0.0), ("b.py", 0.0)]
-    assert rank([], RankingContext(read("q")), Scene()) == []
+    assert rank([], RankingContext(read("q")), EditorContext()) == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from carrel.core.errors import Cancelled, InvalidInput
-from carrel.core.native import CancelToken, Scene
+from carrel.core.native import CancelToken, EditorContext
 from carrel.core.types import Filters, Query
 from carrel.engine.candidates import search
 from carrel.engine.explain import explain_line, explain_ranked
@@ -125,9 +125,9 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
         ]
     )
 
-    def verdict(path: str, line: int, limit: int = 2, gate: str | None = None) -> str:
+    def verdict(path: str, line: int, limit: int = 2, refusal: str | None = None) -> str:
         return explain_line(
-            view, prepare_blocking(Query("q", limit=limit), FakeEmbedder()), path, line, CancelToken(), gate=gate
+            view, prepare_blocking(Query("q", limit=limit), FakeEmbedder()), path, line, CancelToken(), refusal=refusal
         )[0].verdict
 
     assert verdict("a.py", 1) == "given, as number 1"
@@ -136,7 +136,7 @@ def test_an_explanation_tells_what_became_of_a_chunk() -> None:
     assert "the best 1 were asked for" in verdict("b.py", 1, limit=1)
     assert "not in the index yet" in verdict("none.py", 1)
     assert verdict("a.py", 99).startswith("no chunk holds this line")
-    assert "secret" in verdict(".env", 1, gate="secret")
+    assert "secret" in verdict(".env", 1, refusal="secret")
     found = retrieve(view, prepare_blocking(Query("q", limit=2), FakeEmbedder()), CancelToken())
     assert [e.verdict[:5] for e in explain_ranked(found)].count("given") == len(found.hits)
 
@@ -157,7 +157,7 @@ def test_the_part_that_a_change_is_headed_with_comes_first() -> None:
     def first(text: str) -> str:
         view: Any = FakeView(chunks)
         ranked, asked = search(view, SearchText(read(text)), Query(text), 0.3, CancelToken())
-        return rank(ranked, asked, Scene())[0].path
+        return rank(ranked, asked, EditorContext())[0].path
 
     assert first("links retry") == "packages/server/link.py"
     assert first("fix(client): links retry") == "packages/client/link.py"
@@ -170,7 +170,7 @@ def test_rules_can_be_left_out_one_by_one() -> None:
         )
         question = read("how is it stored")
         ranked, asked = search(view, SearchText(question), Query(question.text), 0.3, CancelToken())
-        return [r.path for r in rank(ranked, asked, Scene(), without=without)]
+        return [r.path for r in rank(ranked, asked, EditorContext(), without=without)]
 
     assert order(frozenset()) == ["b.py", "tests/test_a.py"]
     assert order(frozenset({"path_penalty"})) == ["tests/test_a.py", "b.py"]

@@ -72,7 +72,7 @@ def everything(view: Snapshot) -> str:
         told.append(view.text(path) or "")
         chunks = view.file_chunks(path)
         told += [f"{info.symbol} {info.signature} {info.container} {info.definitions}" for info in chunks]
-        for fresh in view.fresh([info.doc for info in chunks], CancelToken()):
+        for fresh in view.read_current([info.doc for info in chunks], CancelToken()):
             assert not isinstance(fresh, str), fresh
             told += [fresh.text, *fresh.imports]
             told.append(view.lines(path, fresh.info.start_line, fresh.info.end_line) or "")
@@ -124,7 +124,7 @@ def test_lines_and_columns_stay_those_of_the_file(tmp_path: Path) -> None:
     store = open_store(tmp_path, tmp_path / "index")
     run(store)
     view = store.snapshot()
-    for fresh in view.fresh([info.doc for info in view.file_chunks("a.py")], CancelToken()):
+    for fresh in view.read_current([info.doc for info in view.file_chunks("a.py")], CancelToken()):
         assert not isinstance(fresh, str)
         chunk = to_chunk(fresh)
         lines = text.splitlines()[chunk.span.start_line - 1 : chunk.span.end_line]

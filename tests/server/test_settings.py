@@ -147,7 +147,9 @@ def test_a_folder_comes_back_and_what_was_said_last_of_it_counts(tmp_path: Path)
         assert problems == ()
         index = Composition().open_index(tmp_path, settings)
         try:
-            return [path for path in ("a.py", "build/b.py", ".tool/c.py", "out/d.py", "mine/e.py") if not index.store.gate(path)]
+            return [
+                path for path in ("a.py", "build/b.py", ".tool/c.py", "out/d.py", "mine/e.py") if not index.store.refusal(path)
+            ]
         finally:
             index.store.close()
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Filter, Ranked
+from carrel.core.native import CancelToken, Candidate, Filter
 from carrel.core.types import Filters, Query
 from carrel.engine.prepare import SearchText
 from carrel.engine.ranking import RankingContext
@@ -34,7 +34,7 @@ class Stopwatch:
 
 def search(
     view: SnapshotView, text: SearchText, query: Query, floor: float, cancel: CancelToken, *, quotes: bool = True
-) -> tuple[list[Ranked], RankingContext]:
+) -> tuple[list[Candidate], RankingContext]:
     """Ask every search for a text and give each candidate all signals, in one call of the index.
 
     Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
@@ -46,7 +46,7 @@ def search(
 
 def search_each(
     view: SnapshotView, texts: Sequence[SearchText], query: Query, floor: float, cancel: CancelToken, *, quotes: bool = True
-) -> list[tuple[list[Ranked], RankingContext]]:
+) -> list[tuple[list[Candidate], RankingContext]]:
     """Do `search` for several texts, in one call of the index for all of them."""
     parsed = [text.parsed(quotes=quotes) for text in texts]
     pinned = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, ChunkInfo, Ranked
+from carrel.core.native import CancelToken, Candidate, ChunkInfo
 from carrel.engine.prepare import PreparedQuery, SearchText
 from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
@@ -34,14 +34,14 @@ class Explanation:
 
 
 def explain_line(
-    view: SnapshotView, prepared: PreparedQuery, path: str, line: int, cancel: CancelToken, *, gate: str | None = None
+    view: SnapshotView, prepared: PreparedQuery, path: str, line: int, cancel: CancelToken, *, refusal: str | None = None
 ) -> list[Explanation]:
     """Say why the chunk(s) at `path:line` were or weren't found for a query; one entry says so where there is none.
 
-    `gate` is the reason why the file may not be read, if there is one.
+    `refusal` is the reason why the file may not be read, if there is one.
     """
-    if gate:
-        return [_nothing(path, line, f"the file is not in the index: {gate}")]
+    if refusal:
+        return [_nothing(path, line, f"the file is not in the index: {refusal}")]
     chunks = view.file_chunks(path)
     here = [info for info in chunks if info.start_line <= line <= info.end_line]
     if not here:
@@ -63,7 +63,7 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
     # Not a candidate: what would each search have said?
     question = result.context.question
     text = next((text for text in prepared.texts.values() if text.question == question), SearchText(question))
-    [alone] = score(view.evidence(text.parsed(quotes=False), [info.doc]), result.context, result.scene)
+    [alone] = score(view.evidence(text.parsed(quotes=False), [info.doc]), result.context, result.editor)
     pool = len(result.ranked)
     if not alone.lexical and alone.dense < prepared.model.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
@@ -72,12 +72,12 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
     return _of(alone, None, relevance(alone, prepared.model.floor), alone.score, verdict)
 
 
-def _placed(ranked: Ranked, place: int, result: Retrieval) -> Explanation:
+def _placed(ranked: Candidate, place: int, result: Retrieval) -> Explanation:
     order = result.order
     return _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
 
 
-def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
+def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:
     if ranked.doc in result.given:
         return f"given, as number {place}"
     for drop in result.dropped:
@@ -86,7 +86,7 @@ def _verdict(ranked: Ranked, place: int, result: Retrieval) -> str:
     return f"a candidate, but number {place}: the best {len(result.hits)} were asked for"
 
 
-def _of(ranked: Ranked, place: int | None, found: float, in_order: float, verdict: str) -> Explanation:
+def _of(ranked: Candidate, place: int | None, found: float, in_order: float, verdict: str) -> Explanation:
     return Explanation(
         path=ranked.path,
         start_line=ranked.start_line,

@@ -187,7 +187,7 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
     while True:
         store.follow()
         plan = store.scan(cancel)
-        behind = store.behind(plan, cancel)
+        behind = store.count_changed(plan, cancel)
         elapsed = time.perf_counter() - started
         if not behind:
             # What looked changed was as it is in the index, what looked new is no text.

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Ranked, path_kinds
+from carrel.core.native import CancelToken, Candidate, path_kinds
 from carrel.engine.candidates import Stopwatch, search_each
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
@@ -114,7 +114,7 @@ class Localization:
     """Files and chunks, best first. `scores` are those of the chunks, in their order."""
 
     files: tuple[LocatedFile, ...]
-    chunks: tuple[Ranked, ...]
+    chunks: tuple[Candidate, ...]
     scores: tuple[float, ...]
     context: RankingContext
 
@@ -124,11 +124,11 @@ def localize(
 ) -> Localization:
     """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
     query = replace(prepared.query, limit=POOL)
-    scene = editor_context(query)
+    editor = editor_context(query)
     found = search_each(view, list(prepared.texts.values()), query, prepared.model.floor, cancel, quotes=False)
     watch.lap("search")
     lists = {
-        part: rank(candidates, about, scene, without=_WITHOUT)
+        part: rank(candidates, about, editor, without=_WITHOUT)
         for part, (candidates, about) in zip(prepared.texts, found, strict=True)
     }
     context = next((about for part, (_, about) in zip(prepared.texts, found, strict=True) if part == LEAD), found[0][1])
@@ -150,7 +150,7 @@ def _definers(view: SnapshotView, issue: IssueText) -> _Definers:
     return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
 
 
-def _files(issue: IssueText, lists: dict[str, list[Ranked]], definers: _Definers) -> dict[str, _FileEvidence]:
+def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: _Definers) -> dict[str, _FileEvidence]:
     files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
@@ -267,13 +267,13 @@ def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
 
 def _chunks(
     issue: IssueText,
-    lists: dict[str, list[Ranked]],
+    lists: dict[str, list[Candidate]],
     files: dict[str, _FileEvidence],
     definers: _Definers,
     pinned: frozenset[str],
-) -> tuple[tuple[Ranked, ...], tuple[float, ...]]:
+) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
     scores: dict[int, float] = defaultdict(float)
-    known: dict[int, Ranked] = {}
+    known: dict[int, Candidate] = {}
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
         for place, r in enumerate(ranked):
@@ -296,11 +296,11 @@ def _chunks(
 
 
 def _ordered(
-    chunks: Iterable[Ranked], scores: dict[int, float], standing: dict[str, int], pinned: frozenset[str]
-) -> tuple[tuple[Ranked, ...], tuple[float, ...]]:
+    chunks: Iterable[Candidate], scores: dict[int, float], standing: dict[str, int], pinned: frozenset[str]
+) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
     """Order chunks so that good files show early and one file's further chunks a little later."""
     seen: dict[str, int] = defaultdict(int)
-    final: list[tuple[float, Ranked]] = []
+    final: list[tuple[float, Candidate]] = []
     for r in sorted(chunks, key=lambda r: (-scores[r.doc], r.path, r.start_line)):
         score = scores[r.doc] - _FURTHER_OF_FILE * seen[r.path]
         if not seen[r.path]:

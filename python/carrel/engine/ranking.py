@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from carrel.core import native
-from carrel.core.native import Ranked, Scene
+from carrel.core.native import Candidate, EditorContext
 from carrel.core.types import Query, Signals
 from carrel.engine.query_words import ParsedQuery
 
@@ -24,7 +24,7 @@ class RankingContext:
         rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
         self.rarity = dict(zip(question.words, rarities, strict=True))
-        self.native = native.Asked(parsed or question.parsed(), rarities)
+        self.native = native.RankingContext(parsed or question.parsed(), rarities)
 
 
 SURE_OF = 3
@@ -33,24 +33,24 @@ LOGARITHMIC_STEP = 3.0
 """A logarithmic score that is lower by this is worth 1 / e."""
 
 
-def editor_context(query: Query) -> Scene:
+def editor_context(query: Query) -> EditorContext:
     """Return what the person who asks has in front of them."""
-    return Scene(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
+    return EditorContext(query.active_path, frozenset(query.open_paths), frozenset(query.pinned))
 
 
 def rank(
-    candidates: Sequence[Ranked], context: RankingContext, scene: Scene, *, without: AbstractSet[str] = frozenset()
-) -> list[Ranked]:
+    candidates: Sequence[Candidate], context: RankingContext, editor: EditorContext, *, without: AbstractSet[str] = frozenset()
+) -> list[Candidate]:
     """Return candidates with their scores, best first. `without` names rules to leave out."""
-    return native.rank(candidates, context.native, scene, without=without)
+    return native.rank(candidates, context.native, editor, without=without)
 
 
-def score(candidates: Sequence[Ranked], context: RankingContext, scene: Scene) -> list[Ranked]:
+def score(candidates: Sequence[Candidate], context: RankingContext, editor: EditorContext) -> list[Candidate]:
     """Return candidates, each scored by itself."""
-    return native.score(candidates, context.native, scene)
+    return native.score(candidates, context.native, editor)
 
 
-def signals(ranked: Ranked) -> Signals:
+def signals(ranked: Candidate) -> Signals:
     """Return what callers are told of a candidate that was ranked."""
     return Signals(
         dense=ranked.dense,
@@ -63,7 +63,7 @@ def signals(ranked: Ranked) -> Signals:
     )
 
 
-def relevance(ranked: Ranked, floor: float) -> float:
+def relevance(ranked: Candidate, floor: float) -> float:
     """Return how sure it is that the chunk answers, from 0 to 1, by itself: whatever else was found.
 
     The kinds of evidence are independent witnesses: 1 - (1 - lexical)(1 - dense)(1 - definition)(1 - verbatim), with the
@@ -76,7 +76,9 @@ def relevance(ranked: Ranked, floor: float) -> float:
     return round(min(max(value, 0.0), 1.0), 4) if math.isfinite(value) else 0.0
 
 
-def relevances(order: Sequence[Ranked], scores: Sequence[float], floor: float, *, logarithmic: bool = False) -> tuple[float, ...]:
+def relevances(
+    order: Sequence[Candidate], scores: Sequence[float], floor: float, *, logarithmic: bool = False
+) -> tuple[float, ...]:
     """Return the relevance of each candidate of an order, never rising.
 
     The best of the first `SURE_OF` says how sure it is that there is an answer at all; the others have their scores' share of

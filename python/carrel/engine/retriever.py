@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, ChunkInfo, FreshChunk, Ranked, Scene
+from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import issue_text, query_words
@@ -21,7 +21,7 @@ from carrel.engine.ranking import RankingContext, editor_context, rank, relevanc
 class Order:
     """Every candidate, best first, with its score in this order and its relevance from 0 to 1; both fall with the order."""
 
-    ranked: tuple[Ranked, ...] = ()
+    ranked: tuple[Candidate, ...] = ()
     scores: tuple[float, ...] = ()
     relevances: tuple[float, ...] = ()
 
@@ -35,13 +35,13 @@ class Retrieval:
     dropped: tuple[Dropped, ...]
     order: Order
     context: RankingContext
-    scene: Scene
+    editor: EditorContext
     stages: dict[str, float]  # milliseconds
     diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()  # of a text that was read as an issue: the files that it is about
 
     @property
-    def ranked(self) -> tuple[Ranked, ...]:
+    def ranked(self) -> tuple[Candidate, ...]:
         """Every candidate, in the final order."""
         return self.order.ranked
 
@@ -57,7 +57,7 @@ def retrieve(
     query, issue, model = prepared.query, prepared.issue, prepared.model
     watch = Stopwatch()
     watch.stages["embed"] = prepared.milliseconds
-    scene = editor_context(query)
+    editor = editor_context(query)
     if not query.text.strip():
         return Retrieval(
             (),
@@ -65,7 +65,7 @@ def retrieve(
             (),
             Order(),
             RankingContext(query_words.read("")),
-            scene,
+            editor,
             watch.stages,
             RetrievalDiagnostics(model.id),
         )
@@ -77,14 +77,22 @@ def retrieve(
     else:
         candidates, context = search(view, prepared.texts[""], query, model.floor, cancel)
         watch.lap("search")
-        ordered = tuple(rank(candidates, context, scene, without=without))
+        ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
     hits, given, dropped = _take(view, order, context, query, cancel)
     watch.lap("read")
     return Retrieval(
-        tuple(hits), given, tuple(dropped), order, context, scene, watch.stages, _diagnostics(order, context, model, issue), files
+        tuple(hits),
+        given,
+        tuple(dropped),
+        order,
+        context,
+        editor,
+        watch.stages,
+        _diagnostics(order, context, model, issue),
+        files,
     )
 
 
@@ -123,9 +131,9 @@ def _take(
     return hits, frozenset(given), dropped
 
 
-def to_chunk(fresh: FreshChunk) -> Chunk:
+def to_chunk(current: CurrentChunk) -> Chunk:
     """Turn a native chunk with its checked text into a value of `core`."""
-    info: ChunkInfo = fresh.info
+    info: ChunkInfo = current.info
     return Chunk(
         id=info.id,
         path=info.path,
@@ -136,10 +144,10 @@ def to_chunk(fresh: FreshChunk) -> Chunk:
         container=info.container,
         signature=info.signature,
         definitions=tuple(info.definitions),
-        imports=tuple(fresh.imports),
-        span=Span(info.start_line, info.end_line, fresh.start_character, fresh.end_character),
-        text=fresh.text,
+        imports=tuple(current.imports),
+        span=Span(info.start_line, info.end_line, current.start_character, current.end_character),
+        text=current.text,
         content_hash=info.content_hash,
         updated_at=info.updated_at,
-        masked=fresh.masked,
+        masked=current.masked,
     )

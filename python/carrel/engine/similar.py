@@ -29,10 +29,10 @@ def similar(
     skip = {info.doc for info in here}
     found = [candidate for candidate in found if candidate.doc not in skip]
     hits: list[Hit] = []
-    for rank, (candidate, fresh) in enumerate(zip(found, view.fresh([c.doc for c in found], cancel), strict=True), 1):
-        if not isinstance(fresh, str) and len(hits) < limit:
+    for rank, (candidate, current) in enumerate(zip(found, view.read_current([c.doc for c in found], cancel), strict=True), 1):
+        if not isinstance(current, str) and len(hits) < limit:
             score = round(min(max(candidate.score, 0.0), 1.0), 4)
-            hits.append(Hit(to_chunk(fresh), score, Signals(dense=candidate.score, dense_rank=rank)))
+            hits.append(Hit(to_chunk(current), score, Signals(dense=candidate.score, dense_rank=rank)))
     return hits
 
 

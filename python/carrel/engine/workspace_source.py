@@ -75,7 +75,7 @@ class WorkspaceSource:
         view = self._view()
         docs = self._docs(view, {ref.id for ref in refs if ref.source == self.name}, cancel)
         known = [ref for ref in refs if ref.source == self.name and ref.id in docs]
-        texts = dict(zip(known, view.fresh([docs[ref.id] for ref in known], cancel), strict=True))
+        texts = dict(zip(known, view.read_current([docs[ref.id] for ref in known], cancel), strict=True))
         answer: list[Chunk | Unavailable] = []
         for ref in refs:
             text = texts.get(ref, GONE)

@@ -155,7 +155,7 @@ class Buffers:
         # What isn't on disk yet, or no longer, is in the editor all the same; `cut_buffer` asks the rules about its name.
         if (
             text is None
-            or store.gate(path) not in (None, "gone")
+            or store.refusal(path) not in (None, "gone")
             or (not keep and store.holds(path, text.encode("utf-8", "surrogatepass")))
         ):
             store.close_buffer(path)

@@ -169,7 +169,7 @@ def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped])
     """Return those of the named files that may be read; the others are refused with the reason."""
     allowed = []
     for file in named:
-        reason = OUTSIDE if file.path is None else index.store.gate(file.path)
+        reason = OUTSIDE if file.path is None else index.store.refusal(file.path)
         if reason is None:
             allowed.append(file.path or "")
         else:

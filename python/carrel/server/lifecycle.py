@@ -150,7 +150,7 @@ def _load_news(index: OpenIndex, _: CancelToken) -> bool:
 
 
 def _try_lead(index: OpenIndex, _: CancelToken) -> bool:
-    return index.store.try_lead()
+    return index.store.try_become_writer()
 
 
 def _retrieved(task: asyncio.Task[Any]) -> None:

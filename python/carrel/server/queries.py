@@ -79,7 +79,7 @@ async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit
     view = index.store.snapshot()
 
     def read(_: CancelToken) -> tuple[bytes, str]:
-        if reason := index.store.gate(path):
+        if reason := index.store.refusal(path):
             raise CarrelError(f"{path} may not be read: {reason}")
         vector = stored_vector(view, path, lines)
         return vector, "" if vector else view.lines(path, *lines) or ""
@@ -130,7 +130,7 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
 
     def work(token: CancelToken) -> list[Explanation]:
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
-        gate = index.store.gate(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
-        return explain(index.store.snapshot(), prepared, path, line, token, gate=gate)
+        refusal = index.store.refusal(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
+        return explain(index.store.snapshot(), prepared, path, line, token, refusal=refusal)
 
     return await workspace.run_interactive(work)

@@ -14,13 +14,13 @@ use crate::errors::to_python;
 use crate::question::{PyParsedQuery, parse_id};
 
 /// See `_core.pyi`.
-#[pyclass(name = "Ranked", frozen, module = "carrel._core")]
+#[pyclass(name = "Candidate", frozen, module = "carrel._core")]
 pub struct PyCandidate(pub Candidate);
 
 #[pymethods]
 impl PyCandidate {
     #[new]
-    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, tied=0.0))]
+    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, relatedness=0.0))]
     #[allow(clippy::too_many_arguments)] // all signals
     fn new(
         doc: u64,
@@ -42,7 +42,7 @@ impl PyCandidate {
         verbatim: f64,
         verbatim_words: u32,
         verbatim_name: bool,
-        tied: f64,
+        relatedness: f64,
     ) -> PyResult<Self> {
         let id = if id.is_empty() { 0 } else { parse_id(id).map_err(|error| to_python(&error))? };
         Ok(Self(Candidate::from(Signals {
@@ -65,7 +65,7 @@ impl PyCandidate {
             verbatim,
             verbatim_words,
             verbatim_name,
-            relatedness: tied,
+            relatedness,
         })))
     }
 
@@ -160,7 +160,7 @@ impl PyCandidate {
     }
 
     #[getter]
-    fn tied(&self) -> f64 {
+    fn relatedness(&self) -> f64 {
         self.0.relatedness
     }
 
@@ -199,7 +199,7 @@ impl PyCandidate {
 }
 
 /// See `_core.pyi`.
-#[pyclass(name = "Asked", frozen, module = "carrel._core")]
+#[pyclass(name = "RankingContext", frozen, module = "carrel._core")]
 pub struct PyRankingContext(RankingContext);
 
 #[pymethods]
@@ -211,7 +211,7 @@ impl PyRankingContext {
 }
 
 /// See `_core.pyi`.
-#[pyclass(name = "Scene", frozen, module = "carrel._core")]
+#[pyclass(name = "EditorContext", frozen, module = "carrel._core")]
 pub struct PyEditorContext(EditorContext);
 
 #[pymethods]
@@ -231,23 +231,23 @@ fn distinct(candidates: Vec<Bound<'_, PyCandidate>>) -> Vec<Candidate> {
 
 /// See `_core.pyi`.
 #[pyfunction]
-#[pyo3(signature = (candidates, asked, scene, *, without=HashSet::new()))]
+#[pyo3(signature = (candidates, context, editor, *, without=HashSet::new()))]
 pub fn rank(
     candidates: Vec<Bound<'_, PyCandidate>>,
-    asked: &PyRankingContext,
-    scene: &PyEditorContext,
+    context: &PyRankingContext,
+    editor: &PyEditorContext,
     without: HashSet<String>,
 ) -> Vec<PyCandidate> {
     let mut ranked = distinct(candidates);
-    let order = core_rank(&mut ranked, &asked.0, &scene.0, &without);
+    let order = core_rank(&mut ranked, &context.0, &editor.0, &without);
     order.into_iter().map(|place| PyCandidate(take(&mut ranked[place]))).collect()
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
-pub fn score(candidates: Vec<Bound<'_, PyCandidate>>, asked: &PyRankingContext, scene: &PyEditorContext) -> Vec<PyCandidate> {
+pub fn score(candidates: Vec<Bound<'_, PyCandidate>>, context: &PyRankingContext, editor: &PyEditorContext) -> Vec<PyCandidate> {
     let mut scored = distinct(candidates);
-    core_score(&mut scored, &asked.0, &scene.0, &HashSet::new());
+    core_score(&mut scored, &context.0, &editor.0, &HashSet::new());
     scored.into_iter().map(PyCandidate).collect()
 }
 

@@ -6,7 +6,7 @@ use carrel_core::workspace::store::Commit;
 use pyo3::prelude::*;
 
 /// See `_core.pyi`.
-#[pyclass(name = "Candidate", frozen, module = "carrel._core")]
+#[pyclass(name = "ScoredDoc", frozen, module = "carrel._core")]
 pub struct PyScoredDoc(pub ScoredDoc);
 
 #[pymethods]
@@ -105,7 +105,7 @@ impl PyChunkInfo {
 }
 
 /// See `_core.pyi`.
-#[pyclass(name = "FreshChunk", frozen, module = "carrel._core")]
+#[pyclass(name = "CurrentChunk", frozen, module = "carrel._core")]
 pub struct PyCurrentChunk {
     info: Py<PyChunkInfo>,
     imports: Vec<String>,

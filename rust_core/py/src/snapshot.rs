@@ -118,7 +118,7 @@ impl PySnapshot {
         PyBytes::new(py, &to_bytes(&self.0.vector(doc)))
     }
 
-    fn fresh<'py>(&self, py: Python<'py>, docs: Vec<u64>, cancel: &PyCancelToken) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    fn read_current<'py>(&self, py: Python<'py>, docs: Vec<u64>, cancel: &PyCancelToken) -> PyResult<Vec<Bound<'py, PyAny>>> {
         hand_out(py, detached(py, || self.0.read_current(&docs, &cancel.0))?)
     }
 

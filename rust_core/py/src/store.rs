@@ -148,7 +148,7 @@ impl PyStore {
         self.0.problems()
     }
 
-    fn try_lead(&self, py: Python<'_>) -> PyResult<bool> {
+    fn try_become_writer(&self, py: Python<'_>) -> PyResult<bool> {
         detached(py, || self.0.try_lead())
     }
 
@@ -168,7 +168,7 @@ impl PyStore {
         detached(py, || self.0.force(&cancel.0)).map(PyPlan)
     }
 
-    fn behind(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken) -> PyResult<usize> {
+    fn count_changed(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken) -> PyResult<usize> {
         detached(py, || self.0.behind(&plan.0, &cancel.0))
     }
 
@@ -201,7 +201,7 @@ impl PyStore {
         self.0.snapshot().map(PySnapshot).map_err(|error| to_python(&error))
     }
 
-    fn gate(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
+    fn refusal(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
         py.detach(|| self.0.access_error(path)).map(carrel_core::base::types::SkipReason::code)
     }
 

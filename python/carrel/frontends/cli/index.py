@@ -89,7 +89,7 @@ def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
 def _lead(index: OpenIndex) -> bool:
     """Wait until nobody else writes: of two hooks in a row, the first may have looked before the second one's change."""
     end = time.monotonic() + _BACKGROUND_WAIT_S
-    while not index.store.try_lead():
+    while not index.store.try_become_writer():
         if time.monotonic() > end:
             return False
         time.sleep(0.2)

@@ -59,7 +59,7 @@ class Resources:
         index = await workspace.open()
 
         def work(_: CancelToken) -> str:
-            if reason := index.store.gate(path):
+            if reason := index.store.refusal(path):
                 raise CarrelError(f"{path} may not be read: {reason}")
             view = index.store.snapshot()
             text = view.lines(path, *ref.lines) if ref.lines else view.text(path)
@@ -73,7 +73,7 @@ class Resources:
 def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:
     """Return a page of paths and one more if there is one; an empty string stands where a file may no longer be read."""
     paths = index.store.snapshot().paths()[offset : offset + PAGE + 1]
-    return [path if index.store.gate(path) is None else "" for path in paths]
+    return [path if index.store.refusal(path) is None else "" for path in paths]
 
 
 def _position(cursor: str | None) -> tuple[int, int]:
