@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -71,9 +72,16 @@ class Index:
                 raise InvalidInput("path", f"{root} is not a folder")
             self._store = self._disk(root, cut, windows)
 
-    def add_file(self, path: str | Path, content: str) -> None:
-        """Add a text under this path, in place of an earlier one. It is kept in memory only."""
-        batch = self._store.cut_buffer(Path(path).as_posix(), content, CancelToken())
+    def add_file(
+        self,
+        path: str | Path,
+        content: str,
+        *,
+        metadata: Mapping[str, str | float | bool] | None = None,
+        version: str | None = None,
+    ) -> None:
+        """Add a text under this path, in place of an earlier one. It is kept in memory only. `Filters` compare `metadata`."""
+        batch = self._store.cut_buffer(Path(path).as_posix(), content, CancelToken(), metadata=metadata or {}, version=version)
         self._embedder.embed_batch(batch, CancelToken())
         self._store.commit_buffer(batch)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from carrel.core.errors import InvalidInput
-from carrel.core.types import Budget, ContextPack, Filters, Hit, Signals, Span
+from carrel.core.types import CHUNK_FIELDS, Budget, ContextPack, Filters, Hit, Signals, Span
 from carrel.frontends import messages as wire
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ def checked(filters: Filters, names: Mapping[str, str]) -> Filters:
         return filters
     from carrel.engine.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
 
+    # Files of a workspace have no metadata of their own: another field is a mistake.
+    if unknown := [name for name in filters.metadata if name not in CHUNK_FIELDS]:
+        told = f'"{unknown[0]}" is not recorded of a chunk; use {", ".join(CHUNK_FIELDS)}'
+        raise InvalidInput(names.get("metadata", "metadata"), told)
     try:
         native_filter(filters)
     except InvalidInput as error:

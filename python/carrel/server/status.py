@@ -40,6 +40,8 @@ class Status:
     pending: int = 0
     skipped: tuple[tuple[str, str], ...] = ()
     problems: tuple[str, ...] = ()
+    masked: tuple[int, int] = (0, 0)
+    """Files with masked secrets, and how many secrets those are."""
     error: str | None = None
 
     @classmethod
@@ -72,4 +74,5 @@ class Status:
             head_sha=head_sha,
             pending=pending,
             skipped=skipped,
+            masked=store.masked,
         )

@@ -12,7 +12,7 @@ pub fn to_python(error: &Error) -> PyErr {
         let message = error.to_string();
         let raised = match error {
             Error::Cancelled => raise(py, "Cancelled", (message,)),
-            Error::NewerFormat { .. } => raise(py, "NewerFormat", (message,)),
+            Error::NewerFormat { .. } | Error::NewerSegment { .. } => raise(py, "NewerFormat", (message,)),
             Error::NotWriter => raise(py, "NotWriter", (message,)),
             Error::Invalid { field, message } => raise(py, "InvalidInput", (*field, message.clone())),
             _ => raise(py, "StoreError", (message,)),

@@ -37,6 +37,14 @@ pub enum Error {
         /// Newest version that this build reads.
         known: u32,
     },
+    /// A segment was written by a newer Carrel, which keeps in it what must not be passed over.
+    #[error("{path} was written by a newer Carrel ({what}): update Carrel, or run `carrel clear`")]
+    NewerSegment {
+        /// The segment file.
+        path: PathBuf,
+        /// What this build doesn't know.
+        what: String,
+    },
     /// Another process holds the workspace's writer lock.
     #[error("another Carrel process is the writer of this index")]
     NotWriter,

@@ -19,7 +19,7 @@ use crate::query::results::{ChunkInfo, Doc};
 use crate::workspace::walk::{AccessPolicy, AccessSession};
 
 /// A chunk whose text was checked against the buffer or the disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CurrentChunk {
     /// The chunk as it is now.
     pub info: ChunkInfo,
