@@ -155,8 +155,26 @@ def test_metadata_of_a_chunk_is_compared_exactly() -> None:
         one = index.search("database user order", k=9, filters=Filters(metadata={"path": "db/pool.py", "language": ["python"]}))
         assert {hit.file_path for hit in one} == {"db/pool.py"}
         assert index.search("database user order", filters=Filters(metadata={"language": "markdown"})) == []
-        with pytest.raises(InvalidInput, match=r"metadata: .*colour.*container, kind, language, path, source, symbol"):
-            index.search("database", filters=Filters(metadata={"colour": "red"}))
+        assert index.search("database", filters=Filters(metadata={"colour": "red"})) == []
+        with pytest.raises(InvalidInput, match=r"metadata: .*klingon"):
+            index.search("database", filters=Filters(metadata={"language": "klingon"}))
+
+
+def test_metadata_of_ones_own_is_compared() -> None:
+    def found(**metadata: str | list[str]) -> set[str]:
+        return {hit.file_path for hit in index.search("refund policy", k=9, filters=Filters(metadata=metadata))}
+
+    with carrel.Index() as index:
+        text = "# Refunds\n\nThe refund policy of {}.\n"
+        index.add_file("a.md", text.format("spring"), metadata={"collection": "docs", "year": 2024, "final": True}, version="3")
+        index.add_file("b.md", text.format("autumn"), metadata={"collection": "mail", "year": 2024})
+        index.add_file("c.md", text.format("winter"))
+        assert found() == {"a.md", "b.md", "c.md"}
+        assert found(collection="docs") == found(final="true") == {"a.md"}
+        assert found(year="2024") == found(collection=["docs", "mail"], language="markdown") == {"a.md", "b.md"}
+        assert found(year="2025") == found(colour="red") == set()
+        index.add_file("a.md", text.format("summer"))
+        assert found(collection="docs") == set(), "replaced, with what was said of it"
 
 
 def test_a_folder_is_indexed_and_followed(tmp_path: Path) -> None:

@@ -147,6 +147,9 @@ class Batch:
     def fail(self, paths: Sequence[str], reason: str) -> None:
         """Leave these files as they were; the next run tries them again (spec B1)."""
     def paths(self) -> list[str]: ...
+    def set_properties(self, path: str, *, metadata: Mapping[str, str | float | bool] = ..., version: str | None = None) -> None:
+        """Keep what the source of one of its files says of it. Without this a file keeps what was said before: its version as long as
+        its content is the same."""
 
 @final
 class Commit:
@@ -185,7 +188,9 @@ class Filter:
         sources: Sequence[str] = ...,
         updated_after: int | None = None,
         metadata: Mapping[str, Sequence[str]] = ...,
-    ) -> Filter: ...
+    ) -> Filter:
+        """`metadata` compares container, kind, language, path, source and symbol, and any other key with the file's own metadata, whose
+        numbers and booleans are written `7`, `0.5`, `true`. A key that a file lacks matches nothing."""
 
 @final
 class ScoredDoc:
@@ -371,6 +376,12 @@ class ChunkInfo:
     @property
     def updated_at(self) -> int: ...
     @property
+    def version(self) -> str | None:
+        """Which version of the document the file is, where its source says so."""
+    @property
+    def metadata(self) -> dict[str, str | int | float | bool]:
+        """What the file's source says of it; empty for files of a workspace."""
+    @property
     def overlay(self) -> bool:
         """From an unsaved buffer."""
 
@@ -433,6 +444,8 @@ class Snapshot:
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def paths(self) -> list[str]: ...
+    def secrets(self, path: str) -> list[tuple[str, int, int]]:
+        """(rule, first line, last line) of each secret that is masked in this file; never its value."""
     def lines(self, path: str, start_line: int, end_line: int) -> str | None:
         """These lines as they stand now in the buffer or on disk; None where the file may not be read or is gone."""
     def text(self, path: str) -> str | None:
@@ -464,9 +477,10 @@ class Store:
     ) -> Store:
         """Open or create the index in `directory` for the workspace `root`.
 
-        An older format or another embedder starts an empty index beside the old vectors' place; damaged segments are dropped and
-        their files indexed again. An index in a folder that can't be written is read as it was left. Raises `NewerFormat`,
-        `StoreError`.
+        An index of the format before, or with another embedder's vectors, answers until a run has made each of its files again: by
+        words where the vectors aren't the embedder's; `problems` says so meanwhile. With `dim=0` the vectors are kept elsewhere: the
+        index holds none and batches are committed without. Damaged segments are dropped and their files indexed again; a damaged
+        database is moved aside. An index in a folder that can't be written is read as it was left. Raises `NewerFormat`, `StoreError`.
         """
     @property
     def role(self) -> Literal["writer", "follower"]: ...
@@ -484,7 +498,10 @@ class Store:
     def directory(self) -> str: ...
     @property
     def problems(self) -> list[str]:
-        """What was mended or could not be used, in words for a person."""
+        """What was mended or could not be used, and that files are being made again, in words for a person."""
+    @property
+    def masked(self) -> tuple[int, int]:
+        """How many files have masked secrets, and how many secrets those are."""
     def try_become_writer(self) -> bool:
         """Become the writer if nobody is; true when this process is the writer now."""
     def follow(self) -> bool:
@@ -502,8 +519,17 @@ class Store:
         """One transaction; after it the batch's files answer searches, after a crash either all or none of it is there."""
     def compact(self, cancel: CancelToken) -> bool:
         """Merge small segments when worth it and delete files that no process needs; true when something was merged."""
-    def cut_buffer(self, path: str, text: str, cancel: CancelToken) -> Batch:
-        """An unsaved buffer, to be embedded and given to `commit_buffer`."""
+    def cut_buffer(
+        self,
+        path: str,
+        text: str,
+        cancel: CancelToken,
+        *,
+        metadata: Mapping[str, str | float | bool] | None = None,
+        version: str | None = None,
+    ) -> Batch:
+        """An unsaved buffer, to be embedded and given to `commit_buffer`. With neither `metadata` nor `version` it has those of the file
+        that it hides, or of its earlier text."""
     def commit_buffer(self, batch: Batch) -> None: ...
     def close_buffer(self, path: str) -> None: ...
     def snapshot(self) -> Snapshot: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +21,11 @@ from carrel.engine import files
 from carrel.engine.bag_of_words import cosine, word_counts
 from carrel.engine.context import render
 from carrel.engine.embedding import embed_batch_blocking
+from carrel.engine.files import file_chunks
 from carrel.engine.formats import Form, ToolForm
 from carrel.engine.indexer import IndexReport, follow_index
 from carrel.engine.rerank import rerank
-from carrel.engine.retriever import Retrieval, to_chunk
+from carrel.engine.retriever import Retrieval
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context_blocking
@@ -107,13 +108,21 @@ class Index:
         self._settings, _ = settings_of(root)
         self._index = composition.open_index(root, self._settings, windows=windows)
 
-    def add_file(self, path: str | Path, content: str) -> None:
-        """Add a text under this path, in place of an earlier one. It is kept in memory only.
+    def add_file(
+        self,
+        path: str | Path,
+        content: str,
+        *,
+        metadata: Mapping[str, str | float | bool] | None = None,
+        version: str | None = None,
+    ) -> None:
+        """Add a text under this path, in place of an earlier one. It is kept in memory only. `Filters` compare `metadata`.
 
         Raises `ProviderError` where the model can't embed it.
         """
         store, token = self._index.store, CancelToken()
-        batch = store.cut_buffer(Path(path).as_posix(), whole_characters(content), token)
+        text = whole_characters(content)
+        batch = store.cut_buffer(Path(path).as_posix(), text, token, metadata=metadata or {}, version=version)
         embed_batch_blocking(batch, self._index.embedder, token)
         store.commit_buffer(batch)
 
@@ -201,9 +210,8 @@ class Index:
         return search_blocking(self._current(), Query(query, limit=k, filters=filters or Filters()), CancelToken())
 
     def _chunks_of(self, path: str) -> list[SearchHit]:
-        view = self._index.store.snapshot()
-        given = view.read_current([info.doc for info in view.file_chunks(path)], CancelToken())
-        return [_public(Hit(to_chunk(chunk), 0.0, Signals())) for chunk in given if not isinstance(chunk, str)]
+        found = file_chunks(self._index.store.snapshot(), path, CancelToken())
+        return [_public(Hit(chunk, 0.0, Signals())) for chunk in found]
 
     def _current(self) -> OpenIndex:
         """Return the index with what its writer committed; one that was never made is made now."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -95,6 +98,45 @@ async def test_git_clean_in_a_project_with_its_index_inside(start: Start, projec
         assert not (project / ".carrel").exists()
         assert "src/pool.py" in paths(await client.request("carrel/search", QUESTION))
         assert (project / ".carrel" / "index.db").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows doesn't let a file be cut short that somebody reads")
+async def test_a_database_cut_short_under_a_server_is_made_anew(start: Start, project: Path, tmp_path: Path) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        expected = (await client.request("carrel/search", QUESTION))["hits"]
+        [index] = (tmp_path / "cache" / "indexes").glob("shop-*")
+        for path in index.glob("index.db*"):  # a mapped one would end the server with SIGBUS
+            os.truncate(path, path.stat().st_size // 2)
+        assert (await client.request("carrel/search", QUESTION))["hits"] == expected
+        (project / "late.py").write_text("def late_arrival():\n    return 'after the damage'\n")
+        report = await client.request("carrel/index", {})
+        assert report["added"] == await indexed(client) > 1
+        assert "late.py" in paths(await client.request("carrel/search", {"query": "late_arrival"}))
+        assert "it was moved to" in " ".join((await client.request("carrel/status", {}))["problems"])
+
+
+async def test_an_index_of_the_format_before_answers_and_is_rebuilt_by_itself(
+    start: Start, project: Path, tmp_path: Path
+) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        expected = (await client.request("carrel/search", QUESTION))["hits"]
+    [index] = (tmp_path / "cache" / "indexes").glob("shop-*")
+    with contextlib.closing(sqlite3.connect(index / "index.db")) as database:
+        database.executescript("PRAGMA journal_mode = WAL; PRAGMA user_version = 4")
+    before = set(segments(index))
+    async with start(project) as client:
+        told = (await client.request("carrel/status", {}))["problems"]
+        assert "made by an older version of Carrel and is being rebuilt" in " ".join(told)
+        assert (await client.request("carrel/search", QUESTION))["hits"] == expected
+        for _ in range(200):
+            if not (told := (await client.request("carrel/status", {}))["problems"]):
+                break
+            await asyncio.sleep(0.05)
+        assert told == []
+        assert not before & set(segments(index))
+        assert (await client.request("carrel/search", QUESTION))["hits"] == expected
 
 
 # --- a cache that can't be written

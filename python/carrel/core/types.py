@@ -77,12 +77,17 @@ class Hit:
     focus: tuple[int, int] | None = None
 
 
+CHUNK_FIELDS = ("container", "kind", "language", "path", "source", "symbol")
+"""What is recorded of every chunk and can be compared by `Filters.metadata`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Which chunks may answer; everything given must hold.
 
     `metadata` compares what is recorded of a chunk exactly, with a value or with several of which one must be equal:
-    `{"language": "python", "kind": ["class", "method"]}`. Its fields are container, kind, language, path, source and symbol.
+    `{"language": "python", "kind": ["class", "method"]}`. Its fields are `CHUNK_FIELDS`; any other key is compared with the
+    metadata that the file was added with, whose numbers and booleans are written `7`, `0.5`, `true`.
     """
 
     sources: tuple[SourceName, ...] = ()

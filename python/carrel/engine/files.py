@@ -10,13 +10,13 @@ from carrel.core.errors import InvalidInput
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder
-from carrel.core.types import Hit, Query
+from carrel.core.types import Chunk, Hit, Query
 from carrel.engine.candidates import CANDIDATES_A_HIT, search
 from carrel.engine.issue_text import WHOLE
 from carrel.engine.localize import LocatedFile
 from carrel.engine.prepare import PreparedQuery, prepare_blocking
 from carrel.engine.ranking import editor_context, rank, relevances
-from carrel.engine.retriever import Retrieval
+from carrel.engine.retriever import Retrieval, to_chunk
 
 _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
     "filename": lambda info: info.path,
@@ -70,6 +70,12 @@ def best_files(
     infos = view.describe([ranked.doc for ranked in pool])
     found = relevances(pool, [ranked.score for ranked in pool], prepared.model.floor)
     return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]
+
+
+def file_chunks(view: SnapshotView, path: str, cancel: CancelToken) -> list[Chunk]:
+    """Return the chunks of a file as they stand now; those that can't be given are left out."""
+    given = view.read_current([info.doc for info in view.file_chunks(path)], cancel)
+    return [to_chunk(chunk) for chunk in given if not isinstance(chunk, str)]
 
 
 def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TypeVar
 
-from carrel.core.errors import Cancelled
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
 from carrel.core.ports import ChunkId, ChunkRef, Embedder, SourceCandidate, Unavailable
@@ -19,7 +18,7 @@ from carrel.engine.retriever import retrieve, to_chunk
 
 T = TypeVar("T")
 GONE = "isn't in the index any more: it was changed or deleted"
-MOST_REMEMBERED = 10_000
+_CHUNK_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class WorkspaceSource:
@@ -40,7 +39,6 @@ class WorkspaceSource:
         self._view = view
         self._embedder = embedder
         self._seconds = seconds
-        self._paths: dict[str, str] = {}  # of chunks that were offered
 
     @property
     def leaves_machine(self) -> bool:
@@ -53,9 +51,6 @@ class WorkspaceSource:
             return []
         prepared = await prepare(replace(query, limit=k), self._embedder, seconds=self._seconds)
         found = await _on_thread(lambda cancel: retrieve(self._view(), prepared, cancel))
-        if len(self._paths) > MOST_REMEMBERED:
-            self._paths.clear()
-        self._paths |= {hit.chunk.id: hit.chunk.path for hit in found.hits}
         return [
             SourceCandidate(
                 ChunkRef(self.name, ChunkId(hit.chunk.id)),
@@ -73,26 +68,14 @@ class WorkspaceSource:
 
     def _read(self, refs: Sequence[ChunkRef], cancel: CancelToken) -> list[Chunk | Unavailable]:
         view = self._view()
-        docs = self._docs(view, {ref.id for ref in refs if ref.source == self.name}, cancel)
-        known = [ref for ref in refs if ref.source == self.name and ref.id in docs]
-        texts = dict(zip(known, view.read_current([docs[ref.id] for ref in known], cancel), strict=True))
+        ours = [ref for ref in refs if ref.source == self.name and _CHUNK_ID.fullmatch(ref.id)]
+        docs = {ref: doc for ref, doc in zip(ours, view.resolve([ref.id for ref in ours]), strict=True) if doc is not None}
+        texts = dict(zip(docs, view.read_current(list(docs.values()), cancel), strict=True))
         answer: list[Chunk | Unavailable] = []
         for ref in refs:
             text = texts.get(ref, GONE)
             answer.append(Unavailable(ref, text) if isinstance(text, str) else to_chunk(text))
         return answer
-
-    def _docs(self, view: SnapshotView, ids: set[ChunkId], cancel: CancelToken) -> dict[str, int]:
-        """Find chunks by their ids, in the files where they were before any other."""
-        docs: dict[str, int] = {}
-        likely = dict.fromkeys(self._paths[chunk_id] for chunk_id in ids if chunk_id in self._paths)
-        for path in chain(likely, view.paths()):
-            if len(docs) == len(ids):
-                break
-            if cancel.cancelled:
-                raise Cancelled
-            docs |= {info.id: info.doc for info in view.file_chunks(path) if info.id in ids}
-        return docs
 
 
 async def _on_thread(work: Callable[[CancelToken], T]) -> T:

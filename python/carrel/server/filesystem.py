@@ -1,4 +1,4 @@
-"""Tell network mounts from local disks: SQLite's write-ahead log needs a local one."""
+"""Tell network mounts from local disks: SQLite's locks need a local one."""
 
 from __future__ import annotations
 

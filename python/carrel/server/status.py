@@ -33,6 +33,8 @@ class Status:
     pending: int = 0
     skipped: tuple[tuple[str, str], ...] = ()
     problems: tuple[str, ...] = ()
+    masked: tuple[int, int] = (0, 0)
+    """Files with masked secrets, and how many secrets those are."""
     error: str | None = None
 
     @classmethod
@@ -71,6 +73,7 @@ class Status:
             skipped=skipped,
             problems=(*problems, *index.problems),
             error=error,
+            masked=store.masked,
         )
 
 

@@ -20,7 +20,7 @@ fn raise(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     }
     let name = match error {
         Error::Cancelled => "Cancelled",
-        Error::NewerFormat { .. } => "NewerFormat",
+        Error::NewerFormat { .. } | Error::NewerSegment { .. } => "NewerFormat",
         Error::NotWriter => "NotWriter",
         _ => "StoreError",
     };

@@ -7,6 +7,7 @@ use carrel_core::base::error::Error;
 use carrel_core::base::hash::xxh3_128;
 use carrel_core::base::language::Language;
 use carrel_core::base::tokens::Encoding;
+use carrel_core::base::types::FileProperties;
 use carrel_core::index::cut::cut;
 use carrel_core::query::results::ChunkInfo;
 use pyo3::prelude::*;
@@ -28,6 +29,7 @@ pub fn cut_text(py: Python<'_>, path: &str, text: &str, options: &PyCutOptions) 
         language,
         file_hash: xxh3_128(text.as_bytes()),
         updated_at: 0,
+        properties: FileProperties::default(),
         overlay: true,
         chunk,
     };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use carrel_core::base::cancel::CancelToken;
+use carrel_core::base::types::{FileProperties, Scalar};
 use carrel_core::index::cut::{CutOptions, LineChunk};
 use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder, StaticModel};
 use carrel_core::index::secrets::{Detector, SecretOptions};
@@ -131,6 +132,30 @@ impl PyEmbedder {
         py.detach(|| self.0.embed_query(text, &mut vector));
         PyBytes::new(py, &to_bytes(&vector))
     }
+}
+
+/// A value of a file's metadata. A boolean is an integer to Python, so it comes first.
+#[derive(FromPyObject)]
+pub enum PyScalar {
+    /// True or false, and not 1 or 0.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Float(f64),
+    /// A text.
+    Text(String),
+}
+
+/// What Python says of a file.
+pub fn to_properties(metadata: BTreeMap<String, PyScalar>, version: Option<String>) -> FileProperties {
+    let scalar = |value| match value {
+        PyScalar::Bool(value) => Scalar::Bool(value),
+        PyScalar::Integer(number) => Scalar::Integer(number),
+        PyScalar::Float(number) => Scalar::Float(number),
+        PyScalar::Text(text) => Scalar::Text(text),
+    };
+    FileProperties { version, metadata: metadata.into_iter().map(|(key, value)| (key, scalar(value))).collect() }
 }
 
 /// Floats as the bytes that cross the boundary.

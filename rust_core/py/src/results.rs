@@ -1,9 +1,11 @@
 //! What searches and runs give back to Python: frozen values.
 
+use carrel_core::base::types::Scalar;
 use carrel_core::query::results::{ChunkInfo, ScoredDoc};
 use carrel_core::workspace::snapshot::CurrentChunk;
 use carrel_core::workspace::store::Commit;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// See `_core.pyi`.
 #[pyclass(name = "ScoredDoc", frozen, module = "carrel._core")]
@@ -96,6 +98,25 @@ impl PyChunkInfo {
     #[getter]
     fn updated_at(&self) -> i64 {
         self.0.updated_at
+    }
+
+    #[getter]
+    fn version(&self) -> Option<&str> {
+        self.0.properties.version.as_deref()
+    }
+
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let metadata = PyDict::new(py);
+        for (key, value) in &self.0.properties.metadata {
+            match value {
+                Scalar::Text(text) => metadata.set_item(key, text)?,
+                Scalar::Integer(number) => metadata.set_item(key, number)?,
+                Scalar::Float(number) => metadata.set_item(key, number)?,
+                Scalar::Bool(value) => metadata.set_item(key, value)?,
+            }
+        }
+        Ok(metadata)
     }
 
     #[getter]

@@ -106,6 +106,11 @@ impl PySnapshot {
         py.detach(|| self.0.paths())
     }
 
+    fn secrets(&self, py: Python<'_>, path: &str) -> Vec<(String, u32, u32)> {
+        let found = py.detach(|| self.0.secrets(path));
+        found.into_iter().map(|secret| (secret.kind, secret.start_line, secret.end_line)).collect()
+    }
+
     fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32) -> Option<String> {
         py.detach(|| self.0.lines(path, start_line, end_line))
     }

@@ -1,5 +1,6 @@
 //! The write side: the index of one workspace, its plans and batches.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +10,9 @@ use pyo3::prelude::*;
 
 use crate::errors::to_python;
 use crate::gil::detached;
-use crate::options::{PyCancelToken, PyCutOptions, PyEmbedder, PySecretOptions, PyWalkOptions, to_floats};
+use crate::options::{
+    PyCancelToken, PyCutOptions, PyEmbedder, PyScalar, PySecretOptions, PyWalkOptions, to_floats, to_properties,
+};
 use crate::results::PyCommit;
 use crate::snapshot::PySnapshot;
 
@@ -86,6 +89,18 @@ impl PyBatch {
     fn paths(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.0.paths())
     }
+
+    #[pyo3(signature = (path, *, metadata = BTreeMap::new(), version = None))]
+    fn set_properties(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        metadata: BTreeMap<String, PyScalar>,
+        version: Option<String>,
+    ) -> PyResult<()> {
+        let properties = to_properties(metadata, version);
+        detached(py, || self.0.set_properties(path, properties))
+    }
 }
 
 /// See `_core.pyi`.
@@ -144,6 +159,11 @@ impl PyStore {
     }
 
     #[getter]
+    fn masked(&self, py: Python<'_>) -> (usize, u64) {
+        py.detach(|| self.0.masked())
+    }
+
+    #[getter]
     fn problems(&self) -> Vec<String> {
         self.0.problems()
     }
@@ -185,8 +205,27 @@ impl PyStore {
         detached(py, || self.0.compact(&cancel.0))
     }
 
-    fn cut_buffer(&self, py: Python<'_>, path: &str, text: &str, cancel: &PyCancelToken) -> PyResult<PyBatch> {
-        detached(py, || self.0.cut_buffer(path, text, &cancel.0)).map(PyBatch)
+    #[pyo3(signature = (path, text, cancel, *, metadata = None, version = None))]
+    fn cut_buffer(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        text: &str,
+        cancel: &PyCancelToken,
+        metadata: Option<BTreeMap<String, PyScalar>>,
+        version: Option<String>,
+    ) -> PyResult<PyBatch> {
+        let given = metadata.is_some() || version.is_some();
+        let properties = given.then(|| to_properties(metadata.unwrap_or_default(), version));
+        detached(py, || {
+            let batch = self.0.cut_buffer(path, text, &cancel.0)?;
+            match properties {
+                // A text that may not be read, or can't be used, is in no batch.
+                Some(properties) if batch.files() > 0 => batch.set_properties(path, properties).map(|()| batch),
+                _ => Ok(batch),
+            }
+        })
+        .map(PyBatch)
     }
 
     fn commit_buffer(&self, py: Python<'_>, batch: &PyBatch) -> PyResult<()> {

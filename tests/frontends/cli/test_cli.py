@@ -105,6 +105,17 @@ def test_a_folder_or_file_is_the_same_however_it_is_named(
     assert len(list((tmp_path / "cache").rglob("workspace.json"))) == 1
 
 
+def test_status_counts_masked_secrets(run: Run, project: Path) -> None:
+    run("index")
+    assert "masked in" not in run("status")[1]
+    (project / "src" / "deploy.py").write_text("password = 'hunter2-Xq9vLm3T8'\n")
+    run("index")
+    assert "1 secret is masked in 1 file\n" in run("status")[1]
+    (project / "src" / "more.py").write_text("password = 'hunter2-Xq9vLm3T8'\npassword_old = 'trombone-Zk4nBw7Yd'\n")
+    run("index")
+    assert "3 secrets are masked in 2 files\n" in run("status")[1]
+
+
 def test_status_and_clear(run: Run) -> None:
     assert one_json(run("status", "--json")[1])["state"] == "empty"
     run("index")

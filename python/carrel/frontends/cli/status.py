@@ -32,21 +32,22 @@ def run(arguments: Namespace, output: Output) -> int:
         else:
             output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
         return 0
-    status = with_commands(root, output, _status)
+    status, masked = with_commands(root, output, _status)
     if output.json:
         output.value(status)
     else:
-        _show(status, output)
+        _show(status, masked, output)
     if not root.exists():
         output.note(f"{root} is gone; its index goes 30 days after its last use, or with: carrel clear {root}")
     return 0
 
 
-async def _status(_: Commands, workspace: Workspace) -> StatusResult:
-    return status_result(workspace, await workspace.status(most_skipped=MOST_SKIPPED))
+async def _status(_: Commands, workspace: Workspace) -> tuple[StatusResult, tuple[int, int]]:
+    status = await workspace.status(most_skipped=MOST_SKIPPED)
+    return status_result(workspace, status), status.masked
 
 
-def _show(status: Any, output: Output) -> None:
+def _show(status: Any, masked: tuple[int, int], output: Output) -> None:
     output.text(
         f"{status.state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
     )
@@ -54,6 +55,9 @@ def _show(status: Any, output: Output) -> None:
         output.text(f"last indexed {status.last_indexed}, model {status.model.id}")
     for language, files in sorted(status.languages.items(), key=lambda item: -item[1]):
         output.text(f"  {language:<14}{files:>8,}")
+    files, secrets = masked
+    if secrets:
+        output.text(f"{secrets:,} secret{'s are' if secrets > 1 else ' is'} masked in {files:,} file{'s' if files > 1 else ''}")
     reasons: dict[str, int] = {}
     for skipped in status.skipped:
         reasons[skipped.reason] = reasons.get(skipped.reason, 0) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from carrel.core.errors import InvalidInput
-from carrel.core.types import Filters
+from carrel.core.types import CHUNK_FIELDS, Filters
 
 
 def checked_filters(filters: Filters, names: Mapping[str, str]) -> Filters:
@@ -14,6 +14,10 @@ def checked_filters(filters: Filters, names: Mapping[str, str]) -> Filters:
         return filters
     from carrel.engine.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
 
+    # Files of a workspace have no metadata of their own: another field is a mistake.
+    if unknown := [name for name in filters.metadata if name not in CHUNK_FIELDS]:
+        name = names.get("metadata", "metadata")
+        raise InvalidInput(name, "is not recorded of a chunk", f"Use {', '.join(CHUNK_FIELDS)}.", value=unknown[0])
     try:
         native_filter(filters)
     except InvalidInput as error:

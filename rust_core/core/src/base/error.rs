@@ -37,6 +37,14 @@ pub enum Error {
         /// Newest version that this build reads.
         known: u32,
     },
+    /// A segment was written by a newer Carrel, which keeps in it what must not be passed over.
+    #[error("{}{}", newer_segment(path, what), ending(UPDATE))]
+    NewerSegment {
+        /// The segment file.
+        path: PathBuf,
+        /// What this build doesn't know.
+        what: String,
+    },
     /// Another process holds the workspace's writer lock.
     #[error("another Carrel process is the writer of this index")]
     NotWriter,
@@ -86,6 +94,7 @@ impl Error {
             Self::Io { path, source } => format!("{}: {source}", path.display()),
             Self::Database { path, source } => format!("{}: {source}", path.display()),
             Self::NewerFormat { path, found, known } => newer_format(path, *found, *known),
+            Self::NewerSegment { path, what } => newer_segment(path, what),
             Self::Invalid { message, .. } => message.clone(),
             other => other.to_string(),
         }
@@ -97,7 +106,7 @@ impl Error {
         match self {
             Self::Io { source, .. } => io_remedy(source),
             Self::Database { source, .. } => database_remedy(source),
-            Self::NewerFormat { .. } => UPDATE,
+            Self::NewerFormat { .. } | Self::NewerSegment { .. } => UPDATE,
             _ => "",
         }
     }
@@ -118,6 +127,10 @@ impl Error {
 
 fn newer_format(path: &Path, found: u32, known: u32) -> String {
     format!("the index in {} has format {found}, this Carrel reads up to {known}", path.display())
+}
+
+fn newer_segment(path: &Path, what: &str) -> String {
+    format!("{} was written by a newer Carrel ({what})", path.display())
 }
 
 /// The end of a message.

@@ -20,4 +20,6 @@ pub struct Unmasked {
     pub text: String,
     /// The masked values, in order.
     pub masks: Vec<Mask>,
+    /// The rule that found each of them.
+    pub rules: Vec<String>,
 }

@@ -1,5 +1,8 @@
 //! The values that the modules of the core hand to each other.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 /// What a chunk is. The discriminants are stored on disk: append, never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -218,4 +221,56 @@ pub struct EmbedInput<'a> {
     pub signature: &'a str,
     /// The chunk's text.
     pub body: &'a str,
+}
+
+/// A value of a file's metadata.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Float(f64),
+    /// Yes or no.
+    Bool(bool),
+}
+
+impl fmt::Display for Scalar {
+    /// As a filter compares it: `docs`, `7`, `0.5`, `true`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Integer(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+            Self::Bool(value) => value.fmt(f),
+        }
+    }
+}
+
+/// What the source of a file says of it; files of a workspace have nothing of this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileProperties {
+    /// Which version of the document this is.
+    pub version: Option<String>,
+    /// Values by keys of the source's own.
+    pub metadata: BTreeMap<String, Scalar>,
+}
+
+impl FileProperties {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.version.is_none() && self.metadata.is_empty()
+    }
+}
+
+/// Where a secret was masked, by 1-based inclusive lines. Its value is kept nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretSpan {
+    /// The rule that found it, such as `aws-access-token`.
+    pub kind: String,
+    /// First line.
+    pub start_line: u32,
+    /// Last line.
+    pub end_line: u32,
 }

@@ -29,8 +29,11 @@ pub struct LiveSegment {
     pub live_chunks: u32,
     /// The state of each file on disk when it was read.
     pub stamps: Arc<Vec<Stamp>>,
-    /// Whether its vectors were made by the model in use; others are neither searched nor kept.
+    /// Whether its vectors are those of the model in use, or none where that model's are kept elsewhere; others are neither searched
+    /// nor kept.
     pub own_vectors: bool,
+    /// Whether an older format made it: its files are cut again.
+    pub outdated: bool,
     /// The text of each file, for buffers only: their text is nowhere else.
     pub texts: Option<Arc<Vec<BufferText>>>,
     /// File ordinals by path, made when first needed.
@@ -61,10 +64,16 @@ impl LiveSegment {
             live_chunks,
             stamps: Arc::new(stamps),
             own_vectors: true,
+            outdated: false,
             texts,
             by_path: Arc::default(),
             by_id: Arc::default(),
         }
+    }
+
+    /// Whether it may be merged with others. One that is to be replaced is left to die: merged, nobody could tell what of it is old.
+    pub fn is_current(&self) -> bool {
+        self.own_vectors && !self.outdated
     }
 
     /// A segment of which no file is live yet.

@@ -1,7 +1,7 @@
 //! Chunks as searches return them.
 
 use crate::base::language::Language;
-use crate::base::types::Chunk;
+use crate::base::types::{Chunk, FileProperties};
 use crate::query::top_k::Scored;
 
 /// Names a chunk within one [`Searcher`](crate::query::searcher::Searcher): its segment in the upper half, its ordinal in the lower.
@@ -17,7 +17,7 @@ pub struct ScoredDoc {
 }
 
 /// Everything that is recorded of a chunk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChunkInfo {
     /// Its name.
     pub doc: Doc,
@@ -31,6 +31,8 @@ pub struct ChunkInfo {
     pub file_hash: u128,
     /// When its content was last changed, seconds since 1970.
     pub updated_at: i64,
+    /// What the file's source says of it.
+    pub properties: FileProperties,
     /// Whether it is from an unsaved buffer.
     pub overlay: bool,
 }

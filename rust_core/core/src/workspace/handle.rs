@@ -19,9 +19,9 @@ pub struct StoreConfig {
     pub directory: PathBuf,
     /// Root of the workspace.
     pub root: PathBuf,
-    /// Names the model that makes the vectors: those of another one are dropped.
+    /// Names the model that makes the vectors: those of another one are made again.
     pub embedder_id: String,
-    /// Dimensions of its vectors.
+    /// Dimensions of its vectors; 0 where they are kept elsewhere, and this index holds none.
     pub dim: usize,
     /// Which files count.
     pub walk: WalkOptions,

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::error::Result;
 use crate::base::hash::xxh3_128;
-use crate::base::masked_text::Unmasked;
+use crate::base::lines::LineTable;
+use crate::base::masked_text::{Mask, Unmasked};
 use crate::base::sync::locked;
-use crate::base::types::SkipReason;
+use crate::base::types::{SecretSpan, SkipReason};
 use crate::index::secrets::{Detector, SecretMatch, SecretOptions, masked};
 use crate::workspace::read::Source;
 
@@ -64,5 +65,20 @@ pub fn with_masks(source: Source, found: &[SecretMatch]) -> Source {
         return source;
     }
     let (text, masks) = masked(&source.text, found);
-    Source { hash: xxh3_128(text.as_bytes()), unmasked: Some(Arc::new(Unmasked { text: source.text, masks })), text, ..source }
+    let rules = found.iter().map(|one| one.rule.clone()).collect();
+    let unmasked = Some(Arc::new(Unmasked { text: source.text, masks, rules }));
+    Source { hash: xxh3_128(text.as_bytes()), unmasked, text, ..source }
+}
+
+/// Where the secrets of a masked text were.
+pub fn secret_spans(source: &Source) -> Vec<SecretSpan> {
+    let Some(unmasked) = source.unmasked.as_deref() else { return Vec::new() };
+    // Masks keep the line ends of what they cover, so the lines are those of the masked text too.
+    let lines = LineTable::new(&unmasked.text);
+    let span = |(mask, rule): (&Mask, &String)| SecretSpan {
+        kind: rule.clone(),
+        start_line: lines.line_of(mask.original_start as u32),
+        end_line: lines.line_of(mask.original_end.saturating_sub(1).max(mask.original_start) as u32),
+    };
+    unmasked.masks.iter().zip(&unmasked.rules).map(span).collect()
 }

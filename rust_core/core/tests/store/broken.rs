@@ -103,6 +103,65 @@ fn a_damaged_database_is_moved_aside() {
     }
 }
 
+/// A mapped file would end this process here, with SIGBUS: `index.db-shm` was one.
+#[test]
+#[cfg_attr(windows, ignore = "Windows keeps a file where it is that somebody has open")]
+fn a_database_that_is_damaged_while_it_is_open_is_given_up_and_made_anew() {
+    for length in [0, 100, 5000] {
+        let workspace = indexed();
+        let store = workspace.open();
+        let follower = workspace.open();
+        for entry in fs::read_dir(&workspace.index).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if name.starts_with(DATABASE_FILE) {
+                fs::OpenOptions::new().write(true).open(entry.path()).unwrap().set_len(length).unwrap();
+            }
+        }
+        assert_eq!(files_with(&store, "result_one"), ["a.py"], "what is in memory answers on");
+        let _ = follower.follow();
+        assert_eq!(files_with(&follower, "result_two"), ["b.py"]);
+        workspace.write("c.py", &python(&["three"]));
+        let plan = store.scan(&token()).unwrap();
+        let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
+        batch.embed(&HashedEmbedder, &token()).unwrap();
+        assert!(store.commit(&batch, &token()).is_err(), "to {length}");
+        assert!(store.is_lost(), "to {length}");
+        store.close();
+        let store = workspace.open();
+        assert!(store.problems()[0].contains("was damaged; it was moved to"), "{:?}", store.problems());
+        assert_eq!(index(&store).added, 3);
+        assert!(follower.follow().unwrap());
+        assert_eq!(files_with(&follower, "result_three"), ["c.py"]);
+    }
+}
+
+/// As an older Carrel, killed, and the disk behind it may leave them.
+#[test]
+fn half_written_journals_are_no_end() {
+    for (suffix, wal) in [("-wal", true), ("-shm", true), ("-journal", false)] {
+        let workspace = indexed();
+        let path = workspace.index.join(DATABASE_FILE);
+        if wal {
+            let database = database(&workspace);
+            database.pragma_update(None, "journal_mode", "WAL").unwrap();
+            database.execute("UPDATE meta SET value = '77' WHERE key = 'generation'", []).unwrap();
+            let journal = workspace.index.join(format!("{DATABASE_FILE}{suffix}"));
+            let bytes = fs::read(&journal).unwrap();
+            let log = fs::read(workspace.index.join(format!("{DATABASE_FILE}-wal"))).unwrap();
+            drop(database);
+            fs::write(workspace.index.join(format!("{DATABASE_FILE}-wal")), log).unwrap();
+            fs::write(&journal, &bytes[..bytes.len() / 2]).unwrap();
+        } else {
+            fs::write(workspace.index.join(format!("{DATABASE_FILE}{suffix}")), [0xd9; 700]).unwrap();
+        }
+        let store = workspace.open();
+        index(&store);
+        assert_eq!(store.snapshot().unwrap().paths(), ["a.py", "b.py"], "{suffix}");
+        assert_eq!(files_with(&store, "result_one"), ["a.py"], "{suffix}");
+        assert!(path.exists());
+    }
+}
+
 #[test]
 fn rows_that_point_nowhere_are_indexed_again() {
     let workspace = indexed();

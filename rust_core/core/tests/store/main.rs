@@ -4,7 +4,9 @@ mod broken;
 mod buffers;
 mod cancelling;
 mod crash;
+mod formats;
 mod incremental;
+mod old_format;
 mod processes;
 #[cfg(unix)]
 mod races;

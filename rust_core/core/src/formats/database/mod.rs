@@ -1,26 +1,30 @@
 //! The index database: which file of which segment is the live place of each path.
 //!
 //! `SQLite` is the truth of the index, segments hold its bulk. A commit is one transaction, so after a kill at any moment a
-//! segment either belongs to the index with all its files or is an orphan that the next writer deletes. `synchronous=NORMAL`
-//! does not wait for the disk: a power cut may lose the last commits (they are indexed again), never the consistency; a segment
-//! whose bytes did not reach the disk fails its checksum and its files are indexed again.
+//! segment either belongs to the index with all its files or is an orphan that the next writer deletes. A rollback journal, not a
+//! write-ahead log: the log's index is a file that every process maps, and whoever cuts that short ends them all (SIGBUS). A
+//! segment whose bytes did not reach the disk in a power cut fails its checksum and its files are indexed again.
 
 mod opening;
 mod rows;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-pub use opening::{DATABASE_FILE, DatabaseFile, FORMAT_VERSION};
+pub use opening::{DATABASE_FILE, DatabaseFile, FORMAT_VERSION, is_damage, set_aside};
 pub use rows::{Change, FileRow, Rows, UnusableRow};
 
 use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, Stamp};
 use crate::base::types::{SkipReason, Skipped};
 
+const NEXT_SEGMENT: &str = "next_segment";
 /// Meta key: the first segment id whose vectors are of the model in use.
 pub const OWN_VECTORS_FROM: &str = "own_vectors_from";
+/// Meta key: the first segment id that was made in the present format; what is older is made again.
+pub const FORMAT_FROM: &str = "format_from";
 
 /// A connection to the index database.
 #[derive(Debug)]
@@ -28,6 +32,9 @@ pub struct Database {
     connection: Connection,
     path: PathBuf,
     file: DatabaseFile,
+    writes: bool,
+    /// The segment id that is free, as far as this process knows. Commits make it durable.
+    next_segment: Cell<u64>,
 }
 
 impl Database {
@@ -56,10 +63,11 @@ impl Database {
         set.map(drop).map_err(|e| self.fail(e))
     }
 
-    /// An id for a segment file that no segment had before.
+    /// An id for a segment file that no committed segment ever had. Whoever writes the file checks that none has its name.
     pub fn next_segment(&self) -> Result<u64> {
-        let next = self.meta("next_segment")?.and_then(|v| v.parse().ok()).unwrap_or(1);
-        self.set_meta("next_segment", &format!("{}", next + 1))?;
+        let stored = self.meta(NEXT_SEGMENT)?.and_then(|v| v.parse().ok()).unwrap_or(1);
+        let next = self.next_segment.get().max(stored);
+        self.next_segment.set(next + 1);
         Ok(next)
     }
 
@@ -112,6 +120,7 @@ impl Database {
     /// Make `change` durable as one transaction.
     pub fn commit(&mut self, change: &Change<'_>) -> Result<()> {
         self.check_present()?;
+        let next = self.next_segment.get();
         self.transaction(|t| {
             let mut forget = Vec::new();
             for table in ["files", "unusable", "failed"] {
@@ -159,6 +168,9 @@ impl Database {
                 t.execute("INSERT INTO segments VALUES (?1)", [*id as i64])?;
             }
             t.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?1)", [change.generation.to_string()])?;
+            if next > 0 {
+                t.execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [NEXT_SEGMENT, &next.to_string()])?;
+            }
             Ok(())
         })
     }
@@ -204,37 +216,35 @@ impl Database {
                 "DELETE FROM files; DELETE FROM segments; DELETE FROM unusable; DELETE FROM failed; DELETE FROM skipped",
             )?;
             t.execute(
-                "DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut', 'secrets', 'own_vectors_from')",
+                "DELETE FROM meta WHERE key NOT IN ('next_segment', 'embedder', 'cut', 'secrets', 'own_vectors_from', 'format_from')",
                 [],
             )?;
             t.execute("INSERT OR REPLACE INTO meta VALUES ('generation', ?1)", [generation.to_string()]).map(drop)
         })?;
-        self.connection.execute_batch("VACUUM").map_err(|e| self.fail(e))?;
-        self.checkpoint()
-    }
-
-    /// Move the write-ahead log into the database, as far as readers allow.
-    pub fn checkpoint(&self) -> Result<()> {
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(|e| self.fail(e))
+        self.connection.execute_batch("VACUUM").map_err(|e| self.fail(e))
     }
 
     fn ask<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|e| self.fail(e))
     }
 
+    /// A writer that meets damage moves the database out of the way: the next opening makes a new one.
     fn fail(&self, source: rusqlite::Error) -> Error {
+        if self.writes && is_damage(&source) && self.file.is_present() {
+            let _ = set_aside(self.path.parent().unwrap_or(&self.path));
+        }
         Error::Database { path: self.path.clone(), source }
     }
 
     fn transaction(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<()> {
-        let path = &self.path;
-        let run = || {
-            let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            work(&transaction)?;
-            transaction.commit()
-        };
-        run().map_err(|source| Error::Database { path: path.clone(), source })
+        transact(&mut self.connection, work).map_err(|source| self.fail(source))
     }
+}
+
+fn transact(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    work(&transaction)?;
+    transaction.commit()
 }
 
 fn all<T>(

@@ -1,19 +1,25 @@
 //! Opening the database: its format, its damage, and whether it is still there.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::Database;
+use super::{Database, FORMAT_FROM};
 use crate::base::clock::now_ns;
 use crate::base::error::{Error, Result};
 
 /// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
 /// and every index is built again.
 pub const FORMAT_VERSION: u32 = 5;
+/// The oldest format that answers until it is built again. One that is older still starts empty.
+const OLDEST_USABLE: u32 = 4;
 /// Name of the database file.
 pub const DATABASE_FILE: &str = "index.db";
+
+/// Where a damaged one is moved.
+const ASIDE: &str = "index.db.damaged";
 
 const SCHEMA: &str = "
     CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -28,40 +34,35 @@ const SCHEMA: &str = "
     CREATE TABLE skipped(path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 ";
 
+/// What `SQLite` may put beside the database: the last two only in an index that an older Carrel made.
+const JOURNALS: [&str; 3] = ["-journal", "-wal", "-shm"];
 const BUSY: Duration = Duration::from_secs(5);
 
 impl Database {
-    /// Open or create the database as its writer. One of an older format is emptied, one that is damaged is moved aside; both are
-    /// told in `problems`.
+    /// Open or create the database as its writer. One of a format that can't be used is emptied, which is told in `problems`; one of
+    /// the format before stays, and its segments count as made in an older format.
     pub fn open_writer(directory: &Path, problems: &mut Vec<String>) -> Result<Self> {
-        let path = directory.join(DATABASE_FILE);
-        match Self::try_open_writer(&path, problems) {
-            Err(Error::Database { source, .. }) if is_damage(&source) => {
-                let aside = directory.join(format!("{DATABASE_FILE}.damaged"));
-                std::fs::rename(&path, &aside).map_err(|e| Error::io(&path, e))?;
-                remove_journals(&path);
-                problems.push(format!(
-                    "{}: the index database is damaged ({source}); it was moved to {} and the index is built again",
-                    path.display(),
-                    aside.display()
-                ));
-                Self::try_open_writer(&path, problems)
-            }
-            opened => opened,
-        }
-    }
-
-    fn try_open_writer(path: &Path, problems: &mut Vec<String>) -> Result<Self> {
+        let path = &directory.join(DATABASE_FILE);
         let fail = |source| Error::Database { path: path.to_owned(), source };
         let connection = Connection::open(path).map_err(fail)?;
         configure(&connection).map_err(fail)?;
-        let mut database = Self::new(connection, path)?;
+        let mut database = Self::new(connection, path, true)?;
         database.check_version()?;
         let found = database.version()?;
         let tables: u32 = database.ask("SELECT count(*) FROM sqlite_master WHERE type = 'table'")?;
-        if found < FORMAT_VERSION {
+        if (OLDEST_USABLE..FORMAT_VERSION).contains(&found) {
+            database.upgrade()?;
+        } else if found < FORMAT_VERSION {
             if tables > 0 {
                 problems.push(format!("{}: the index has the older format {found}; it is built again", path.display()));
+            }
+            let aside = directory.join(ASIDE);
+            if tables == 0 && aside.exists() {
+                problems.push(format!(
+                    "{}: the index database was damaged; it was moved to {} and the index is built again",
+                    path.display(),
+                    aside.display()
+                ));
             }
             database.create()?;
         }
@@ -75,11 +76,11 @@ impl Database {
         if !path.exists() {
             return Ok(None);
         }
-        // Readers of a write-ahead log take part in its bookkeeping, so even they must be able to write.
+        // Whoever reads first after a crash takes back what was half written, so even readers must be able to write.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         match Self::open_to_read(&path, Connection::open_with_flags(&path, flags), false) {
-            // Nobody can write here, and nothing is in a log that would have to be read with it: the file is all there is.
-            Err(Error::Database { source, .. }) if is_read_only(&source) && !has_log(&path) => {
+            // Nobody can write here, and nothing is in a journal that would have to be read with it: the file is all there is.
+            Err(Error::Database { source, .. }) if is_read_only(&source) && !has_journal(&path) => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
                 Self::open_to_read(&path, Connection::open_with_flags(immutable_uri(&path), flags), true)
             }
@@ -91,18 +92,18 @@ impl Database {
         let fail = |source| Error::Database { path: path.to_owned(), source };
         let connection = opened.map_err(fail)?;
         connection.busy_timeout(BUSY).map_err(fail)?;
-        let mut database = Self::new(connection, path)?;
+        let mut database = Self::new(connection, path, false)?;
         if immutable {
             database.file = DatabaseFile::immutable(path).map_err(|e| Error::io(path, e))?;
         }
         database.check_version()?;
-        // An older one is about to be built again by its writer.
-        Ok((database.version()? == FORMAT_VERSION).then_some(database))
+        // One that can't be used is about to be emptied by its writer.
+        Ok((database.version()? >= OLDEST_USABLE).then_some(database))
     }
 
-    fn new(connection: Connection, path: &Path) -> Result<Self> {
+    fn new(connection: Connection, path: &Path, writes: bool) -> Result<Self> {
         let file = DatabaseFile::at(path).map_err(|e| Error::io(path, e))?;
-        Ok(Self { connection, path: path.to_owned(), file })
+        Ok(Self { connection, path: path.to_owned(), file, writes, next_segment: Cell::new(0) })
     }
 
     /// An error if a newer Carrel has taken the database over.
@@ -115,8 +116,23 @@ impl Database {
         Ok(())
     }
 
+    /// Whether the database is of the present format; an older one belongs to an older Carrel.
+    pub fn is_current(&self) -> Result<bool> {
+        Ok(self.version()? == FORMAT_VERSION)
+    }
+
     fn version(&self) -> Result<u32> {
         self.ask("PRAGMA user_version")
+    }
+
+    /// Take over an index of the format before. Its segments have lower numbers than all that come, and so are known until each of
+    /// their files was indexed again.
+    fn upgrade(&mut self) -> Result<()> {
+        let first = self.next_segment()?.to_string();
+        self.transaction(|t| {
+            t.execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [FORMAT_FROM, &first])?;
+            t.pragma_update(None, "user_version", FORMAT_VERSION)
+        })
     }
 
     /// Empty tables of the present format, in one transaction. What an older format left is dropped.
@@ -196,9 +212,21 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
 }
 
-/// Whether commits wait in a write-ahead log.
-fn has_log(path: &Path) -> bool {
-    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+/// Move a database that is damaged out of the way, with its journals.
+pub fn set_aside(directory: &Path) -> Result<()> {
+    let path = directory.join(DATABASE_FILE);
+    let aside = directory.join(ASIDE);
+    std::fs::rename(&path, &aside).map_err(|e| Error::io(&path, e))?;
+    for suffix in JOURNALS {
+        // Best effort: a stray journal of another database is ignored.
+        let _ = std::fs::remove_file(with_suffix(&path, suffix));
+    }
+    Ok(())
+}
+
+/// Whether changes wait in a journal.
+fn has_journal(path: &Path) -> bool {
+    JOURNALS[..2].iter().any(|suffix| std::fs::metadata(with_suffix(path, suffix)).is_ok_and(|journal| journal.len() > 0))
 }
 
 /// The name under which `SQLite` opens a file that nobody changes: it then needs neither lock nor log.
@@ -216,26 +244,24 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    // Out of the log of an older Carrel, unless one reads it at this moment: then the next start does it.
+    let left = connection.query_row("PRAGMA journal_mode = TRUNCATE", [], |_| Ok(()));
+    if let Err(error) = left
+        && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
+    {
+        return Err(error);
+    }
     connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.pragma_update(None, "journal_size_limit", 4 << 20)
+    connection.pragma_update(None, "temp_store", "MEMORY")
 }
 
 /// Whether `SQLite` says that the file itself is broken.
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
         // A table or column that the format promises is missing.
         || matches!(error, rusqlite::Error::SqliteFailure(e, Some(text)) if e.extended_code == 1 && text.starts_with("no such"))
         || matches!(error, rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::Utf8Error(..) | rusqlite::Error::FromSqlConversionFailure(..))
-}
-
-fn remove_journals(path: &Path) {
-    for suffix in ["-wal", "-shm"] {
-        // Best effort: a stray journal of another database is ignored by its salt.
-        let _ = std::fs::remove_file(with_suffix(path, suffix));
-    }
 }
 
 #[cfg(unix)]

@@ -1,16 +1,20 @@
 //! Building a segment from cut files.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use super::FileEntry;
-use super::format::{CHUNKS_PER_BLOCK, Header, assemble};
+use super::format::{CHUNKS_PER_BLOCK, Header, OWN_MODEL, Part, Section, assemble};
+use super::properties::{SparseWriter, pack_properties, pack_secrets};
 use super::record::{self, RecordState};
-use crate::base::types::Chunk;
+use crate::base::error::{Error, Result};
+use crate::base::types::{Chunk, FileProperties, SecretSpan};
 use crate::formats::bytes::{put_bytes, put_varint, put_zigzag};
 use crate::formats::postings::dictionary::DictionaryWriter;
 use crate::formats::postings::fields::{Frequencies, code_length};
 use crate::formats::postings::terms::{ChunkTerms, Field, Occurrence, definition_hash, length_codes};
-use crate::formats::vectors::{VectorRow, Vectors};
+use crate::formats::vectors::{Planes, VectorRow, Vectors};
 
 /// A file made ready for a segment. Making it is the expensive part (every word is hashed) and needs no builder, so a batch of
 /// files is drafted on all cores and pushed in order.
@@ -22,6 +26,10 @@ pub struct FileDraft {
     length_sums: [u64; 3],
     lengths: Vec<[u8; 3]>,
     vectors: Vectors,
+    /// Vectors of further models, each with its dimensions.
+    models: BTreeMap<u16, (usize, Vectors)>,
+    properties: Vec<u8>,
+    secrets: Vec<u8>,
 }
 
 impl FileDraft {
@@ -55,6 +63,28 @@ impl FileDraft {
         }
         draft.chunks = chunks;
         draft
+    }
+
+    /// Say what its source says of the file.
+    #[must_use]
+    pub fn with_properties(mut self, properties: &FileProperties) -> Self {
+        self.properties = pack_properties(properties);
+        self
+    }
+
+    /// Say where secrets of the file were masked, in the order of the lines.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: &[SecretSpan]) -> Self {
+        self.secrets = pack_secrets(secrets);
+        self
+    }
+
+    /// Add the vectors of a further model, whose number is 1 or more: one for each chunk, else all count as zero.
+    #[must_use]
+    pub fn with_vectors_of(mut self, model: u16, dim: usize, vectors: Vectors) -> Self {
+        debug_assert_ne!(model, OWN_MODEL);
+        self.models.insert(model, (dim, vectors));
+        self
     }
 
     /// How many chunks it has.
@@ -100,6 +130,9 @@ pub(super) struct Sections {
     ids: Vec<u8>,
     pub lengths: Vec<u8>,
     pub vectors: Vectors,
+    models: BTreeMap<u16, (usize, Vectors)>,
+    properties: SparseWriter,
+    secrets: SparseWriter,
     state: RecordState,
     in_file: bool,
 }
@@ -109,7 +142,10 @@ impl Sections {
         Self { dim, ..Self::default() }
     }
 
-    pub fn begin_file(&mut self, record: &[u8]) {
+    /// Begin a file with its records as they are stored; those of properties and secrets may be empty.
+    pub fn begin_file(&mut self, record: &[u8], properties: &[u8], secrets: &[u8]) {
+        self.properties.push(self.files, properties);
+        self.secrets.push(self.files, secrets);
         self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
         self.file_offsets.extend_from_slice(&(self.file_data.len() as u32).to_le_bytes());
         self.file_data.extend_from_slice(record);
@@ -129,6 +165,29 @@ impl Sections {
         self.chunks += 1;
     }
 
+    /// Add vectors for the chunks of the file that was begun last, all of which were pushed: `count` rows.
+    pub fn push_vectors(&mut self, rows: Option<Planes<'_>>, count: usize) {
+        match rows {
+            Some(rows) => self.vectors.extend(rows),
+            None => self.vectors.push_zeros(if self.dim > 0 { count } else { 0 }, self.dim),
+        }
+    }
+
+    /// The same for a further model. Files that have none of its vectors get zeros. An error where it has other dimensions already.
+    pub fn push_vectors_of(&mut self, model: u16, dim: usize, rows: Option<Planes<'_>>, count: usize) -> Result<()> {
+        let before = self.chunks as usize - count;
+        let (known, vectors) = self.models.entry(model).or_insert_with(|| (dim, Vectors::default()));
+        if *known != dim {
+            return Err(Error::invalid("vectors", format!("model {model} has {known} dimensions elsewhere, not {dim}")));
+        }
+        vectors.push_zeros(before - vectors.len(), dim);
+        match rows {
+            Some(rows) => vectors.extend(rows),
+            None => vectors.push_zeros(count, dim),
+        }
+        Ok(())
+    }
+
     pub fn finish(mut self, words: &DictionaryWriter) -> Vec<u8> {
         self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
         let header = Header {
@@ -139,25 +198,44 @@ impl Sections {
             length_sums: self.length_sums,
             ..Header::default()
         };
-        assemble(
-            header,
-            &[
-                &self.file_starts,
-                &self.file_offsets,
-                &self.file_data,
-                &self.chunk_offsets,
-                &self.chunk_data,
-                &self.ids,
-                &self.lengths,
-                &self.vectors.scales,
-                &words.index,
-                &words.data,
-                &words.postings,
-                &self.vectors.high,
-                &self.vectors.low,
-            ],
-        )
+        for (dim, vectors) in self.models.values_mut() {
+            vectors.push_zeros(self.chunks as usize - vectors.len(), *dim);
+        }
+        let (properties, secrets) = (self.properties.finish(), self.secrets.finish());
+        let dims: Vec<[u8; 4]> = self.models.values().map(|(dim, _)| (*dim as u32).to_le_bytes()).collect();
+        let own = |section, bytes| Part { section, model: OWN_MODEL, bytes };
+        let mut parts = vec![
+            own(Section::FileStarts, &self.file_starts[..]),
+            own(Section::FileOffsets, &self.file_offsets),
+            own(Section::FileData, &self.file_data),
+            own(Section::ChunkOffsets, &self.chunk_offsets),
+            own(Section::ChunkData, &self.chunk_data),
+            own(Section::ChunkIds, &self.ids),
+            own(Section::Lengths, &self.lengths),
+            own(Section::TermBlocks, &words.index),
+            own(Section::TermData, &words.data),
+            own(Section::Postings, &words.postings),
+        ];
+        parts.extend(properties.as_deref().map(|bytes| own(Section::Properties, bytes)));
+        parts.extend(secrets.as_deref().map(|bytes| own(Section::Secrets, bytes)));
+        if self.dim > 0 {
+            parts.extend(vector_parts(OWN_MODEL, &self.vectors));
+        }
+        for ((model, (_, vectors)), dim) in self.models.iter().zip(&dims) {
+            parts.push(Part { section: Section::Dimensions, model: *model, bytes: dim });
+            parts.extend(vector_parts(*model, vectors));
+        }
+        assemble(&header, &parts)
     }
+}
+
+fn vector_parts(model: u16, vectors: &Vectors) -> [Part<'_>; 3] {
+    let part = |section, bytes| Part { section, model, bytes };
+    [
+        part(Section::Scales, &vectors.scales[..]),
+        part(Section::VectorHighs, &vectors.high),
+        part(Section::VectorLows, &vectors.low),
+    ]
 }
 
 /// Collects drafts into a segment.
@@ -168,7 +246,7 @@ pub struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// An empty segment for vectors of `dim` dimensions.
+    /// An empty segment for vectors of `dim` dimensions; with 0 it holds none.
     pub fn new(dim: usize) -> Self {
         Self { sections: Sections::new(dim), occurrences: Vec::new() }
     }
@@ -180,18 +258,20 @@ impl SegmentBuilder {
 
     /// Add a file. Files keep the order in which they are pushed.
     pub fn push(&mut self, draft: FileDraft) {
-        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors } = draft;
+        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, models, properties, secrets } = draft;
         let Self { sections, occurrences: all } = self;
         let first = sections.chunks;
-        sections.begin_file(&record);
+        sections.begin_file(&record, &properties, &secrets);
         for (chunk, codes) in chunks.iter().zip(lengths) {
             sections.push_chunk(chunk);
             sections.lengths.extend_from_slice(&codes);
         }
-        if vectors.fits(chunks.len(), sections.dim) {
-            sections.vectors.extend(vectors.planes());
-        } else {
-            sections.vectors.push_zeros(chunks.len(), sections.dim);
+        let fitting = vectors.fits(chunks.len(), sections.dim) && sections.dim > 0;
+        sections.push_vectors(fitting.then(|| vectors.planes()), chunks.len());
+        for (model, (dim, vectors)) in &models {
+            let fitting = vectors.fits(chunks.len(), *dim);
+            // Of other dimensions than before they are of no use.
+            let _ = sections.push_vectors_of(*model, *dim, fitting.then(|| vectors.planes()), chunks.len());
         }
         for (sum, more) in sections.length_sums.iter_mut().zip(length_sums) {
             *sum += more;

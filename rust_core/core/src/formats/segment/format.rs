@@ -6,13 +6,14 @@
 //! ```text
 //! 0    8  magic "CarrelSg"
 //! 8    4  format version
-//! 12   4  vector dimensions
+//! 12   4  vector dimensions; 0 in a segment without vectors
 //! 16   8  length of the whole file
-//! 24   8  xxh3_64 of every byte from 32 on, its seed the dimensions
+//! 24   8  xxh3_64 of every byte from 32 on, its seed version << 32 | dimensions
 //! 32   4  files          36  4  chunks        40  8  terms
 //! 48  24  sum of field lengths in terms: name, path, body (3 x u64)
-//! 72   .  section table: offset u64, length u64 for each of `Section`
-//! .    .  the sections, in the order of `Section`
+//! 72   4  sections       76  4  unused, 0
+//! 80   .  section table, an entry for each: tag u16, model u16, flags u32, offset u64, length u64
+//! .    .  the sections
 //!
 //! FileStarts   u32 each (files + 1)  first chunk of the file
 //! FileOffsets  u32 each              where its record begins in FileData
@@ -28,11 +29,22 @@
 //! Postings     posting lists of terms that are in two chunks or more, see `postings/list.rs`
 //! VectorHighs  the high halves of the vectors, see `vectors.rs`
 //! VectorLows   the low halves
+//! Properties   version and metadata of the files that have some, see `segment/properties.rs`
+//! Secrets      where secrets of files were masked, see `segment/properties.rs`; never a value
+//! Dimensions   u32, the dimensions of a further model's vectors
 //! ```
+//!
+//! The three sections of vectors are there when there are vectors. `model` is 0 in every entry but those of vectors by a
+//! further model, which has a number of its own from 1 on, and its dimensions besides. A reader skips a section that it doesn't know,
+//! unless the entry's flags say [`REQUIRED`]: then only a newer Carrel understands the file.
+//!
+//! Version 3 had the first thirteen sections and a table of their offsets and lengths alone. It is still read.
 //!
 //! Terms are kept as 36-bit hashes, not as text: nobody asks a segment for its words, and text would be a sixth of the
 //! index. An absent word meets a stored hash by chance about once in 170,000 questions at 400,000 terms.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
@@ -41,19 +53,30 @@ use crate::formats::vectors::{SCALES_BYTES, plane_bytes};
 
 /// First bytes of every segment.
 pub const MAGIC: [u8; 8] = *b"CarrelSg";
-/// Version of this layout. Another one is refused and built again.
-pub const VERSION: u32 = 3;
+/// Version of this layout.
+pub const VERSION: u32 = 4;
+/// The oldest layout that is read.
+const OLDEST: u32 = 3;
+/// Flag of a section that a reader must know to understand the file.
+pub const REQUIRED: u32 = 1;
 /// Bytes before the checksummed part.
 pub const CHECKED_FROM: usize = 32;
 /// Chunks that share one offset.
 pub const CHUNKS_PER_BLOCK: usize = 16;
 /// Where vectors are aligned to.
 const VECTOR_ALIGNMENT: usize = 64;
-const TABLE_AT: usize = 72;
+/// Where the number of sections stands, and in version 3 the table.
+const COUNT_AT: usize = 72;
+const TABLE_AT: usize = 80;
+const ENTRY_BYTES: usize = 24;
+/// Bytes of an entry in version 3.
+const OLD_ENTRY_BYTES: usize = 16;
+/// The number of the model in use among a segment's models.
+pub const OWN_MODEL: u16 = 0;
 
-/// The parts of a segment, in the order of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
+/// The parts of a segment. The discriminants are the tags in the file: append, never renumber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
 pub enum Section {
     /// First chunk of each file.
     FileStarts,
@@ -81,15 +104,50 @@ pub enum Section {
     VectorHighs,
     /// Low halves of the vectors.
     VectorLows,
+    /// Versions and metadata of files.
+    Properties,
+    /// Where secrets were masked.
+    Secrets,
+    /// The dimensions of a further model's vectors.
+    Dimensions,
 }
 
-/// How many sections there are.
-pub const SECTIONS: usize = Section::VectorLows as usize + 1;
+impl Section {
+    const ALL: [Self; 16] = [
+        Self::FileStarts,
+        Self::FileOffsets,
+        Self::FileData,
+        Self::ChunkOffsets,
+        Self::ChunkData,
+        Self::ChunkIds,
+        Self::Lengths,
+        Self::Scales,
+        Self::TermBlocks,
+        Self::TermData,
+        Self::Postings,
+        Self::VectorHighs,
+        Self::VectorLows,
+        Self::Properties,
+        Self::Secrets,
+        Self::Dimensions,
+    ];
+    /// How many sections version 3 had: the first ones.
+    const OLD: usize = Self::VectorLows as usize + 1;
+
+    fn of_tag(tag: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| *section as u16 == tag)
+    }
+
+    /// Whether a segment may lack it.
+    pub fn is_optional(self) -> bool {
+        matches!(self, Self::Scales | Self::VectorHighs | Self::VectorLows | Self::Properties | Self::Secrets | Self::Dimensions)
+    }
+}
 
 /// The numbers at the beginning of a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Dimensions of a vector.
+    /// Dimensions of a vector; 0 without vectors.
     pub dim: u32,
     /// Number of files.
     pub files: u32,
@@ -99,20 +157,57 @@ pub struct Header {
     pub terms: u64,
     /// Sum of field lengths over all chunks.
     pub length_sums: [u64; 3],
-    /// Byte offset and length of each section.
-    pub sections: [(u64, u64); SECTIONS],
+    /// Byte offset and length of each section; nothing for those that the segment lacks.
+    pub sections: [Place; Section::ALL.len()],
+    /// The further models' sections.
+    pub models: BTreeMap<(u16, Section), Place>,
+}
+
+/// Byte offset and length.
+type Place = (u64, u64);
+
+impl Header {
+    /// Where a section is; an empty range for one that the segment lacks.
+    pub fn place(&self, section: Section) -> Range<usize> {
+        let (offset, length) = self.sections[section as usize];
+        offset as usize..(offset + length) as usize
+    }
+
+    /// Where a section of a further model is.
+    pub fn place_of(&self, model: u16, section: Section) -> Option<Range<usize>> {
+        let (offset, length) = *self.models.get(&(model, section))?;
+        Some(offset as usize..(offset + length) as usize)
+    }
+
+    /// The numbers of the further models.
+    pub fn models(&self) -> impl Iterator<Item = u16> {
+        self.models.keys().filter(|(_, section)| *section == Section::Dimensions).map(|(model, _)| *model)
+    }
+}
+
+/// A section to be written.
+pub struct Part<'a> {
+    /// What it is.
+    pub section: Section,
+    /// Whose vectors it holds.
+    pub model: u16,
+    /// What is in it.
+    pub bytes: &'a [u8],
 }
 
 /// Write header and sections as one file.
-pub fn assemble(mut header: Header, sections: &[&[u8]; SECTIONS]) -> Vec<u8> {
-    let mut at = TABLE_AT + SECTIONS * 16;
-    for (i, section) in sections.iter().enumerate() {
-        if i >= Section::VectorHighs as usize {
-            at = at.next_multiple_of(VECTOR_ALIGNMENT);
-        }
-        header.sections[i] = (at as u64, section.len() as u64);
-        at += section.len();
-    }
+pub fn assemble(header: &Header, parts: &[Part<'_>]) -> Vec<u8> {
+    let mut at = TABLE_AT + parts.len() * ENTRY_BYTES;
+    let offsets: Vec<usize> = parts
+        .iter()
+        .map(|part| {
+            if matches!(part.section, Section::VectorHighs | Section::VectorLows) {
+                at = at.next_multiple_of(VECTOR_ALIGNMENT);
+            }
+            at += part.bytes.len();
+            at - part.bytes.len()
+        })
+        .collect();
     let mut out = Vec::with_capacity(at);
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
@@ -125,13 +220,19 @@ pub fn assemble(mut header: Header, sections: &[&[u8]; SECTIONS]) -> Vec<u8> {
     for sum in header.length_sums {
         out.extend_from_slice(&sum.to_le_bytes());
     }
-    for (offset, length) in header.sections {
-        out.extend_from_slice(&offset.to_le_bytes());
-        out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&(parts.len() as u32).to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    for (part, offset) in parts.iter().zip(&offsets) {
+        let flags = if part.section.is_optional() { 0 } else { REQUIRED };
+        out.extend_from_slice(&(part.section as u16).to_le_bytes());
+        out.extend_from_slice(&part.model.to_le_bytes());
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&(*offset as u64).to_le_bytes());
+        out.extend_from_slice(&(part.bytes.len() as u64).to_le_bytes());
     }
-    for (section, (offset, _)) in sections.iter().zip(header.sections) {
-        out.resize(offset as usize, 0);
-        out.extend_from_slice(section);
+    for (part, offset) in parts.iter().zip(offsets) {
+        out.resize(offset, 0);
+        out.extend_from_slice(part.bytes);
     }
     seal(&mut out);
     out
@@ -143,21 +244,25 @@ pub fn seal(file: &mut [u8]) {
     file[24..32].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Of the content, with the dimensions as its seed: nothing else would notice them changed in a segment without chunks.
+/// Of the content. Its seed is what stands before it: nothing else would notice that the version or, in a segment without chunks,
+/// the dimensions were changed. Version 3 left itself out.
 fn checksum(file: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64_with_seed(&file[CHECKED_FROM..], read_u32(file, 12).into())
+    let (version, dim) = (u64::from(read_u32(file, 8)), u64::from(read_u32(file, 12)));
+    let seed = if version > OLDEST.into() { version << 32 | dim } else { dim };
+    xxhash_rust::xxh3::xxh3_64_with_seed(&file[CHECKED_FROM..], seed)
 }
 
 /// Check `file` from its magic to its checksum and to the size of every section, and give its numbers.
 pub fn open(file: &[u8], path: &Path) -> Result<Header> {
     let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), reason: reason.to_owned() };
-    if file.len() < TABLE_AT + SECTIONS * 16 {
+    if file.len() < TABLE_AT {
         return Err(damaged("too short"));
     }
     if file[..8] != MAGIC {
         return Err(damaged("not a segment"));
     }
-    if read_u32(file, 8) != VERSION {
+    let version = read_u32(file, 8);
+    if version < OLDEST {
         return Err(damaged("another format version"));
     }
     if read_u64(file, 16) != file.len() as u64 {
@@ -165,6 +270,9 @@ pub fn open(file: &[u8], path: &Path) -> Result<Header> {
     }
     if read_u64(file, 24) != checksum(file) {
         return Err(damaged("checksum differs"));
+    }
+    if version > VERSION {
+        return Err(Error::NewerSegment { path: path.to_owned(), what: format!("segment format {version}") });
     }
     let mut header = Header {
         dim: read_u32(file, 12),
@@ -174,26 +282,100 @@ pub fn open(file: &[u8], path: &Path) -> Result<Header> {
         length_sums: [read_u64(file, 48), read_u64(file, 56), read_u64(file, 64)],
         ..Header::default()
     };
-    for (i, section) in header.sections.iter_mut().enumerate() {
-        let (offset, length) = (read_u64(file, TABLE_AT + i * 16), read_u64(file, TABLE_AT + i * 16 + 8));
-        if offset.checked_add(length).is_none_or(|end| end > file.len() as u64) {
+    if version == VERSION {
+        read_table(file, path, &mut header)?;
+    } else {
+        read_old_table(file, path, &mut header)?;
+    }
+    check_sizes(file, &header).map_err(damaged)?;
+    Ok(header)
+}
+
+/// Read the table of tagged sections.
+fn read_table(file: &[u8], path: &Path, header: &mut Header) -> Result<()> {
+    let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+    let table = (read_u32(file, COUNT_AT) as usize).checked_mul(ENTRY_BYTES).and_then(|bytes| file.get(TABLE_AT..)?.get(..bytes));
+    let mut found = [false; Section::ALL.len()];
+    for entry in table.ok_or_else(|| damaged("its table leaves the file"))?.chunks_exact(ENTRY_BYTES) {
+        let (tag, model) = (read_u32(entry, 0) as u16, (read_u32(entry, 0) >> 16) as u16);
+        let place = (read_u64(entry, 8), read_u64(entry, 16));
+        if place.0.checked_add(place.1).is_none_or(|end| end > file.len() as u64) {
             return Err(damaged("a section leaves the file"));
         }
-        *section = (offset, length);
+        let Some(section) = Section::of_tag(tag) else {
+            if read_u32(entry, 4) & REQUIRED != 0 {
+                return Err(Error::NewerSegment { path: path.to_owned(), what: format!("section {tag}") });
+            }
+            continue;
+        };
+        let twice = if model == OWN_MODEL {
+            header.sections[section as usize] = place;
+            std::mem::replace(&mut found[section as usize], true)
+        } else {
+            header.models.insert((model, section), place).is_some()
+        };
+        if twice {
+            return Err(damaged("a section is there twice"));
+        }
     }
-    let (files, chunks) = (header.files as u64, header.chunks as u64);
+    // Nothing but vectors may be left out: what is empty is written all the same.
+    if Section::ALL.into_iter().zip(found).any(|(section, found)| !found && !section.is_optional()) {
+        return Err(damaged("a section is missing"));
+    }
+    Ok(())
+}
+
+/// Read the table of version 3: thirteen sections in a fixed order.
+fn read_old_table(file: &[u8], path: &Path, header: &mut Header) -> Result<()> {
+    let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), reason: reason.to_owned() };
+    let table = file.get(COUNT_AT..COUNT_AT + Section::OLD * OLD_ENTRY_BYTES).ok_or_else(|| damaged("too short"))?;
+    for (entry, section) in table.chunks_exact(OLD_ENTRY_BYTES).zip(&mut header.sections) {
+        let place = (read_u64(entry, 0), read_u64(entry, 8));
+        if place.0.checked_add(place.1).is_none_or(|end| end > file.len() as u64) {
+            return Err(damaged("a section leaves the file"));
+        }
+        *section = place;
+    }
+    if header.dim == 0 {
+        // It had scales all the same.
+        header.sections[Section::Scales as usize].1 = 0;
+    }
+    Ok(())
+}
+
+/// Check the sections whose size follows from the numbers.
+fn check_sizes(file: &[u8], header: &Header) -> std::result::Result<(), &'static str> {
+    let (files, chunks) = (u64::from(header.files), u64::from(header.chunks));
     let fixed = [
         (Section::FileStarts, (files + 1) * 4),
         (Section::FileOffsets, files * 4),
         (Section::ChunkOffsets, chunks.div_ceil(CHUNKS_PER_BLOCK as u64) * 4),
         (Section::ChunkIds, chunks * 16),
         (Section::Lengths, chunks * 3),
-        (Section::Scales, chunks * SCALES_BYTES as u64),
-        (Section::VectorHighs, chunks * plane_bytes(header.dim as usize) as u64),
-        (Section::VectorLows, chunks * plane_bytes(header.dim as usize) as u64),
     ];
-    if fixed.iter().any(|&(section, bytes)| header.sections[section as usize].1 != bytes) {
-        return Err(damaged("a section has the wrong size"));
+    let size = |section: Section| header.sections[section as usize].1;
+    let has_vectors = header.dim > 0;
+    let vectors = vector_sizes(chunks, header.dim);
+    if fixed.into_iter().any(|(section, bytes)| size(section) != bytes)
+        || vectors.into_iter().any(|(section, bytes)| size(section) != if has_vectors { bytes } else { 0 })
+    {
+        return Err("a section has the wrong size");
     }
-    Ok(header)
+    for (model, section) in header.models.keys() {
+        let dim = match header.place_of(*model, Section::Dimensions) {
+            Some(place) if place.len() == 4 => read_u32(file, place.start),
+            _ => return Err("vectors without their dimensions"),
+        };
+        let sizes = vector_sizes(chunks, dim);
+        let whole = sizes.into_iter().all(|(s, bytes)| header.place_of(*model, s).is_some_and(|p| p.len() as u64 == bytes));
+        if !whole || !(*section == Section::Dimensions || sizes.iter().any(|(known, _)| known == section)) {
+            return Err("a further model's section has the wrong size");
+        }
+    }
+    Ok(())
+}
+
+fn vector_sizes(chunks: u64, dim: u32) -> [(Section, u64); 3] {
+    let plane = chunks.saturating_mul(plane_bytes(dim as usize) as u64);
+    [(Section::Scales, chunks * SCALES_BYTES as u64), (Section::VectorHighs, plane), (Section::VectorLows, plane)]
 }

@@ -15,11 +15,11 @@ const TERMS_PER_CHECK: usize = 1024;
 /// For each merged segment, the new ordinal of each of its files; `None` for those that were left out.
 pub type NewOrdinals = Vec<Vec<Option<u32>>>;
 
-/// Make one segment of the masked files of `parts`, in order. Gives the file and the new ordinals.
-/// All parts must have the same vector dimensions.
+/// Make one segment of the masked files of `parts`, in order. Gives the file and the new ordinals. Parts with vectors must have the
+/// same dimensions; in a segment of which some files have none, theirs are zeros. Sections that this build doesn't know are lost.
 pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(Vec<u8>, NewOrdinals)> {
-    let dim = parts.first().map_or(0, |(segment, _)| segment.dim());
-    if parts.iter().any(|(segment, _)| segment.dim() != dim) {
+    let dim = parts.iter().map(|(segment, _)| segment.dim()).max().unwrap_or(0);
+    if parts.iter().any(|(segment, _)| segment.dim() != dim && segment.has_vectors()) {
         return Err(Error::invalid("parts", "segments of different vector dimensions can't be merged"));
     }
     let mut sections = Sections::new(dim);
@@ -31,7 +31,7 @@ pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(V
         for file in mask.iter().filter(|&f| f < segment.file_count()) {
             cancel.check()?;
             files[file as usize] = Some(sections.files);
-            copy_file(segment, file, &mut sections, &mut chunks);
+            copy_file(segment, file, &mut sections, &mut chunks)?;
         }
         new_files.push(files);
         new_chunks.push(chunks);
@@ -40,10 +40,10 @@ pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(V
     Ok((sections.finish(&words), new_files))
 }
 
-fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: &mut [u32]) {
+fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: &mut [u32]) -> Result<()> {
     let range = segment.file_chunks(file);
     let rows = range.start as usize..range.end as usize;
-    sections.begin_file(segment.file_record(file));
+    sections.begin_file(segment.file_record(file), segment.properties_record(file), segment.secrets_record(file));
     segment.each_chunk(range, |old, chunk| {
         new_chunks[old as usize] = sections.chunks;
         sections.push_chunk(&chunk);
@@ -53,7 +53,15 @@ fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: 
         sections.length_sums[i % 3] += code_length(*code) as u64;
     }
     sections.lengths.extend_from_slice(lengths);
-    sections.vectors.extend(segment.vectors().rows(rows, segment.dim()));
+    let own = segment.has_vectors().then(|| segment.vectors().rows(rows.clone(), segment.dim()));
+    sections.push_vectors(own, rows.len());
+    for model in segment.further_models() {
+        if let Some(found) = segment.vectors_of(model) {
+            let dim = found.dim();
+            sections.push_vectors_of(model, dim, Some(found.planes().rows(rows.clone(), dim)), rows.len())?;
+        }
+    }
+    Ok(())
 }
 
 /// Walk all dictionaries side by side; the lists of equal hashes become one. Parts follow each other in the new segment, so

@@ -7,6 +7,7 @@ mod builder;
 pub(crate) mod format;
 mod mask;
 mod merge;
+mod properties;
 mod reader;
 mod record;
 mod signature;
@@ -14,7 +15,7 @@ mod signature;
 pub use builder::{FileDraft, SegmentBuilder};
 pub use mask::FileMask;
 pub use merge::{NewOrdinals, merge};
-pub use reader::{FileRef, Segment};
+pub use reader::{FileRef, ModelVectors, Segment};
 
 use crate::base::language::Language;
 
@@ -36,3 +37,6 @@ pub struct FileEntry<'a> {
     /// What it imports, as written.
     pub imports: &'a [String],
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use memmap2::{Mmap, MmapMut};
 
 use super::format::{self, CHUNKS_PER_BLOCK, Header, Section};
+use super::properties::{Sparse, count_secrets, unpack_properties, unpack_secrets};
 use super::record::{self, Record, RecordState};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::types::{Chunk, ChunkKind, Span};
+use crate::base::types::{Chunk, ChunkKind, FileProperties, SecretSpan, Span};
 use crate::formats::bytes::{Cursor, read_u32};
 use crate::formats::postings::dictionary::Dictionary;
 use crate::formats::vectors::{Planes, VectorRow};
@@ -50,6 +51,29 @@ pub struct FileRef<'a> {
     /// When its content was last changed, by its modification time then, seconds since 1970.
     pub updated_at: i64,
     imports: &'a [u8],
+}
+
+/// The vectors that a further model has made of a segment's chunks.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelVectors<'a> {
+    dim: usize,
+    planes: Planes<'a>,
+}
+
+impl<'a> ModelVectors<'a> {
+    /// Their dimensions.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// A chunk's vector; zeros where it has none.
+    pub fn row(&self, chunk: u32) -> VectorRow<'a> {
+        self.planes.row(chunk as usize, self.dim)
+    }
+
+    pub(super) fn planes(&self) -> Planes<'a> {
+        self.planes
+    }
 }
 
 impl FileRef<'_> {
@@ -131,13 +155,17 @@ impl Segment {
     }
 
     fn section(&self, section: Section) -> &[u8] {
-        let (offset, length) = self.header.sections[section as usize];
-        &self.bytes[offset as usize..(offset + length) as usize]
+        &self.bytes[self.header.place(section)]
     }
 
-    /// Dimensions of its vectors.
+    /// Dimensions of its vectors; 0 where it has none.
     pub fn dim(&self) -> usize {
         self.header.dim as usize
+    }
+
+    /// Whether it holds vectors of the model in use.
+    pub fn has_vectors(&self) -> bool {
+        self.header.dim > 0
     }
 
     /// How many files it has, live or not.
@@ -166,9 +194,10 @@ impl Segment {
             ("terms", vec![S::TermBlocks, S::TermData]),
             ("postings", vec![S::Postings]),
             ("vectors", vec![S::Scales, S::VectorHighs, S::VectorLows]),
+            ("properties", vec![S::Properties, S::Secrets]),
         ]
         .into_iter()
-        .map(|(name, sections)| (name, sections.into_iter().map(|s| self.header.sections[s as usize].1).sum()))
+        .map(|(name, sections)| (name, sections.into_iter().map(|s| self.header.place(s).len() as u64).sum()))
         .collect()
     }
 
@@ -191,6 +220,36 @@ impl Segment {
         let start = (read_u32(offsets, file as usize * 4) as usize).min(data.len());
         let end = if file + 1 < self.header.files { read_u32(offsets, file as usize * 4 + 4) as usize } else { data.len() };
         data.get(start..end).unwrap_or_default()
+    }
+
+    /// What its source says of a file.
+    pub fn properties(&self, file: u32) -> FileProperties {
+        unpack_properties(self.properties_record(file))
+    }
+
+    /// Whether a source says something of any file.
+    pub fn has_properties(&self) -> bool {
+        !self.section(Section::Properties).is_empty()
+    }
+
+    /// Where secrets of a file were masked.
+    pub fn secrets(&self, file: u32) -> Vec<SecretSpan> {
+        unpack_secrets(self.secrets_record(file))
+    }
+
+    /// The files in which secrets were masked, and how many in each.
+    pub fn secret_counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        Sparse::new(self.section(Section::Secrets)).iter().map(|(file, record)| (file, count_secrets(record)))
+    }
+
+    /// The stored properties of a file, for copying.
+    pub(super) fn properties_record(&self, file: u32) -> &[u8] {
+        Sparse::new(self.section(Section::Properties)).record(file)
+    }
+
+    /// The stored secrets of a file, for copying.
+    pub(super) fn secrets_record(&self, file: u32) -> &[u8] {
+        Sparse::new(self.section(Section::Secrets)).record(file)
     }
 
     /// The chunks of a file.
@@ -279,7 +338,20 @@ impl Segment {
         self.vectors().row(chunk as usize, self.dim())
     }
 
-    /// All vectors.
+    /// The vectors of a further model, by its number; `None` where it has made none.
+    pub fn vectors_of(&self, model: u16) -> Option<ModelVectors<'_>> {
+        let bytes = |section| Some(&self.bytes[self.header.place_of(model, section)?]);
+        let dim = read_u32(bytes(Section::Dimensions)?, 0) as usize;
+        let (high, low) = (bytes(Section::VectorHighs)?, bytes(Section::VectorLows)?);
+        Some(ModelVectors { dim, planes: Planes { high, low, scales: bytes(Section::Scales)? } })
+    }
+
+    /// The numbers of the further models.
+    pub fn further_models(&self) -> impl Iterator<Item = u16> {
+        self.header.models()
+    }
+
+    /// All vectors of the model in use; empty where there are none.
     pub(crate) fn vectors(&self) -> Planes<'_> {
         Planes {
             high: self.section(Section::VectorHighs),

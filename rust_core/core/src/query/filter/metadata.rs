@@ -1,10 +1,10 @@
-//! A filter by what is recorded of a chunk, compared exactly.
+//! A filter by what is recorded of a chunk and of its file, compared exactly.
 
 use std::collections::BTreeMap;
 
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::types::Chunk;
+use crate::base::types::{Chunk, FileProperties};
 use crate::formats::segment::FileRef;
 
 type FileField = for<'a> fn(&FileRef<'a>) -> &'a str;
@@ -23,10 +23,13 @@ const CHUNK_FIELDS: [(&str, ChunkField); 3] =
 pub(super) struct Metadata {
     files: Vec<(FileField, Vec<String>)>,
     chunks: Vec<(ChunkField, Vec<String>)>,
+    /// Keys of the file's own metadata.
+    own: Vec<(String, Vec<String>)>,
 }
 
 impl Metadata {
-    /// Check the names of the fields. A field without values allows everything.
+    /// Tell the fields apart: a name that is none of the built-in ones is a key of the file's own metadata. One without values
+    /// allows everything.
     pub fn new(asked: &BTreeMap<String, Vec<String>>) -> Result<Self> {
         let mut metadata = Self::default();
         for (name, values) in asked {
@@ -35,7 +38,7 @@ impl Metadata {
             } else if let Some((_, field)) = CHUNK_FIELDS.iter().find(|(known, _)| known == name) {
                 metadata.chunks.push((*field, values.clone()));
             } else {
-                return Err(Error::invalid("metadata", format!("{name:?} is not recorded of a chunk; use {}", names())));
+                metadata.own.push((name.clone(), values.clone()));
             }
             if name == "language"
                 && let Some(unknown) = values.iter().find(|value| Language::from_name(value).is_none())
@@ -45,11 +48,12 @@ impl Metadata {
         }
         metadata.files.retain(|(_, values)| !values.is_empty());
         metadata.chunks.retain(|(_, values)| !values.is_empty());
+        metadata.own.retain(|(_, values)| !values.is_empty());
         Ok(metadata)
     }
 
     pub fn restricts_files(&self) -> bool {
-        !self.files.is_empty()
+        !self.files.is_empty() || !self.own.is_empty()
     }
 
     pub fn restricts_chunks(&self) -> bool {
@@ -60,13 +64,19 @@ impl Metadata {
         self.files.iter().all(|(field, values)| values.iter().any(|value| value == field(file)))
     }
 
+    /// Whether the file's own metadata passes. `properties` reads them, where something is asked of them.
+    pub fn allows_properties(&self, properties: impl FnOnce() -> FileProperties) -> bool {
+        if self.own.is_empty() {
+            return true;
+        }
+        let metadata = properties().metadata;
+        let holds = |key: &str, values: &[String]| {
+            metadata.get(key).map(ToString::to_string).is_some_and(|found| values.contains(&found))
+        };
+        self.own.iter().all(|(key, values)| holds(key, values))
+    }
+
     pub fn allows_chunk(&self, chunk: &Chunk) -> bool {
         self.chunks.iter().all(|(field, values)| values.iter().any(|value| value == field(chunk)))
     }
-}
-
-fn names() -> String {
-    let mut names: Vec<_> = FILE_FIELDS.iter().map(|(name, _)| *name).chain(CHUNK_FIELDS.iter().map(|(name, _)| *name)).collect();
-    names.sort_unstable();
-    names.join(", ")
 }

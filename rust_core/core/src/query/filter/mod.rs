@@ -9,7 +9,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 use crate::base::types::Chunk;
-use crate::formats::segment::{FileMask, FileRef, Segment};
+use crate::formats::segment::{FileMask, Segment};
 use metadata::Metadata;
 
 /// A filter as it is asked for. Empty lists allow everything.
@@ -27,7 +27,8 @@ pub struct FilterOptions {
     pub sources: Vec<String>,
     /// Changed at this time or later, seconds since 1970.
     pub updated_after: Option<i64>,
-    /// Exact values by field: `container`, `kind`, `language`, `path`, `source`, `symbol`. Of each, one must hold.
+    /// Exact values by field, of each of which one must hold: `container`, `kind`, `language`, `path`, `source`, `symbol`, or any key
+    /// of the file's own metadata.
     pub metadata: BTreeMap<String, Vec<String>>,
 }
 
@@ -85,16 +86,18 @@ impl Filter {
     /// The files of `live` that pass.
     pub(crate) fn mask(&self, segment: &Segment, live: &FileMask) -> FileMask {
         let mut mask = live.clone();
-        live.iter().filter(|&file| !self.allows(&segment.file(file))).for_each(|file| mask.clear(file));
+        live.iter().filter(|&file| !self.allows(segment, file)).for_each(|file| mask.clear(file));
         mask
     }
 
-    fn allows(&self, file: &FileRef<'_>) -> bool {
+    fn allows(&self, segment: &Segment, ordinal: u32) -> bool {
+        let file = &segment.file(ordinal);
         (self.languages.is_empty() || self.languages.contains(&file.language))
             && self.prose.is_none_or(|prose| file.language.is_prose() == prose)
             && self.options.updated_after.is_none_or(|after| file.updated_at >= after)
             && self.include.as_ref().is_none_or(|globs| globs.is_match(file.path))
             && self.metadata.allows_file(file)
+            && self.metadata.allows_properties(|| segment.properties(ordinal))
             && !self.exclude.as_ref().is_some_and(|globs| globs.is_match(file.path))
     }
 

@@ -13,6 +13,7 @@ pub use related_files::RelatedFiles;
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::sync::locked;
+use crate::base::types::SecretSpan;
 use crate::formats::segment::FileMask;
 use crate::index::segment_set::{BufferText, LiveSegment};
 use crate::query::dense::dense_top_k;
@@ -201,6 +202,18 @@ impl Searcher {
         row.steps().take(live.segment.dim()).map(|step| f32::from(step) * row.scale).collect()
     }
 
+    /// Where secrets of a file are masked, in order.
+    pub fn secrets(&self, path: &str) -> Vec<SecretSpan> {
+        self.place_of(path).map_or_else(Vec::new, |(view, file)| self.segments[view as usize].segment.secrets(file))
+    }
+
+    /// How many files have masked secrets, and how many secrets there are.
+    pub fn masked(&self) -> (usize, u64) {
+        let of =
+            |live: &'_ LiveSegment| live.segment.secret_counts().filter(|(file, _)| live.live.get(*file)).collect::<Vec<_>>();
+        self.segments.iter().flat_map(of).fold((0, 0), |(files, secrets), (_, count)| (files + 1, secrets + count))
+    }
+
     /// The segment of a chunk, and its ordinal there.
     fn segment_of(&self, doc: Doc) -> Option<(&LiveSegment, u32)> {
         let (segment, chunk) = segment_and_chunk(doc);
@@ -228,7 +241,8 @@ impl Searcher {
     /// What is recorded of a chunk.
     pub(crate) fn info(&self, doc: Doc) -> Option<ChunkInfo> {
         let (live, chunk) = self.segment_of(doc)?;
-        let file = live.segment.file(live.segment.file_of(chunk));
+        let ordinal = live.segment.file_of(chunk);
+        let file = live.segment.file(ordinal);
         Some(ChunkInfo {
             doc,
             chunk: live.segment.chunk(chunk),
@@ -236,6 +250,7 @@ impl Searcher {
             language: file.language,
             file_hash: file.hash,
             updated_at: file.updated_at,
+            properties: live.segment.properties(ordinal),
             overlay: live.texts.is_some(),
         })
     }

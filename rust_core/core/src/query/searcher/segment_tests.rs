@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use crate::base::cancel::CancelToken;
 use crate::base::error::Error;
 use crate::base::language::Language;
-use crate::base::types::{Chunk, ChunkKind, Span};
-use crate::formats::segment::{FileEntry, FileMask, Segment, SegmentBuilder, format, merge};
+use crate::base::types::{Chunk, ChunkKind, FileProperties, Scalar, SecretSpan, Span};
+use crate::formats::segment::{FileDraft, FileEntry, FileMask, Segment, SegmentBuilder, format, merge};
 use crate::formats::vectors::Vectors;
 use crate::query::dense::dense_top_k;
 use crate::query::lexical::{FieldWeights, Statistics, Terms, bm25f, definitions, evidence};
@@ -95,7 +95,17 @@ fn build(files: &[TestFile]) -> Vec<u8> {
     let mut builder = SegmentBuilder::new(DIM);
     for (i, file) in files.iter().enumerate() {
         let rows: Vec<_> = (0..file.vectors.len()).map(|row| file.vectors.row(row, DIM)).collect();
-        builder.add_file(&entry(file, i), &file.chunks, &file.text, &rows);
+        let mut draft = FileDraft::new(&entry(file, i), file.chunks.clone(), &file.text, &rows);
+        if file.path.contains("dir1") {
+            // Sections that a segment may lack, for the tests of damage.
+            let properties = FileProperties {
+                version: Some("1".to_owned()),
+                metadata: [("key".to_owned(), Scalar::Integer(7)), ("other".to_owned(), Scalar::Float(0.5))].into(),
+            };
+            let secret = SecretSpan { kind: "token".to_owned(), start_line: 3, end_line: 4 };
+            draft = draft.with_properties(&properties).with_secrets(&[secret]).with_vectors_of(2, DIM, file.vectors.clone());
+        }
+        builder.push(draft);
     }
     builder.finish()
 }
@@ -238,11 +248,12 @@ proptest! {
     }
 
     #[test]
-    fn forged_files_never_crash(files in files_strategy(), edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
+    fn forged_files_never_crash(files in files_strategy(), edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), table in any::<bool>()) {
         let mut bytes = build(&files);
         for (at, value) in edits {
-            // Past magic, version and length, which would only be refused.
-            let at = 24 + at.index(bytes.len() - 24);
+            // Past magic, version and length, which would only be refused. Half of the cases forge the numbers and the table.
+            let range = if table { 48 + 24 * 20 } else { bytes.len() - 24 };
+            let at = 24 + at.index(range.min(bytes.len() - 24));
             bytes[at] = value;
         }
         format::seal(&mut bytes);
@@ -255,8 +266,17 @@ proptest! {
             }
             for file in 0..segment.file_count() + 2 {
                 segment.file(file).imports();
+                segment.properties(file);
+                segment.secrets(file);
                 segment.file_chunks(file);
             }
+            for model in segment.further_models() {
+                let vectors = segment.vectors_of(model).unwrap();
+                for chunk in 0..segment.chunk_count() + 2 {
+                    vectors.row(chunk);
+                }
+            }
+            segment.secret_counts().count();
             let _ = merge(&[(&segment, &mask), (&segment, &mask)], &CancelToken::new()).map(|(bytes, _)| Segment::from_bytes(&bytes));
         }
     }

@@ -25,7 +25,7 @@ const LEFT_OUT: &str = "left out of this question";
 pub type Read = std::result::Result<CurrentChunk, String>;
 
 /// A chunk whose text was checked against the buffer or the disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CurrentChunk {
     /// The chunk as it is now.
     pub info: ChunkInfo,

@@ -10,7 +10,7 @@ use crate::base::file_state::Stamp;
 use crate::base::language::Language;
 use crate::base::masked_text::Unmasked;
 use crate::base::sync::locked;
-use crate::base::types::{Chunk, EmbedInput};
+use crate::base::types::{Chunk, EmbedInput, FileProperties, SecretSpan};
 use crate::formats::database::UnusableRow;
 use crate::formats::segment::Segment;
 use crate::formats::vectors::Vectors;
@@ -41,6 +41,10 @@ pub(super) struct CutEntry {
     /// Pieces that were too small to become chunks.
     pub trivial: usize,
     pub origins: Vec<Origin>,
+    /// What its source says of it.
+    pub properties: FileProperties,
+    /// Where its secrets were masked.
+    pub secrets: Vec<SecretSpan>,
     /// The segment that kept chunks are copied from.
     pub old: Option<Arc<Segment>>,
     pub is_new: bool,
@@ -200,12 +204,23 @@ impl Batch {
         Ok(())
     }
 
+    /// Keep what the source of a file says of it; without this a file keeps what was said before.
+    pub fn set_properties(&self, path: &str, properties: FileProperties) -> Result<()> {
+        let mut guard = locked(&self.body);
+        let Some(body) = guard.as_mut() else { return Err(committed()) };
+        match body.files.iter_mut().find(|file| file.path == path) {
+            Some(file) => file.properties = properties,
+            None => return Err(Error::invalid("path", format!("{path:?} is not in this batch"))),
+        }
+        Ok(())
+    }
+
     /// Take the body for a commit, if every chunk that will be stored has its vector.
     pub(super) fn take(&self) -> Result<BatchContents> {
         let mut guard = locked(&self.body);
         let Some(body) = guard.take() else { return Err(committed()) };
         let failed = |file: &CutEntry| body.failed.iter().any(|(path, _)| *path == file.path);
-        if body.vectors.is_none() && body.files.iter().any(|f| f.added().next().is_some() && !failed(f)) {
+        if self.dim > 0 && body.vectors.is_none() && body.files.iter().any(|f| f.added().next().is_some() && !failed(f)) {
             *guard = Some(body);
             return Err(Error::invalid("batch", "its chunks have no vectors yet: call embed or set_vectors first"));
         }

@@ -21,7 +21,7 @@ use crate::index::segment_set::{BufferText, LiveSegment, SegmentSet};
 const MOST_SEGMENTS: usize = 32;
 
 impl Store {
-    /// Cut an unsaved buffer. One that must not be read (ignored, secret) or can't be used gives an empty batch, and committing
+    /// Cut an unsaved buffer. What was said of the file that it hides, or of its earlier version, is said of it too. One that must not be read (ignored, secret) or can't be used gives an empty batch, and committing
     /// that takes an earlier version out.
     pub fn cut_buffer(&self, path: &str, text: &str, cancel: &CancelToken) -> Result<Batch> {
         self.check_open()?;
@@ -47,7 +47,7 @@ impl Store {
         };
         let in_set = |set: &Arc<SegmentSet>| set.find(path).map(|place| (Arc::clone(set), place));
         let old = in_set(&overlay).or_else(|| in_set(&disk));
-        let entry = entry(path, language, source, stamp, cut, old.as_ref().map(|(set, place)| (&**set, *place)));
+        let entry = entry(path, language, source, stamp, cut, old.as_ref().map(|(set, place)| (&**set, *place)), true);
         Ok(Batch::new(BatchContents { files: vec![entry], ..BatchContents::default() }, self.workspace.config.dim, true))
     }
 

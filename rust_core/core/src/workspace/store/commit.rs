@@ -123,8 +123,14 @@ impl Store {
     pub(super) fn write_segment(&self, disk: &Disk, bytes: &[u8], sync: bool) -> Result<(u64, Arc<Segment>)> {
         let database = disk.database.as_ref().ok_or(Error::NotWriter)?;
         database.check_present()?;
-        let id = database.next_segment()?;
-        let path = segment_path(self.directory(), id);
+        // A file of that name is one that a crash left and nobody could delete yet.
+        let (id, path) = loop {
+            let id = database.next_segment()?;
+            let path = segment_path(self.directory(), id);
+            if !path.exists() {
+                break (id, path);
+            }
+        };
         let write = || {
             replace_file(&path, bytes, sync)?;
             Segment::from_bytes(bytes).map(Arc::new)
@@ -234,7 +240,8 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
             updated_at: file.stamp.mtime_ns.div_euclid(1_000_000_000),
             imports: &file.imports,
         };
-        Ok(FileDraft::new(&entry, file.chunks.clone(), &file.text, &rows))
+        let draft = FileDraft::new(&entry, file.chunks.clone(), &file.text, &rows);
+        Ok(draft.with_properties(&file.properties).with_secrets(&file.secrets))
     };
     let drafts: Vec<FileDraft> = if files.len() == 1 {
         files.iter().map(draft).collect::<Result<_>>()?

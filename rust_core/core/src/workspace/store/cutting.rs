@@ -15,12 +15,13 @@ use crate::base::file_state::{LastChange, Stamp, modified_ns};
 use crate::base::hash::xxh3_128;
 use crate::base::language::Language;
 use crate::base::sync::locked;
-use crate::base::types::{CutFile, SkipReason};
+use crate::base::types::{CutFile, FileProperties, SkipReason};
 use crate::formats::database::UnusableRow;
 use crate::index::cut::cut;
 use crate::index::diff::diff;
 use crate::index::segment_set::{FileLocation, SegmentSet};
 use crate::workspace::folder::Folder;
+use crate::workspace::masking::secret_spans;
 use crate::workspace::read::{Source, looks_minified};
 
 /// The workspace's root, or why it can't be opened.
@@ -117,14 +118,14 @@ impl Store {
             return Ok(Outcome::Touched(work.path.clone(), stamp));
         }
         let cut = cut(&work.path, language, &source.text, &config.cut, cancel)?;
-        let keep_from = place.filter(|_| work.mode != Mode::Renew);
-        let mut entry = entry(&work.path, language, source, stamp, cut, keep_from.map(|p| (set, p)));
+        let keep_vectors = work.mode != Mode::Renew;
+        let mut entry = entry(&work.path, language, source, stamp, cut, place.map(|p| (set, p)), keep_vectors);
         entry.is_new = place.is_none();
         Ok(Outcome::Cut(Box::new(entry)))
     }
 }
 
-/// Put together what is known of a file; vectors of chunks that are in its `old` version are kept.
+/// Put together what is known of a file. What was said of its `old` version is kept, and so may be the vectors of its chunks.
 pub(super) fn entry(
     path: &str,
     language: Language,
@@ -132,9 +133,12 @@ pub(super) fn entry(
     stamp: Stamp,
     cut: CutFile,
     old: Option<(&SegmentSet, FileLocation)>,
+    keep_vectors: bool,
 ) -> CutEntry {
     let mut origins = vec![Origin::Added(0); cut.chunks.len()];
-    let old = old.filter(|(set, place)| set.segments[place.segment].own_vectors);
+    let properties = old.map_or_else(FileProperties::default, |(set, place)| kept_properties(set, place, source.hash));
+    let secrets = secret_spans(&source);
+    let old = old.filter(|(set, place)| keep_vectors && set.segments[place.segment].own_vectors);
     let old = old.map(|(set, place)| (Arc::clone(&set.segments[place.segment].segment), place.file));
     if let Some((segment, file)) = &old {
         let range = segment.file_chunks(*file);
@@ -155,9 +159,21 @@ pub(super) fn entry(
         imports: cut.imports,
         trivial: cut.trivial,
         origins,
+        properties,
+        secrets,
         is_new: old.is_none(),
         old: old.map(|(segment, _)| segment),
     }
+}
+
+/// What is known of a file stays; its version only with its content.
+fn kept_properties(set: &SegmentSet, place: FileLocation, hash: u128) -> FileProperties {
+    let segment = &set.segments[place.segment].segment;
+    let mut properties = segment.properties(place.file);
+    if !properties.is_empty() && segment.file(place.file).hash != hash {
+        properties.version = None;
+    }
+    properties
 }
 
 /// A buffer's text as if it had been read.

@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::file_state::Stamp;
 use crate::base::sync::locked;
 use crate::base::types::{SkipReason, Skipped};
-use crate::formats::database::{DATABASE_FILE, Database, OWN_VECTORS_FROM, Rows};
+use crate::formats::database::{DATABASE_FILE, Database, FORMAT_FROM, OWN_VECTORS_FROM, Rows, is_damage, set_aside};
 use crate::formats::segment::Segment;
 use crate::index::segment_set::{LiveSegment, SegmentSet};
 use crate::workspace::lock::WriterLock;
@@ -86,11 +86,23 @@ impl Store {
         led.map(|()| true)
     }
 
-    /// With the lock taken: open the database for writing, mend it, load it.
+    /// With the lock taken: open the database for writing, mend it, load it. One that is damaged is moved aside.
     fn lead(&self) -> Result<()> {
+        match self.try_lead_once() {
+            Err(Error::Database { source, .. }) if is_damage(&source) => {
+                if self.directory().join(DATABASE_FILE).exists() {
+                    set_aside(self.directory())?;
+                }
+                self.try_lead_once()
+            }
+            led => led,
+        }
+    }
+
+    fn try_lead_once(&self) -> Result<()> {
         let mut problems = Vec::new();
         let mut database = Database::open_writer(self.directory(), &mut problems)?;
-        self.adopt_settings(&mut database, &mut problems)?;
+        self.adopt_settings(&mut database)?;
         let known = Arc::clone(&locked(&self.current).disk);
         let mut loaded = self.load(&database, &known)?;
         let mut gone = loaded.set.drop_dead();
@@ -119,20 +131,17 @@ impl Store {
     }
 
     /// Have everything embedded again that another model embedded, and cut again that was cut by other rules.
-    fn adopt_settings(&self, database: &mut Database, problems: &mut Vec<String>) -> Result<()> {
+    fn adopt_settings(&self, database: &mut Database) -> Result<()> {
         let config = &self.workspace.config;
-        let embedder = format!("{} {}", config.embedder_id, config.dim);
-        if let Some(found) = database.meta("embedder")?.filter(|found| *found != embedder) {
-            problems.push(format!("the index was made with the embedding model {found}; it is built again with {embedder}"));
-            if found.rsplit(' ').next() == embedder.rsplit(' ').next() {
+        let embedder = self.model();
+        // Without vectors of its own a store leaves those that are there to the model that made them.
+        if config.dim > 0 && database.meta("embedder")?.as_ref() != Some(&embedder) {
+            if database.meta("embedder")?.is_some() {
                 // What is there goes on answering by words and names while it is embedded again; a kill in between changes nothing.
                 database.set_meta(OWN_VECTORS_FROM, &database.next_segment()?.to_string())?;
-                database.mark_stale()?;
-            } else {
-                database.clear(database.generation()? + 1)?;
             }
+            database.set_meta("embedder", &embedder)?;
         }
-        database.set_meta("embedder", &embedder)?;
         let cut = format!("{:?}", config.cut);
         if database.meta("cut")?.is_some_and(|found| found != cut) {
             database.mark_stale()?;
@@ -174,16 +183,14 @@ impl Store {
             return Ok(false);
         }
         database.check_version()?;
-        let config = &self.workspace.config;
-        let embedder = database.meta("embedder")?;
-        if embedder.as_ref().is_some_and(|found| *found != format!("{} {}", config.embedder_id, config.dim)) {
-            let found = embedder.unwrap_or_default();
-            let text =
-                format!("another process indexes this workspace with the embedding model {found}: use the same one in both");
+        if let Some(found) = self.foreign_model(database)? {
+            let text = format!(
+                "another process indexes this workspace with the embedding model {found}: use the same one in both; until then it \
+                 answers by words here"
+            );
             if !self.problems().contains(&text) {
                 self.problem(text);
             }
-            return Ok(false);
         }
         let mut loaded = self.load(database, &known)?;
         if self.is_read_only()
@@ -199,21 +206,37 @@ impl Store {
         Ok(true)
     }
 
+    /// Names the model whose vectors this store makes.
+    fn model(&self) -> String {
+        format!("{} {}", self.workspace.config.embedder_id, self.workspace.config.dim)
+    }
+
+    /// The model whose vectors are in the index, if it isn't the one in use.
+    fn foreign_model(&self, database: &Database) -> Result<Option<String>> {
+        let found = database.meta("embedder")?;
+        Ok(found.filter(|found| self.workspace.config.dim > 0 && *found != self.model()))
+    }
+
     /// Read a generation. Segments that are open already are shared.
     fn load(&self, database: &Database, known: &SegmentSet) -> Result<Loaded> {
         for attempt in 0.. {
             let rows = database.load()?;
             let (mut segments, broken) = self.read_segments(&rows.segments, known);
-            let own_from: u64 = database.meta(OWN_VECTORS_FROM)?.and_then(|id| id.parse().ok()).unwrap_or(0);
-            for segment in &mut segments {
-                segment.own_vectors = segment.id >= own_from;
+            let number = |key| Ok::<u64, Error>(database.meta(key)?.and_then(|id| id.parse().ok()).unwrap_or(0));
+            let own_from = if self.foreign_model(database)?.is_some() { u64::MAX } else { number(OWN_VECTORS_FROM)? };
+            // What an older Carrel still writes is not being made again.
+            let format_from = if database.is_current()? { number(FORMAT_FROM)? } else { 0 };
+            let dim = self.workspace.config.dim;
+            for live in &mut segments {
+                live.own_vectors = live.segment.dim() == dim && (dim == 0 || live.id >= own_from);
+                live.outdated = live.id < format_from;
             }
             let vanished = broken.iter().any(|(_, error)| is_lost(error));
             // The writer merged and deleted between our reading its list and our opening its files: its newer list says where they are.
             if vanished && attempt < RETRIES && database.generation()? != rows.generation {
                 continue;
             }
-            return Ok(Loaded { set: assemble(&rows, segments), statuses: file_statuses(rows), broken });
+            return Ok(Loaded { set: assemble(&rows, segments, dim > 0), statuses: file_statuses(rows), broken });
         }
         unreachable!("the loop ends by returning")
     }
@@ -234,11 +257,7 @@ impl Store {
     /// Open a segment file.
     pub(super) fn read_segment(&self, id: u64) -> Result<Arc<Segment>> {
         let path = segment_path(self.directory(), id);
-        let segment = Segment::read(&path)?;
-        if segment.dim() != self.workspace.config.dim {
-            return Err(Error::Damaged { path, reason: format!("vectors of {} dimensions", segment.dim()) });
-        }
-        Ok(Arc::new(segment))
+        Segment::read(&path).map(Arc::new)
     }
 }
 
@@ -263,14 +282,16 @@ fn is_lost(error: &Error) -> bool {
     }
 }
 
-/// Make the files live that the rows name, if they are where they should be.
-fn assemble(rows: &Rows, mut segments: Vec<LiveSegment>) -> SegmentSet {
+/// Make the files live that the rows name, if they are where they should be. Those that must be cut or embedded again look as if
+/// nobody had read them.
+fn assemble(rows: &Rows, mut segments: Vec<LiveSegment>, needs_vectors: bool) -> SegmentSet {
     let index: HashMap<u64, usize> = segments.iter().enumerate().map(|(i, segment)| (segment.id, i)).collect();
     for row in &rows.files {
         if let Some(live) = index.get(&row.segment).map(|&i| &mut segments[i])
             && live.segment.file(row.file).path == row.path
         {
-            live.mark_live(row.file, row.stamp);
+            let renew = live.outdated || (needs_vectors && !live.own_vectors);
+            live.mark_live(row.file, if renew { Stamp { checked_ns: 0, ..row.stamp } } else { row.stamp });
         }
     }
     SegmentSet { generation: rows.generation, segments }

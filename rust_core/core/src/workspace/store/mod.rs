@@ -53,6 +53,12 @@ pub struct Store {
     problems: Mutex<Vec<String>>,
 }
 
+const OLDER: &str = "This index was made by an older version of Carrel and is being rebuilt; until then it answers as before.";
+const OLDER_BY_WORDS: &str =
+    "This index was made by an older version of Carrel and is being rebuilt; until then it answers by words.";
+const OTHER_MODEL: &str =
+    "This index was made with another embedding model and is being rebuilt; until then it answers by words.";
+
 struct Disk {
     database: Option<Database>,
     lock: Option<WriterLock>,
@@ -124,9 +130,23 @@ impl Store {
         entries.filter_map(|e| e.metadata().ok()).filter(std::fs::Metadata::is_file).map(|m| m.len()).sum()
     }
 
-    /// What was mended or could not be used at opening, in words for a person.
+    /// What was mended or could not be used at opening, and what isn't as it should be yet, in words for a person.
     pub fn problems(&self) -> Vec<String> {
-        locked(&self.problems).clone()
+        let mut problems = locked(&self.problems).clone();
+        problems.extend(self.rebuilding().map(str::to_owned));
+        problems
+    }
+
+    /// Why files that are as they were are indexed again, while that goes on.
+    fn rebuilding(&self) -> Option<&'static str> {
+        let set = Arc::clone(&locked(&self.current).disk);
+        let words_only = self.is_writer() && self.workspace.config.dim > 0 && set.segments.iter().any(|live| !live.own_vectors);
+        match (set.segments.iter().any(|live| live.outdated), words_only) {
+            (true, true) => Some(OLDER_BY_WORDS),
+            (true, false) => Some(OLDER),
+            (false, true) => Some(OTHER_MODEL),
+            (false, false) => None,
+        }
     }
 
     /// The present state, immutable.
@@ -159,6 +179,11 @@ impl Store {
         skipped.dedup_by(|a, b| a.path == b.path);
         skipped.truncate(limit);
         skipped
+    }
+
+    /// How many files have masked secrets, and how many secrets there are.
+    pub fn masked(&self) -> (usize, u64) {
+        self.snapshot_unchecked().masked()
     }
 
     /// Files that could not be cut or embedded, with the reason. The next scan tries them again.
@@ -209,13 +234,7 @@ impl Store {
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.writer.store(false, Ordering::Release);
-        if let Some(disk) = locked(&self.disk).take()
-            && let Some(database) = &disk.database
-            && disk.lock.is_some()
-        {
-            // Best effort: what stays in the log is read from there next time.
-            let _ = database.checkpoint();
-        }
+        drop(locked(&self.disk).take());
         *locked(&self.current) = Current::empty(&self.workspace);
     }
 
