@@ -56,7 +56,7 @@ class Repo:
 
 
 def scorer(folder: str) -> ModuleType:
-    """The benchmark's own evaluate.py."""
+    """Return the benchmark's own evaluate.py."""
     spec = importlib.util.spec_from_file_location("evaluate", Path(folder) / "evaluate.py")
     if spec is None or spec.loader is None:
         raise FileNotFoundError(folder)
@@ -186,7 +186,7 @@ class Bench:
         return self._bm25
 
     def ranked(self, scores: dict[int, np.ndarray], k: int = 50) -> dict[str, list[tuple[str, int, int]]]:
-        """The best chunks of each task."""
+        """Return the best chunks of each task."""
         out = {}
         for i, task in enumerate(self.tasks):
             places = self.repos[task["repo_dir"]].places
@@ -205,7 +205,7 @@ class Bench:
         return out
 
     def report(self, scores: dict[int, np.ndarray], out: Path) -> dict[str, float]:
-        """The benchmark's full figures, kept for paired comparison."""
+        """Return the benchmark's full figures, kept for paired comparison."""
         results = self.ranked(scores)
         per = {task["id"]: self.scorer.score(task, results[task["id"]]) for task in self.tasks}
         summary = self.scorer.summarize(self.tasks, per)

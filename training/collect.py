@@ -102,7 +102,7 @@ def npm(names: dict[str, str]) -> None:
 
 
 def crates(names: dict[str, str]) -> None:
-    """The named crates and what they depend on, as cargo resolves them."""
+    """Return the named crates and what they depend on, as cargo resolves them."""
     work = WORK / "crates"
     (work / "src").mkdir(parents=True, exist_ok=True)
     (work / "src" / "lib.rs").write_text("")
@@ -126,7 +126,7 @@ def crates(names: dict[str, str]) -> None:
 
 
 def go(names: dict[str, str]) -> None:
-    """The named modules, without what they depend on."""
+    """Return the named modules, without what they depend on."""
     work = WORK / "go"
     work.mkdir(parents=True, exist_ok=True)
 
@@ -197,7 +197,7 @@ def debian(names: dict[str, str]) -> None:
 
 
 def source_parts(folder: Path) -> Path:
-    """The machine's own package sources, asked for source packages too, in a folder of their own."""
+    """Return the machine's own package sources, asked for source packages too, in a folder of their own."""
     folder.mkdir(parents=True, exist_ok=True)
     listed = [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]
     for file in filter(Path.is_file, listed):

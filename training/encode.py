@@ -26,7 +26,7 @@ def split_path(path: str) -> tuple[str, str]:
 
 
 def fields_of(path: str, symbol: str, container: str, signature: str, body: str) -> dict[str, str]:
-    """The five texts of a chunk that are weighed apart."""
+    """Return the five texts of a chunk that are weighed apart."""
     folders, stem = split_path(path)
     return {"dirs": folders, "stem": stem, "symbol": f"{container} {symbol}", "signature": signature, "body": body}
 

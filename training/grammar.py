@@ -47,7 +47,7 @@ class Definition:
 
 
 def text_of(node: Node) -> str:
-    """The node's source."""
+    """Return the node's source."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
@@ -81,7 +81,7 @@ def clean_doc(text: str) -> str:
 
 
 def name_of(node: Node) -> str:
-    """The defined name; C hides it inside declarators."""
+    """Return the defined name; C hides it inside declarators."""
     named = node.child_by_field_name("name")
     if named is None:
         inner = node.child_by_field_name("declarator")
@@ -97,13 +97,13 @@ def name_of(node: Node) -> str:
 
 
 def elixir_name(node: Node) -> str:
-    """The name in `def name(args) do`, or the module's in `defmodule`."""
+    """Return the name in `def name(args) do`, or the module's in `defmodule`."""
     match = re.match(r"(?:defmodule|defp?|defmacrop?|defprotocol|defimpl)\s+([\w.?!]+)", text_of(node)[:200])
     return match.group(1) if match else ""
 
 
 def doc_before(node: Node) -> str:
-    """The comments right above."""
+    """Return the comments right above."""
     target = node
     while target.parent is not None and target.parent.type in WRAPPERS:
         target = target.parent

@@ -25,7 +25,7 @@ TEXTS = (
 
 
 def allowed(licence: str) -> bool:
-    """True if one of the alternatives offered is permissive and none is forced that isn't."""
+    """Say whether one of the alternatives offered is permissive and none is forced that isn't."""
     for alternative in re.split(r"\s+OR\s+|/", licence, flags=re.IGNORECASE):
         if ALLOWED.search(alternative) and not REFUSED.search(alternative):
             return True
@@ -52,7 +52,7 @@ def from_text(folder: Path) -> str:
 
 
 def from_wheel(folder: Path) -> str:
-    """The licence that a wheel's metadata names."""
+    """Return the licence that a wheel's metadata names."""
     for metadata in folder.glob("*.dist-info/METADATA"):
         head = metadata.read_text(errors="replace").split("\n\n", 1)[0]
         found = re.findall(
@@ -67,7 +67,7 @@ def from_wheel(folder: Path) -> str:
 
 
 def from_debian(folder: Path) -> str:
-    """The licences of a Debian package's copyright file; packaging (debian/*) paragraphs don't count."""
+    """Return the licences of a Debian package's copyright file; packaging (debian/*) paragraphs don't count."""
     files = sorted(folder.glob("usr/share/doc/*/copyright")) + sorted(folder.glob("debian/copyright"))
     for file in files:
         text = file.read_text(errors="replace")
@@ -86,7 +86,7 @@ def from_debian(folder: Path) -> str:
 
 
 def licence_of_folder(registry: str, folder: Path) -> str:
-    """The licence as an SPDX-like string, or nothing."""
+    """Return the licence as an SPDX-like string, or nothing."""
     named = ""
     if registry == "pypi":
         named = from_wheel(folder)

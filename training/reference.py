@@ -51,7 +51,7 @@ class Model:
         return out / np.float32(length) if length > 0 else out
 
     def embed_chunk(self, path: str, symbol: str, signature: str, body: str, container: str = "") -> Array:
-        """Unit vector of a chunk; zero without words."""
+        """Return unit vector of a chunk; zero without words."""
         folders, _, name = path.rpartition("/")
         stem = name.rpartition(".")[0] or name
         out = np.zeros(self.dim, np.float32)
@@ -62,7 +62,7 @@ class Model:
         return self._unit(out)
 
     def embed_query(self, text: str) -> Array:
-        """Unit vector of a question; zero without words."""
+        """Return unit vector of a question; zero without words."""
         out = np.zeros(self.dim, np.float32)
         self._add(out, text, self.query, 1.0)
         return self._unit(out)

@@ -27,5 +27,5 @@ EXCEPTIONS = {"redis", "ruby-redis", "github.com+redis+go-redis+v9", "com.twitte
 
 
 def is_relative(name: str) -> bool:
-    """True for a package that belongs to the benchmark's projects or resembles one closely."""
+    """Return true for a package that belongs to the benchmark's projects or resembles one closely."""
     return name not in EXCEPTIONS and NAMES.search(name) is not None

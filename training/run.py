@@ -53,7 +53,7 @@ def timed(name: str, step: Callable[[], object]) -> None:
 
 
 def corpus() -> encode.Corpus:
-    """The tokenised pairs, kept between runs."""
+    """Return the tokenised pairs, kept between runs."""
     kept = WORK / "corpus.pickle"
     if not kept.exists():
         kept.write_bytes(pickle.dumps(encode.load(), protocol=5))
@@ -61,7 +61,7 @@ def corpus() -> encode.Corpus:
 
 
 def shipped(p: Parameters) -> Parameters:
-    """The parameters as they ship: int8 rows, final field weights."""
+    """Return the parameters as they ship: int8 rows, final field weights."""
     values, scale = quantise(p.vectors)
     factors = np.array([FIELD_FACTORS[f] for f in FIELDS], np.float32)
     return Parameters(values * scale[:, None], p.query, p.head, p.body, p.fields * factors, p.temperature)

@@ -83,7 +83,7 @@ class Adam:
 
 
 def start(corpus: Corpus) -> Parameters:
-    """The teacher's vectors; smooth inverse frequency as the first weights."""
+    """Return the teacher's vectors; smooth inverse frequency as the first weights."""
     vectors = np.load(WORK / "start.npy")
     counts = sum(np.asarray((m > 0).sum(0)).ravel() for m in corpus.fields.values()).astype(np.float64)
     share = counts / counts.sum()
@@ -110,7 +110,7 @@ def through_unit(gradient: Array, units: Array, lengths: Array) -> Array:
 
 
 def weighted(matrix: csr_matrix, log_weights: Array) -> csr_matrix:
-    """The matrix with each token's count times its weight."""
+    """Return the matrix with each token's count times its weight."""
     return csr_matrix((matrix.data * np.exp(log_weights)[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
@@ -216,7 +216,7 @@ def loss_and_gradients(
 
 
 def held_out(corpus: Corpus, recipe: Recipe) -> NDArray[np.bool_]:
-    """Packages that training never sees, by a seeded draw."""
+    """Return packages that training never sees, by a seeded draw."""
     rng = np.random.default_rng(recipe.seed + 100)
     out = rng.random(len(corpus.names)) < recipe.held_out
     return out[corpus.package]

@@ -10,7 +10,7 @@ from training.train import Parameters, Recipe, held_out, query_rows, unit, weigh
 
 
 def vectors_of(p: Parameters, parts: dict[str, csr_matrix]) -> np.ndarray:
-    """Unit vectors of chunks."""
+    """Return unit vectors of chunks."""
     total = sum(
         float(p.fields[i]) * (weighted(parts[f], p.head if f in HEAD else p.body) @ p.vectors) for i, f in enumerate(FIELDS)
     )

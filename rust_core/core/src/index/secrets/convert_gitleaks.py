@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _as_written(word: str, pattern: str) -> str:
-    """The keyword in the case that the pattern demands; in small letters, which stand for any case, where it demands none."""
+    """Return the keyword in the case that the pattern demands; small letters, which stand for any case, where it demands none."""
     at = pattern.lower().find(word)
     demanded = at >= 0 and "(?i" not in pattern[:at]
     return pattern[at : at + len(word)] if demanded else word
