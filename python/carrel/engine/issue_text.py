@@ -80,7 +80,9 @@ class IssueText:
 
 
 def read(text: str) -> IssueText | None:
-    """Take a text apart; None for one that is a question of a line or two."""
+    """Decide whether a text is an issue, and take it apart; None for an ordinary question: a text of one line, or one of
+    less than `LEAST_LENGTH` characters without the frames of a stack trace.
+    """
     text = both_ends(_trimmed(text.replace("\r\n", "\n")), LONGEST_READ)
     if "\n" not in text:
         return None

@@ -35,12 +35,12 @@ _CHUNK_TITLE_DENSE, _CHUNK_TITLE_LEXICAL, _CHUNK_NAMES_LEXICAL = 0.81, 0.5, 0.74
 _DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
 _IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
 _FUNCTION_IN_TRACE = 1.85
-_OF_FILE = 0.4
+_FILE_SCORE_WEIGHT = 0.4
 """What a chunk loses for each point by which its file is behind the best one."""
-_FIRST_OF_FILE = 1.0
-_FURTHER_OF_FILE = 0.2
-_SIDELINE = -0.9
-_ASIDE = -6.0
+_BEST_CHUNK_BONUS = 1.0
+_FURTHER_CHUNK_PENALTY = 0.2
+_TOOLING_PENALTY = -0.9
+_TEST_OR_DOCUMENT_PENALTY = -6.0
 """Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
 
 _PLACE = 6.0
@@ -55,7 +55,7 @@ _MOST_OWNERS = 2
 _MOST_PARTS = 20
 """A dotted word of more parts is data."""
 _MOST_NAMES_LOOKED_UP = 100
-_ASIDE_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
+_LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
 _ASKED_FOR = (
     (
         frozenset({"test"}),
@@ -71,9 +71,7 @@ _ASKED_FOR = (
     ),
 )
 """Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
-_SIDELINE_PATH = re.compile(
-    r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$"
-)
+_TOOLING_PATH = re.compile(r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$")
 
 
 _Definers = Mapping[str, Sequence[tuple[int, str]]]
@@ -83,7 +81,7 @@ _Definers = Mapping[str, Sequence[tuple[int, str]]]
 @dataclass(slots=True)
 class _FileEvidence:
     score: float = 0.0
-    aside: float = 0.0  # what its path alone adds
+    path_gain: float = 0.0  # what its path alone adds
     reasons: dict[str, None] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)  # where it stands for each part of the text, 0 for the first
     best: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -165,26 +163,26 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: _Defin
                 best["lexical"] = max(best["lexical"], r.lexical)
             elif part == WHOLE:
                 best["share"] = max(best["share"], r.file_share)
-    aside_kinds = _aside_kinds(issue.title)
+    later_kinds = _later_kinds(issue.title)
     for path, found in files.items():
         best = found.best
         found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
         found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
-        found.aside = _path_gain(path, aside_kinds)
-        found.add(found.aside)
+        found.path_gain = _path_gain(path, later_kinds)
+        found.add(found.path_gain)
     _add_definers(issue, files, definers)
     _add_named_places(issue, files)
     return files
 
 
-def _aside_kinds(title: str) -> frozenset[str]:
+def _later_kinds(title: str) -> frozenset[str]:
     """Return the kinds of files that come after all code, as far as the title doesn't ask for them."""
-    return _ASIDE_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
+    return _LATER_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
 
 
-def _path_gain(path: str, aside_kinds: frozenset[str]) -> float:
-    steps_back = not aside_kinds.isdisjoint(path_kinds(path))
-    return (_ASIDE if steps_back else 0.0) + (_SIDELINE if _SIDELINE_PATH.search(path) else 0.0)
+def _path_gain(path: str, later_kinds: frozenset[str]) -> float:
+    steps_back = not later_kinds.isdisjoint(path_kinds(path))
+    return (_TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0) + (_TOOLING_PENALTY if _TOOLING_PATH.search(path) else 0.0)
 
 
 def _add_definers(issue: IssueText, files: dict[str, _FileEvidence], definers: _Definers) -> None:
@@ -291,7 +289,7 @@ def _chunks(
     best = max((found.score for found in files.values()), default=0.0)
     standing = {path: place for place, path in enumerate(sorted(files, key=lambda path: (-files[path].score, path)))}
     for doc, r in known.items():
-        scores[doc] += _OF_FILE * (files[r.path].score - best) + files[r.path].aside
+        scores[doc] += _FILE_SCORE_WEIGHT * (files[r.path].score - best) + files[r.path].path_gain
     return _ordered(known.values(), scores, standing, pinned)
 
 
@@ -302,10 +300,10 @@ def _ordered(
     seen: dict[str, int] = defaultdict(int)
     final: list[tuple[float, Candidate]] = []
     for r in sorted(chunks, key=lambda r: (-scores[r.doc], r.path, r.start_line)):
-        score = scores[r.doc] - _FURTHER_OF_FILE * seen[r.path]
+        score = scores[r.doc] - _FURTHER_CHUNK_PENALTY * seen[r.path]
         if not seen[r.path]:
-            score += _FIRST_OF_FILE * _PLACE / (_PLACE + standing[r.path])
-            score -= 2 * _ASIDE if r.path in pinned else 0.0  # what a person pinned comes first
+            score += _BEST_CHUNK_BONUS * _PLACE / (_PLACE + standing[r.path])
+            score -= 2 * _TEST_OR_DOCUMENT_PENALTY if r.path in pinned else 0.0  # what a person pinned comes first
         seen[r.path] += 1
         final.append((score, r))
     final.sort(key=lambda pair: (-pair[0], pair[1].path, pair[1].start_line))

@@ -1,4 +1,4 @@
-"""Find models by name. A new provider is one module in `providers` and one line here."""
+"""Find models by name. A new provider is one module in `providers` and one line here; no setting chooses a model yet."""
 
 # ruff: noqa: PLC0415 - a provider is imported when its model is wanted
 from __future__ import annotations

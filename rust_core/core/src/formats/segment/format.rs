@@ -318,7 +318,7 @@ fn read_table(file: &[u8], path: &Path, header: &mut Header) -> Result<()> {
             return Err(damaged("a section is there twice"));
         }
     }
-    // Nothing but vectors may be left out: what is empty is written all the same.
+    // A section that every reader needs is written even when it is empty.
     if Section::ALL.into_iter().zip(found).any(|(section, found)| !found && !section.is_optional()) {
         return Err(damaged("a section is missing"));
     }

@@ -26,7 +26,8 @@ use crate::base::types::SkipReason;
 use rules::Rule;
 use values::{Class, Style};
 
-/// Names the state of the rules: an index that was made by others is made again.
+/// Version of the rules that are code. Raise it when they find something else: an index made with another version is rebuilt. The
+/// rules in the JSON files take part by their content.
 const VERSION: u32 = 1;
 
 /// What a person adds to the rules, and takes from them.
@@ -142,7 +143,7 @@ impl Detector {
 
     /// Names the rules that are in force: texts that were masked under another name may be masked otherwise.
     pub fn version(&self) -> String {
-        format!("{VERSION} {:?}", self.options)
+        format!("{VERSION} {:016x} {:?}", rules::fingerprint(), self.options)
     }
 
     /// The secrets of a text, in order; no two overlap.

@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use super::values::{Class, Style, entropy, is_secret};
 
+const GITLEAKS: &str = include_str!("gitleaks.json");
+const MORE_RULES: &str = include_str!("more_rules.json");
 /// How far before a keyword a token may begin that holds it in the middle.
 const LEAD: usize = 160;
 /// How far after a keyword a match may reach, unless the word there is longer.
@@ -44,9 +46,18 @@ struct RuleFile {
 /// All rules, those of gitleaks first.
 pub(super) fn load() -> Vec<Rule> {
     let read = |json| serde_json::from_str::<RuleFile>(json).map(|file| file.rules).unwrap_or_default();
-    let mut rules = read(include_str!("gitleaks.json"));
-    rules.extend(read(include_str!("more_rules.json")));
+    let mut rules = read(GITLEAKS);
+    rules.extend(read(MORE_RULES));
     rules
+}
+
+/// A number that differs when a rule of the files does.
+pub(super) fn fingerprint() -> u64 {
+    fingerprint_of(&[GITLEAKS, MORE_RULES])
+}
+
+fn fingerprint_of(files: &[&str]) -> u64 {
+    files.iter().fold(0, |seed, file| xxhash_rust::xxh3::xxh3_64_with_seed(file.as_bytes(), seed))
 }
 
 /// Compile a pattern with the meaning that it has in gitleaks: classes are those of ASCII.
@@ -102,5 +113,12 @@ mod tests {
             assert!(compile(&rule.regex).is_ok(), "{}", rule.id);
             assert!(!rule.keywords.is_empty() && rule.keywords.iter().all(|word| word.len() > 1), "{}", rule.id);
         }
+    }
+
+    #[test]
+    fn a_changed_rule_changes_the_fingerprint() {
+        let changed = MORE_RULES.replacen("regex", "regexp", 1);
+        assert_ne!(fingerprint_of(&[MORE_RULES]), fingerprint_of(&[&changed]));
+        assert_ne!(fingerprint(), fingerprint_of(&[MORE_RULES]));
     }
 }

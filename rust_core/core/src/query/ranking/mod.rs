@@ -3,7 +3,7 @@
 //! Every candidate has all signals ([`Candidate`]), whichever search found it. Rules turn them into a score: each of the [`additive`]
 //! rules adds its weight times a value from about 0 to 1, the [`multiplicative`] ones multiply, and the [`listwise`] ones compare
 //! candidates with each other. Each rule is one small function over all candidates, and [`rank`] can be told to leave any of them
-//! out: `docs/quality.md` has what each is worth. The weights for questions were fitted on 26 of the benchmark's repositories and
+//! out: `docs/quality.md` has what each is worth, and which others were tried. The weights for questions were fitted on 26 of the benchmark's repositories and
 //! checked on the others, those for changes on histories outside it; no rule knows a repository.
 
 mod additive;

@@ -21,8 +21,8 @@ use crate::index::segment_set::{BufferText, LiveSegment, SegmentSet};
 const MOST_SEGMENTS: usize = 32;
 
 impl Store {
-    /// Cut an unsaved buffer. What was said of the file that it hides, or of its earlier version, is said of it too. One that must not be read (ignored, secret) or can't be used gives an empty batch, and committing
-    /// that takes an earlier version out.
+    /// Cut an unsaved buffer. It has the metadata of the file that it hides, or of its earlier version. One that must not be read
+    /// (ignored, secret) or can't be used gives an empty batch, and committing that takes an earlier version out.
     pub fn cut_buffer(&self, path: &str, text: &str, cancel: &CancelToken) -> Result<Batch> {
         self.check_open()?;
         let empty = || {
