@@ -28,6 +28,7 @@ class Upstream:
     raw: list[bytes] = field(default_factory=list)  # the bodies as they came
     redirect: str = ""  # where every question is sent to, if anywhere
     dropped: threading.Event = field(default_factory=threading.Event)
+    let_go: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))  # a word each of the model "held"
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # tools that a stream calls first, all at once
 
     @property
@@ -97,6 +98,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.event(piece({"role": "assistant", "tool_calls": [tool_call(*numbered) for numbered in enumerate(calls)]}))
                 self.event(piece({}, "tool_calls"))
             for word in [] if calls else WORDS * (1_000 if model == "endless" else 1):
+                if model == "held":
+                    self.upstream.let_go.acquire(timeout=60)
                 self.event(piece({"role": "assistant", "content": word}))
                 if model == "cut":
                     self.close_connection = True
