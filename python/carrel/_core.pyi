@@ -36,7 +36,6 @@ __all__ = [
     "cut_text",
     "detect_language",
     "give_back_memory",
-    "hash_bytes",
     "languages",
     "list_secrets",
     "path_kinds",
@@ -573,7 +572,6 @@ def registrable_grammars() -> list[str]: ...
 def give_back_memory() -> None:
     """Hand pages that an index run freed back to the system."""
 
-def hash_bytes(data: bytes) -> str: ...
 def split_names(text: str) -> list[str]:
     """Identifiers as lower-case words of two letters or more: `getHTTPServer` gives get, http, server."""
 

@@ -100,12 +100,6 @@ pub fn registrable_grammars() -> Vec<&'static str> {
 
 /// See `_core.pyi`.
 #[pyfunction]
-pub fn hash_bytes(data: &[u8]) -> String {
-    format!("{:032x}", xxh3_128(data))
-}
-
-/// See `_core.pyi`.
-#[pyfunction]
 pub fn give_back_memory(py: Python<'_>) {
     py.detach(carrel_core::base::memory::give_back);
 }

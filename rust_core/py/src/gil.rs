@@ -1,4 +1,4 @@
-//! The one gate between Python and work in the core: the GIL is released, errors are mapped.
+//! Calls into the core that may fail: without the GIL, their errors mapped. Calls that can't fail release the GIL themselves.
 
 use carrel_core::base::error::Result;
 use pyo3::marker::Ungil;

@@ -1,5 +1,5 @@
-//! `carrel._core`: frozen classes over `carrel-core`. [`gil`] is the one place that releases the GIL, [`errors`] the one that
-//! maps errors; what each class means is written in `python/carrel/_core.pyi`.
+//! `carrel._core`: frozen classes over `carrel-core`. [`gil`] runs work that may fail without the GIL, [`errors`] alone maps
+//! errors; what each class means is written in `python/carrel/_core.pyi`.
 
 #![allow(clippy::needless_pass_by_value)] // arguments come out of Python objects by value
 
@@ -47,7 +47,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::registrable_grammars, module)?)?;
     module.add_function(wrap_pyfunction!(functions::give_back_memory, module)?)?;
     module.add_function(wrap_pyfunction!(functions::list_secrets, module)?)?;
-    module.add_function(wrap_pyfunction!(functions::hash_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(question::split_names, module)?)?;
     module.add_function(wrap_pyfunction!(question::stem, module)?)?;
     module.add_function(wrap_pyfunction!(ranking::rank, module)?)?;

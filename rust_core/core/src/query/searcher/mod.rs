@@ -120,17 +120,7 @@ impl Searcher {
         })
     }
 
-    /// The `k` chunks that hold most of the words of `query`, however long they are: at least three quarters of their weight.
-    pub fn covering_chunks(
-        &self,
-        query: &str,
-        k: usize,
-        filter: Option<&Filter>,
-        cancel: &CancelToken,
-    ) -> Result<Vec<ScoredDoc>> {
-        self.covering_within(&self.scope(filter), &self.terms(query), k, cancel)
-    }
-
+    /// The `k` chunks that hold most of the words searched for, however long they are: at least three quarters of their weight.
     fn covering_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
         self.widening(k, scope.filter, |k| covering_chunks(&views, terms, k, cancel))
