@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ import carrel
 from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.fakes import FakeEmbedder, FakeReranker, FakeTokenizer, faulty
 from carrel.core.native import CancelToken
+from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Budget, Filters, Query
+from carrel.core.vectors import Vectors
 from carrel.engine.compare import compare
 from carrel.engine.formats import SourceForm
 from carrel.engine.prepare import prepare_blocking
@@ -312,3 +315,52 @@ def test_a_small_folder_costs_no_more_in_chunks_than_whole() -> None:
             both = compare(view, prepared, ExactTokenizer(), Budget(4_000, "tokens"), CancelToken())
             assert both.whole_files.files
             assert both.chunks.tokens <= both.whole_files.tokens
+
+
+def test_a_text_that_cannot_be_searched_is_refused_and_the_earlier_one_stays() -> None:
+    with carrel.Index() as index:
+        index.add_file("a.py", "def total(order):\n    return sum(line.price for line in order.lines)\n")
+        for content in ("x = 1  # a line\n" * 40_000, "var a=1;" * 20_000):
+            with pytest.raises(InvalidInput, match="content: has more than 500,000 bytes, or is binary or minified"):
+                index.add_file("a.py", content)
+        assert index.search("total of an order", 1)[0].file_path == "a.py"
+
+
+def test_no_values_of_metadata_allow_nothing() -> None:
+    with carrel.Index() as index:
+        index.add_file("a.py", "def total(order):\n    return sum(line.price for line in order.lines)\n")
+        for key in ("language", "kind", "collection"):
+            assert index.search("total", filters=Filters(metadata={key: []})) == []
+
+
+def test_numbers_of_hits_that_make_no_sense_are_refused() -> None:
+    with carrel.Index() as index:
+        index.add_file("a.py", "def total(order):\n    return sum(line.price for line in order.lines)\n")
+        for k in (-1, 2**64):
+            with pytest.raises(InvalidInput, match="k: must be from 0 to"):
+                index.search("total", k)
+        with pytest.raises(InvalidInput, match="n_files: must be 0 or more"):
+            carrel.pick_files_by_grouped_chunk_hits(None, index, "total", n_files=-1)
+
+
+class LeavingEmbedder:
+    """Does what a client library does that calls `sys.exit`, or gives rows of another size."""
+
+    spec = EmbeddingSpec("leaving", 4)
+
+    def __init__(self, rows: list[list[float]] | None = None) -> None:
+        self.rows = rows
+
+    async def embed(self, texts: Sequence[str], kind: str) -> Vectors:  # noqa: ARG002
+        if self.rows is None:
+            raise SystemExit(1)
+        return Vectors.unit(self.rows * len(texts), 4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"), [(None, "failed: SystemExit"), ([[1.0, 2.0]], "gave a vector of 2 values where 4 were due")]
+)
+def test_a_model_that_leaves_or_gives_other_rows_is_named(rows: list[list[float]] | None, told: str) -> None:
+    for _ in range(2):  # the loop that such models share goes on
+        with carrel.Index(embedder=LeavingEmbedder(rows)) as index, pytest.raises(ProviderError, match=f"leaving {told}"):
+            index.add_file("a.py", "def total(order):\n    return sum(line.price for line in order.lines)\n")

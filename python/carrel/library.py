@@ -46,6 +46,7 @@ __all__ = [
     "pick_files_by_grouped_chunk_hits",
 ]
 
+MOST_HITS = 10_000
 LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
 CANDIDATES = 20
@@ -118,11 +119,15 @@ class Index:
     ) -> None:
         """Add a text under this path, in place of an earlier one. It is kept in memory only. `Filters` compare `metadata`.
 
-        Raises `ProviderError` where the model can't embed it.
+        Raises `ProviderError` where the model can't embed it, and `InvalidInput` for a text that can't be searched: too long,
+        binary or minified. The earlier version stays then.
         """
         store, token = self._index.store, CancelToken()
         text = whole_characters(content)
         batch = store.cut_buffer(Path(path).as_posix(), text, token, metadata=metadata or {}, version=version)
+        if text.strip() and not batch.files:
+            most = f"{self._settings.max_file_bytes:,}"
+            raise InvalidInput("content", f"has more than {most} bytes, or is binary or minified", "Divide it, or leave it out.")
         embed_batch_blocking(batch, self._index.embedder, token)
         store.commit_buffer(batch)
 
@@ -207,6 +212,8 @@ class Index:
         return self._index.store.snapshot().files
 
     def _search(self, query: str, k: int, filters: Filters | None) -> Retrieval:
+        if not 0 <= k <= MOST_HITS:
+            raise InvalidInput("k", f"must be from 0 to {MOST_HITS:,}")
         return search_blocking(self._current(), Query(query, limit=k, filters=filters or Filters()), CancelToken())
 
     def _chunks_of(self, path: str) -> list[SearchHit]:

@@ -71,8 +71,8 @@ def run_blocking(work: Coroutine[Any, Any, T], token: Stoppable | None = None) -
             try:
                 return ended.result(_POLL_SECONDS)
             except TimeoutError:
-                if ended.done():  # the work's own
-                    raise
+                if ended.done():  # its own, or it ended at this moment
+                    return ended.result()
                 if token is not None and token.cancelled:
                     loop.call_soon_threadsafe(cancel)
     except BaseException:
@@ -125,7 +125,8 @@ class _Background:
     def running(self) -> tuple[asyncio.AbstractEventLoop, int | None]:
         """Return the loop and its thread's identity."""
         with self._lock:
-            if self._loop is None or self._thread is None or self._process != os.getpid():
+            alive = self._thread is not None and self._thread.is_alive()
+            if self._loop is None or self._thread is None or not alive or self._process != os.getpid():
                 self._loop, self._process = asyncio.new_event_loop(), os.getpid()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="carrel-background", daemon=True)
                 self._thread.start()

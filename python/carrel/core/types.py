@@ -85,7 +85,8 @@ CHUNK_FIELDS = ("container", "kind", "language", "path", "source", "symbol")
 class Filters:
     """Which chunks may answer; everything given must hold.
 
-    `metadata` compares what is recorded of a chunk exactly, with a value or with several of which one must be equal:
+    `metadata` compares what is recorded of a chunk exactly, with a value or with several of which one must be equal (in an
+    empty list nothing is):
     `{"language": "python", "kind": ["class", "method"]}`. Its fields are `CHUNK_FIELDS`; any other key is compared with the
     metadata that the file was added with, whose numbers and booleans are written `7`, `0.5`, `true`.
     """

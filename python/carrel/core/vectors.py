@@ -12,6 +12,10 @@ LENGTH_TOLERANCE = 1e-2
 """How far a length may be from one: some services round their values."""
 
 
+class WrongVectors(ValueError):
+    """Rows that aren't what they are said to be; the message quotes numbers only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """So many rows of `dim` values each, packed one after another; `data` is little-endian float32."""
@@ -21,7 +25,7 @@ class Vectors:
 
     def __post_init__(self) -> None:
         if self.dim <= 0 or len(self.data) % (BYTES_A_VALUE * self.dim):
-            raise ValueError(f"{len(self.data)} bytes are not rows of {self.dim} float32 values")
+            raise WrongVectors(f"{len(self.data)} bytes are not rows of {self.dim} float32 values")
 
     def __len__(self) -> int:
         return len(self.data) // (BYTES_A_VALUE * self.dim)
@@ -40,8 +44,8 @@ class Vectors:
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]], dim: int) -> Vectors:
         """Pack rows of numbers. Raises `ValueError` where a row doesn't have `dim` values."""
-        if any(len(row) != dim for row in rows):
-            raise ValueError(f"a row doesn't have {dim} values")
+        if wrong := next((len(row) for row in rows if len(row) != dim), None):
+            raise WrongVectors(f"a vector of {wrong} values where {dim} were due")
         return cls(b"".join(struct.pack(f"<{dim}f", *row) for row in rows), dim)
 
     @classmethod

@@ -18,7 +18,7 @@ from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import Batch, CancelToken
 from carrel.core.ports import Embedder, EmbeddingSpec, Tokenizer
-from carrel.core.vectors import BYTES_A_VALUE, Vectors
+from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -132,7 +132,9 @@ async def _ask(embedder: Embedder, texts: Sequence[str], kind: Literal["query", 
         vectors = await embedder.embed(texts, kind)
     except CarrelError:
         raise
-    except Exception as error:
+    except WrongVectors as error:
+        raise ProviderError(f"The embedding model {spec.id} gave {error}.") from error
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the last two would end the loop that others share
         raise ProviderError(f"The embedding model {spec.id} failed: {type(error).__name__}.") from error
     if not isinstance(vectors, Vectors):
         raise ProviderError(f"The embedding model {spec.id} gave a {type(vectors).__name__} where vectors were due.")

@@ -42,6 +42,8 @@ def pick_files_by_grouped_chunk_hits(
     `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
     function of the chunk.
     """
+    if n_files < 0 or candidate_pool_size < 0:
+        raise InvalidInput("n_files" if n_files < 0 else "candidate_pool_size", "must be 0 or more")
     query = section_query if isinstance(section_query, Query) else Query(section_query)
     prepared = prepare_blocking(pool_query(query, candidate_pool_size), embedder)
     return best_files(vector_db, prepared, candidate_pool_size, n_files, file_key, cancel or CancelToken())

@@ -71,7 +71,7 @@ def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters
         exclude=exclude,
         languages=asked.languages,
         symbol=asked.symbol or None,
-        metadata={"kind": asked.kinds, "container": asked.containers},
+        metadata={name: values for name, values in (("kind", asked.kinds), ("container", asked.containers)) if values},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import sys
 import time
 from argparse import Namespace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _HITS_A_FILE = 5
+_MOST_BYTES = 20_000_000
 """So many hits are looked for for each file that is wanted: several stand in one."""
 
 
@@ -61,9 +63,13 @@ def _text(arguments: Namespace) -> str:
 def _read(source: str) -> str:
     """Read a text. Pasted logs hold any bytes: those that are not text become marks; a byte order mark says the encoding."""
     try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        with contextlib.ExitStack() as opened:
+            file = sys.stdin.buffer if source == "-" else opened.enter_context(Path(source).open("rb"))
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise InvalidInput("file", f"{source} can't be read: {error.strerror}") from None
+    if len(data) > _MOST_BYTES:
+        raise InvalidInput("file", f"{source} holds more than {_MOST_BYTES:,} bytes", "Give the part that says what is wrong.")
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 

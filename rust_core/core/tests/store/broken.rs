@@ -89,11 +89,11 @@ fn segments_that_are_cut_short_while_they_are_open_are_written_again() {
 fn a_damaged_database_is_moved_aside() {
     let workspace = indexed();
     let path = workspace.index.join(DATABASE_FILE);
-    for bytes in [b"not a database at all, but long enough to be read as one".repeat(100), {
+    let overwritten = |bytes: &mut Vec<u8>| bytes[100..].fill(0xAB);
+    let no_database = |bytes: &mut Vec<u8>| *bytes = b"not a database at all, but long enough to be read as one".repeat(100);
+    for damage in [&no_database as &dyn Fn(&mut Vec<u8>), &overwritten, &|bytes| swap_rows(bytes)] {
         let mut bytes = fs::read(&path).unwrap();
-        bytes[100..].fill(0xAB);
-        bytes
-    }] {
+        damage(&mut bytes);
         fs::write(&path, bytes).unwrap();
         let store = workspace.open();
         assert!(store.problems()[0].contains("built again"), "{:?}", store.problems());
@@ -101,6 +101,18 @@ fn a_damaged_database_is_moved_aside() {
         assert_eq!(files_with(&store, "result_one"), ["a.py"]);
         assert!(workspace.index.join("index.db.damaged").exists());
     }
+}
+
+/// Leave the table of files readable, but out of order: as a page that was written and another that wasn't may leave it.
+fn swap_rows(bytes: &mut [u8]) {
+    let size = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
+    let is_leaf_of_two = |page: &&mut [u8]| page[0] == 0x0a && page[3..5] == [0, 2];
+    let page = bytes.chunks_mut(size).filter(|page| page.windows(4).any(|text| text == b"a.py")).find(is_leaf_of_two).unwrap();
+    page.copy_within(8..10, 0);
+    let first = [page[0], page[1]];
+    page.copy_within(10..12, 8);
+    page[10..12].copy_from_slice(&first);
+    page[..2].copy_from_slice(&[0x0a, 0]);
 }
 
 /// A mapped file would end this process here, with SIGBUS: `index.db-shm` was one.

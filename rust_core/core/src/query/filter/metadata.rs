@@ -29,7 +29,7 @@ pub(super) struct Metadata {
 
 impl Metadata {
     /// Tell the fields apart: a name that is none of the built-in ones is a key of the file's own metadata. One without values
-    /// allows everything.
+    /// allows nothing.
     pub fn new(asked: &BTreeMap<String, Vec<String>>) -> Result<Self> {
         let mut metadata = Self::default();
         for (name, values) in asked {
@@ -46,9 +46,6 @@ impl Metadata {
                 return Err(Error::invalid("metadata", format!("{unknown:?} is not a language that Carrel knows")));
             }
         }
-        metadata.files.retain(|(_, values)| !values.is_empty());
-        metadata.chunks.retain(|(_, values)| !values.is_empty());
-        metadata.own.retain(|(_, values)| !values.is_empty());
         Ok(metadata)
     }
 
