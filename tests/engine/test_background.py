@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from carrel.core.background import run_at_once, run_blocking
-from carrel.core.errors import Cancelled
+from carrel.core.errors import Cancelled, CarrelError
 from carrel.core.native import CancelToken
 
 
@@ -29,6 +29,16 @@ def test_errors_come_through_and_a_timeout_of_the_work_is_one() -> None:
 
     with pytest.raises(TimeoutError, match="its own"):
         run_blocking(late())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_work_that_ends_the_thread_is_an_error_and_the_next_caller_gets_another() -> None:
+    async def leaves() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(CarrelError, match="ended the thread"):
+        run_blocking(leaves())
+    assert run_blocking(thread_of()) != threading.get_ident()
 
 
 def test_a_token_ends_it_and_it_has_ended_then() -> None:

@@ -23,6 +23,7 @@ from carrel.engine.prepare import SearchText, prepare, prepare_blocking
 from carrel.engine.query_words import read
 
 from .awaited import DIM, AwaitedEmbedder, rows
+from .fakes import FakeEmbedder
 
 
 @contextmanager
@@ -84,10 +85,7 @@ def pauses_of(*failures: ProviderError) -> tuple[list[float], list[Any]]:
 
 
 def busy(retry_after: float | None = None) -> ProviderError:
-    error = ProviderError("busy", retryable=True)
-    if retry_after is not None:
-        error.retry_after = retry_after  # type: ignore[attr-defined]
-    return error
+    return ProviderError("busy", retryable=True, retry_after=retry_after)
 
 
 def test_a_failure_that_passes_is_tried_again_after_longer_and_longer_pauses() -> None:
@@ -222,3 +220,12 @@ def test_requests_of_a_batch_are_under_way_together_but_not_all() -> None:
     answers = asyncio.run(embed_documents(AwaitedEmbedder(act), asked))
     assert answers == [rows([str(number)]) for number in range(20)]
     assert most == embedding.AT_ONCE
+
+
+def test_ctrl_c_while_a_model_of_the_core_embeds_is_no_fault_of_the_model() -> None:
+    class Interrupted(FakeEmbedder):
+        async def embed(self, texts: Sequence[str], kind: str) -> Vectors:  # noqa: ARG002
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare_blocking(Query("q"), Interrupted())

@@ -15,7 +15,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from carrel.core.errors import Cancelled
+from carrel.core.errors import Cancelled, CarrelError
 
 T = TypeVar("T")
 
@@ -46,13 +46,18 @@ def run_at_once(work: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a coroutine that was said never to wait waited")
 
 
+async def directly(work: Callable[[], T]) -> T:
+    """Run work here and now, where others have it run on a thread."""
+    return work()
+
+
 def run_blocking(work: Coroutine[Any, Any, T], token: Stoppable | None = None) -> T:
     """Run a coroutine on the process's background loop and wait for it; it is cancelled by `token`, and by a Ctrl-C here.
 
     Raises `Cancelled` when it was cancelled.
     """
     loop, thread = _BACKGROUND.running()
-    if threading.get_ident() == thread:
+    if threading.current_thread() is thread:
         work.close()
         raise RuntimeError("a blocking call of Carrel was made from a coroutine on its own loop; await its result instead")
     ended: Future[T] = Future()
@@ -73,6 +78,8 @@ def run_blocking(work: Coroutine[Any, Any, T], token: Stoppable | None = None) -
             except TimeoutError:
                 if ended.done():  # its own, or it ended at this moment
                     return ended.result()
+                if not thread.is_alive():  # what it ran raised SystemExit or KeyboardInterrupt
+                    raise CarrelError("The work ended the thread that it ran on") from None
                 if token is not None and token.cancelled:
                     loop.call_soon_threadsafe(cancel)
     except BaseException:
@@ -122,16 +129,18 @@ class _Background:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def running(self) -> tuple[asyncio.AbstractEventLoop, int | None]:
-        """Return the loop and its thread's identity."""
+    def running(self) -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+        """Return the loop and its thread."""
         with self._lock:
             alive = self._thread is not None and self._thread.is_alive()
             if self._loop is None or self._thread is None or not alive or self._process != os.getpid():
+                if self._loop is not None and self._process == os.getpid():
+                    self._loop.close()  # its thread has ended
                 self._loop, self._process = asyncio.new_event_loop(), os.getpid()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="carrel-background", daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
-            return self._loop, self._thread.ident
+            return self._loop, self._thread
 
     def close(self) -> None:
         """Stop the loop and end its thread."""

@@ -91,7 +91,13 @@ class NotWriter(StoreError):
 
 
 class ProviderError(CarrelError):
-    """A model or remote service failed; `retryable` says whether waiting helps."""
+    """A model or remote service failed; `retryable` says whether waiting helps, `retry_after` for how many seconds it asked."""
+
+    def __init__(
+        self, reason: str = "", remedy: str = "", *, retryable: bool | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(reason, remedy, retryable=retryable)
+        self.retry_after = retry_after
 
 
 def _joined(reason: str, remedy: str) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from carrel.core.background import run_blocking
+from carrel.core.background import run_at_once, run_blocking
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import Batch, CancelToken
@@ -119,9 +119,7 @@ async def _with_tries(
         except ProviderError as error:
             if pause is None or not error.retryable:
                 return error
-            wanted = getattr(error, "retry_after", None)
-            asked = float(wanted) if isinstance(wanted, int | float) else 0.0
-            await sleep(min(max(pause, asked), LONGEST_PAUSE))
+            await sleep(min(max(pause, error.retry_after or 0.0), LONGEST_PAUSE))
     raise AssertionError("the last try returns")
 
 
@@ -134,7 +132,7 @@ async def _ask(embedder: Embedder, texts: Sequence[str], kind: Literal["query", 
         raise
     except WrongVectors as error:
         raise ProviderError(f"The embedding model {spec.id} gave {error}.") from error
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # the last two would end the loop that others share
+    except (Exception, SystemExit) as error:  # the last would end the loop that others share
         raise ProviderError(f"The embedding model {spec.id} failed: {type(error).__name__}.") from error
     if not isinstance(vectors, Vectors):
         raise ProviderError(f"The embedding model {spec.id} gave a {type(vectors).__name__} where vectors were due.")
@@ -179,6 +177,14 @@ def give_vectors(
         log.warning("%d files were not embedded and will be tried again: %s", len(concerned), answer)
         batch.fail(concerned, str(answer))
     batch.set_vectors(b"".join(parts))
+
+
+def run_with(embedder: Embedder, work: Coroutine[Any, Any, T], cancel: CancelToken | None = None) -> T:
+    """Run a coroutine that awaits nothing but this model, from a thread, whether or not it has an event loop.
+
+    With a model of the core it never waits, and needs no loop.
+    """
+    return run_at_once(work) if isinstance(embedder, CoreEmbedder) else run_blocking(work, cancel)
 
 
 def embed_batch_blocking(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:

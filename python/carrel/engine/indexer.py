@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar
 
-from carrel.core.background import run_at_once, run_blocking, run_to_end
+from carrel.core.background import directly, run_to_end
 from carrel.core.errors import NotWriter, ProviderError, StoreError
 from carrel.core.local_index import CoreEmbedder, IndexStore, Progress
 from carrel.core.native import Batch, CancelToken, Plan
 from carrel.core.ports import Embedder, Tokenizer
 from carrel.core.vectors import Vectors
-from carrel.engine.embedding import EmbeddingRequest, batch_requests, embed_documents, give_vectors
+from carrel.engine.embedding import EmbeddingRequest, batch_requests, embed_documents, give_vectors, run_with
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -110,13 +110,20 @@ def run_index_blocking(
     tokenizer: Tokenizer | None = None,
 ) -> IndexReport:
     """Do `run_index` from a thread, whether or not it has an event loop."""
-    direct = isinstance(embedder, CoreEmbedder)
+    native = native_steps(embedder, cancel)
+    run = run_index(store, embedder, cancel, scope=scope, progress=progress, native=native, tokenizer=tokenizer)
+    return run_with(embedder, run, cancel)
+
+
+def native_steps(embedder: Embedder, cancel: CancelToken) -> RunNative:
+    """Return what runs native work under `run_with`: on the caller's own thread with a model of the core, else on another."""
+    if isinstance(embedder, CoreEmbedder):
+        return directly
 
     async def native(work: Callable[[], T]) -> T:
-        return work() if direct else await run_to_end(None, work, cancel)
+        return await run_to_end(None, work, cancel)
 
-    run = run_index(store, embedder, cancel, scope=scope, progress=progress, native=native, tokenizer=tokenizer)
-    return run_at_once(run) if direct else run_blocking(run, cancel)
+    return native
 
 
 class _Run:

@@ -12,14 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from carrel.core import native
-from carrel.core.background import run_at_once, run_blocking
 from carrel.core.errors import CarrelError, place_of
-from carrel.core.local_index import CoreEmbedder
 from carrel.core.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
-from carrel.engine.embedding import QUERY_SECONDS, embed_queries
+from carrel.engine.embedding import QUERY_SECONDS, embed_queries, run_with
 from carrel.engine.issue_text import IssueText
 from carrel.engine.query_words import ParsedQuery
 
@@ -79,5 +77,4 @@ async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SE
 
 def prepare_blocking(query: Query, embedder: Embedder) -> PreparedQuery:
     """Do `prepare` from a thread, whether or not it has an event loop. A model of the core is asked without one."""
-    work = prepare(query, embedder)
-    return run_at_once(work) if isinstance(embedder, CoreEmbedder) else run_blocking(work)
+    return run_with(embedder, prepare(query, embedder))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from carrel.core.background import run_at_once, run_blocking, run_to_end
+from carrel.core.background import directly, run_at_once
 from carrel.core.errors import Cancelled, CarrelError, StoreError
 from carrel.server.debouncer import Debouncer
 from carrel.server.index_state import STATE_FILE, export
@@ -49,24 +49,16 @@ class IndexRunner:
         from carrel.core.local_index import CoreEmbedder
 
         if isinstance(index.embedder, CoreEmbedder):  # it never waits: one visit to the thread
-            return await native(lambda: run_at_once(_run(index, work, token, progress, _directly)))
+            return await native(lambda: run_at_once(_run(index, work, token, progress, directly)))
         return await _run(index, work, token, progress, native)
 
     def run_blocking(self, index: OpenIndex, work: Work, token: CancelToken, progress: TellProgress) -> IndexReport:
         """Do one job from a thread, whether or not it has an event loop."""
-        from carrel.core.local_index import CoreEmbedder
+        from carrel.engine.embedding import run_with
+        from carrel.engine.indexer import native_steps
 
-        if isinstance(index.embedder, CoreEmbedder):
-            return run_at_once(self.run(index, work, token, progress, _directly))
-
-        async def native(step: Callable[[], T]) -> T:
-            return await run_to_end(None, step, token)
-
-        return run_blocking(self.run(index, work, token, progress, native), token)
-
-
-async def _directly(work: Callable[[], T]) -> T:
-    return work()
+        native = native_steps(index.embedder, token)
+        return run_with(index.embedder, self.run(index, work, token, progress, native), token)
 
 
 async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellProgress, native: RunNative) -> IndexReport:
