@@ -24,7 +24,6 @@ from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.server import context_service, queries, reviews
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
-from carrel.server.models import CLIENT, chat_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -127,7 +126,7 @@ class Commands:
         if self._client is None:
             raise ProviderError(*NO_MODEL)
         client, workspace = self._client, self._workspace(params)
-        model = chat_models(lambda: client.model(params.model_token)).get(CLIENT)
+        model = client.model(params.model_token)
         uri_of = partial(_uri_of, workspace)
 
         def tell(step: Step) -> None:

@@ -1,0 +1,67 @@
+"""Make what stands between remote services and the network: permission, keys and limits, one set for a process."""
+
+# ruff: noqa: PLC0415 - most processes ask no remote service
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.core.outbound import Meter, Outbound
+from carrel.server.permissions import PermissionFile
+
+if TYPE_CHECKING:
+    from carrel.providers.keys import StandardKeys
+    from carrel.server.settings import Settings
+    from carrel.store.usage import Limits
+
+
+def usage_file() -> Path:
+    """Return where the use of remote services is counted."""
+    import platformdirs
+
+    return platformdirs.user_data_path("carrel", appauthor=False) / "usage.sqlite"
+
+
+class OutboundServices:
+    """Permission, keys and limits as the settings of this moment say."""
+
+    def __init__(
+        self, permissions: PermissionFile | None = None, keys: StandardKeys | None = None, meter: Meter | None = None
+    ) -> None:
+        """Take those that shall not be the person's own: tests hand in theirs."""
+        self._settings: Settings | None = None
+        self._keys = keys
+        self._meter = meter
+        self.permissions = permissions or PermissionFile(allowed=self._allowed)
+
+    @property
+    def keys(self) -> StandardKeys:
+        """Return where keys are found; the editor's are given to it."""
+        if self._keys is None:
+            from carrel.providers.keys import StandardKeys
+
+            self._keys = StandardKeys()
+        return self._keys
+
+    @property
+    def meter(self) -> Meter:
+        """Return what counts and limits the use."""
+        if self._meter is None:
+            from carrel.store.usage import UsageMeter
+
+            self._meter = UsageMeter(usage_file(), self._limits)
+        return self._meter
+
+    def of(self, settings: Settings) -> Outbound:
+        """Return what a provider needs of its surroundings. These settings count for all of them from now on."""
+        self._settings = settings
+        return Outbound(self.permissions, self.keys, self.meter, settings.http_proxy)
+
+    def _allowed(self) -> tuple[str, ...]:
+        return self._settings.allow_providers if self._settings else ()
+
+    def _limits(self) -> Limits:
+        from carrel.store.usage import Limits
+
+        limits = self._settings.limits if self._settings else None
+        return Limits(limits.requests_per_minute, limits.tokens_per_minute, limits.cost_per_day) if limits else Limits()
