@@ -96,16 +96,20 @@ class RAGAgent:
                 vectorstore, "vectorstore", "similarity_search", "Wrap a carrel.Index in PlainIndex, a port in PlainVectorStore."
             )
             _require(embedder, "embedder", "embed", "Give None for a store that is asked by text.")
-        self.config = config or RAGAgentConfig()
         self._pipeline = Pipeline(
             llm,
             vectorstore,
             embedder,
-            self.config,
+            config or RAGAgentConfig(),
             logger or logging.getLogger(__name__),
             make_source or source_of_document,
             self._default_tokenizer,
         )
+
+    @property
+    def config(self) -> RAGAgentConfig:
+        """What the agent was told."""
+        return self._pipeline.config
 
     def retrieve(
         self,

@@ -176,6 +176,9 @@ class Documents:
         asked = Vectors.unit([query_embedding], SPEC.dim).floats(0)
         rows = Vectors.unit([WordCounter()._row(text) for text in self.texts], SPEC.dim)
         scored = [(document(text, path=f"docs/{n}.md"), self._cosine(asked, rows.floats(n))) for n, text in enumerate(self.texts)]
+        scored = [
+            pair for pair in scored if all(pair[0].metadata.get(key) == value for key, value in (metadata_filter or {}).items())
+        ]
         return sorted((pair for pair in scored if pair[1] > 0.1), key=lambda pair: -pair[1])[:top_k]
 
     def _cosine(self, one: Sequence[float], other: Sequence[float]) -> float:

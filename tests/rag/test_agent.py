@@ -422,6 +422,30 @@ def test_a_result_that_somebody_changed_keeps_the_window_too() -> None:
     assert len(model.last["user_prompt"]) + model.last["max_new_tokens"] + 32 == 200
 
 
+def test_an_agent_with_a_smaller_window_answers_from_anothers_result() -> None:
+    large, small = ScriptedModel(window=9_000, tokenizer=Characters()), ScriptedModel(window=400, tokenizer=Characters())
+    result = agent([document("x" * 500)], model=large).retrieve("q", "", "{context}")
+    agent([], model=small).generate(result)
+    assert (len(small.last["user_prompt"]), small.last["max_new_tokens"]) == (276, 92)
+    agent([], model=large).generate(result)
+    assert (large.last["user_prompt"], large.last["max_new_tokens"]) == (result.context, result.max_new_tokens)
+
+
+def test_documents_that_do_not_fit_at_all_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    one = agent([document("secret text")], model=ScriptedModel(window=300))
+    one.run("q", max_new_tokens=5_000)
+    assert "None of the 1 documents is shown" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_a_result_without_a_distance_for_each_document_is_refused() -> None:
+    one = agent([document("x")])
+    result = one.retrieve("q")
+    result.distances.clear()
+    with pytest.raises(InvalidInput, match="one distance for each"):
+        one.combine([result])
+
+
 # --- parts that are awaited
 
 

@@ -117,6 +117,7 @@ def test_the_sum_never_exceeds_the_window(
     if asked_for is None:
         result = one.retrieve(query, system, template, history)
         assert result.base_tokens + result.context_tokens_used + result.generation_budget + config.safety_margin_tokens <= window
+        assert result.context_tokens_used <= result.meta["available_for_context"]
         one.generate(one.combine([result, result]))
         sent = model.last
         assert counted(name, config, sent, history) + sent["max_new_tokens"] + config.safety_margin_tokens <= window
@@ -215,6 +216,23 @@ def test_a_tokenizer_that_can_not_count_is_an_error() -> None:
 
     with pytest.raises(ProviderError, match=r"tokenizer CountedBy failed: KeyError"):
         agent(model=ScriptedModel(tokenizer=CountedBy(fail))).retrieve("q")
+
+    class Port:
+        name = "mine"
+        trim = count = staticmethod(fail)
+
+    with pytest.raises(ProviderError, match=r"The model's tokenizer failed: KeyError"):
+        agent(model=ScriptedModel(tokenizer=Port())).retrieve("q")
+
+    class Inventing(Characters):
+        name = "mine"
+        count = staticmethod(len)
+
+        def trim(self, text: str, max_tokens: int) -> str:
+            return "?" * max_tokens
+
+    with pytest.raises(ProviderError, match="trimmed a text to something else"):
+        agent([document("x" * 2_000)], model=ScriptedModel(tokenizer=Inventing())).retrieve("q")
 
 
 def test_the_messages_of_a_long_history_have_a_margin_where_no_template_counts_them() -> None:

@@ -10,9 +10,9 @@ import asyncio
 import hashlib
 import inspect
 from collections import OrderedDict
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -110,8 +110,8 @@ class SourcePort:
     """A plain store, with the embedder of its vectors, behind the `Source` port; without one its `text_search` is asked.
 
     A plain store can't read a document by its name: `read` repeats the search that offered it, so that what has gone is told.
-    Filters of paths are applied to what the store found. Relevance is the documents' scores where these fall from 1 to 0, and
-    their place among the others where they don't.
+    A filter of metadata is handed to the store, filters of paths are applied to what it found. Relevance is the documents' scores
+    where these fall from 1 to 0, and their place among the others where they don't.
     """
 
     def __init__(
@@ -125,18 +125,18 @@ class SourcePort:
     ) -> None:
         self.name, self.description, self.leaves_machine = name, description, leaves_machine
         self._store, self._embedder, self._caller = store, embedder, _Caller()
-        self._offered: OrderedDict[ChunkId, tuple[str, int]] = OrderedDict()
+        self._offered: OrderedDict[ChunkId, _Search] = OrderedDict()
 
     async def candidates(self, query: Query, k: int) -> Sequence[SourceCandidate]:
         """Return the documents that the store finds for the question, as chunks."""
         if k <= 0 or not query.text.strip():
             return []
-        chunks = await self._find(query.text, k)
+        search = _Search(query.text, k, query.filters.metadata)
         offered = []
-        for chunk, relevance in chunks:
+        for chunk, relevance in await self._find(search):
             if _allows(query.filters, chunk, relevance):
                 chunk_id = ChunkId(chunk.id)
-                self._offered[chunk_id] = (query.text, k)
+                self._offered[chunk_id] = search
                 self._offered.move_to_end(chunk_id)
                 ref = ChunkRef(self.name, chunk_id)
                 offered.append(SourceCandidate(ref, relevance, chunk.path, chunk.span.start_line, chunk.span.end_line))
@@ -147,16 +147,17 @@ class SourcePort:
     async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
         """Return the documents as the store gives them now."""
         known = {ref: self._offered.get(ref.id) for ref in refs if ref.source == self.name}
-        searches = dict.fromkeys(search for search in known.values() if search is not None)
-        found = {chunk.id: chunk for text, k in searches for chunk, _ in await self._find(text, k)}
+        searches = {id(search): search for search in known.values() if search is not None}
+        found = {chunk.id: chunk for search in searches.values() for chunk, _ in await self._find(search)}
         return [
             found[ref.id] if known.get(ref) and ref.id in found else Unavailable(ref, "isn't found in the store any more")
             for ref in refs
         ]
 
-    async def _find(self, text: str, k: int) -> list[tuple[Chunk, float]]:
+    async def _find(self, search: _Search) -> list[tuple[Chunk, float]]:
         store: Any = self._store
-        rest = {"top_k": k, "metadata_filter": None, "similarity_threshold": None}
+        text, wanted = search.text, dict(search.metadata) or None
+        rest = {"top_k": search.k, "metadata_filter": wanted, "similarity_threshold": None}
         if self._embedder is None:
             answer = await self._caller.call(StoreError, "store", store.text_search, query=text, **rest)
         else:
@@ -165,13 +166,22 @@ class SourcePort:
             )
             [vector] = vectors(given, 1)
             answer = await self._caller.call(StoreError, "store", store.similarity_search, query_embedding=vector, **rest)
-        documents = [document for document in read_documents(answer, k) if document.text.strip()]
+        documents = [document for document in read_documents(answer, search.k) if document.text.strip()]
         chunks = {chunk.id: (chunk, document) for document in documents for chunk in [_chunk(document)]}
         scores = [document.distance for _, document in chunks.values()]
         known = [score for score in scores if score is not None and 0 <= score <= 1]
         falling = len(known) == len(scores) and known == sorted(known, reverse=True)
         places = known if falling else [1 - place / len(scores) for place in range(len(scores))]
         return [(chunk, relevance) for (chunk, _), relevance in zip(chunks.values(), places, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What a store was asked."""
+
+    text: str
+    k: int
+    metadata: Mapping[str, str | Sequence[str]]
 
 
 def transcript(messages: Sequence[Message]) -> str:
@@ -239,7 +249,7 @@ def _line(value: object, otherwise: int) -> int:
 
 def _allows(filters: Filters, chunk: Chunk, relevance: float) -> bool:
     """Tell whether a document may answer; a filter that a plain store knows nothing of lets nothing pass."""
-    known = replace(filters, path_globs=(), exclude=(), sources=(), min_score=None)
+    known = replace(filters, path_globs=(), exclude=(), sources=(), min_score=None, metadata={})
     return (
         known == Filters()
         and (not filters.sources or "docs" in filters.sources)

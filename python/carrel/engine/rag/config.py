@@ -98,6 +98,8 @@ def check_results(results: Sequence[RetrieveResult]) -> None:
     """Raise `InvalidInput` where there is nothing to combine."""
     if not results or not all(isinstance(result, RetrieveResult) for result in results):
         raise InvalidInput("results", "must be one or more values of `retrieve`")
+    if any(len(result.docs) != len(result.distances) for result in results):
+        raise InvalidInput("results", "don't have one distance for each document", "Give None where there is none.")
 
 
 def _is_number(value: object) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
+from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.ports import Tokenizer
 from carrel.engine.rag import calls
 from carrel.engine.rag.budget import Share, divide, window_of
@@ -24,7 +24,7 @@ from carrel.engine.rag.context import Context, MakeSource, build, source_name, w
 from carrel.engine.rag.documents import FoundDocument, read_document
 from carrel.engine.rag.prompt import Prompt, history_pairs
 from carrel.engine.rag.protocols import ChatHistory
-from carrel.engine.rag.tokens import counter_of
+from carrel.engine.rag.tokens import counter_of, named_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,12 @@ class Pipeline:
         question = Question(result.user_query, result.base_system_prompt, result.base_user_prompt, result.chat_history)
         prompt = question.prompt()
         share = self._divide(prompt, whole(result.context), result.max_new_tokens if cap is None else cap)
+        if cap is None and share.meta["context_trimmed"]:  # what the answer had here leaves too little for the context
+            share = self._divide(prompt, whole(result.context), None)
         return {
             "system_prompt": prompt.system,
             "user_prompt": prompt.user(share.context),
-            "max_new_tokens": share.max_new_tokens,
+            "max_new_tokens": min(share.max_new_tokens, result.max_new_tokens if cap is None else cap),
             **self._history(result.chat_history),
         }
 
@@ -119,6 +121,12 @@ class Pipeline:
             share.context_tokens_used,
             share.max_new_tokens,
         )
+        if found and not share.context:
+            self.log.warning(
+                "None of the %d documents is shown: they are blank, or prompts and answer leave the context %d tokens",
+                len(found),
+                share.meta["available_for_context"],
+            )
         return RetrieveResult(
             base_system_prompt=prompt.system,
             base_user_prompt=prompt.template,
@@ -138,17 +146,23 @@ class Pipeline:
     def _divide(self, prompt: Prompt, context: Context, cap: int | None) -> Share:
         config = self.config
         limit = config.fixed_max_new_tokens if cap is None else check_whole("max_new_tokens", cap, 1)
-        counter = counter_of(None if config.estimate_tokens else self.model, self.otherwise(), prompt)
-        return divide(prompt, context, window_of(self.model), counter, config, limit)
+        window = window_of(self.model)
+        try:
+            counter = counter_of(None if config.estimate_tokens else self.model, self.otherwise(), prompt)
+            return divide(prompt, context, window, counter, config, limit)
+        except CarrelError:
+            raise
+        except Exception as error:
+            raise ProviderError(f"The model's tokenizer failed: {calls.cause_of(error)}") from error
 
     def _history(self, chat_history: ChatHistory) -> dict[str, ChatHistory]:
         """Return the history as an argument for a model that takes it."""
         if not chat_history:
             return {}
-        if "chat_history" in inspect.signature(self.model.ask).parameters:
-            return {"chat_history": chat_history}
-        self.log.debug("The model's `ask` takes no chat_history: it is counted, and the model is taken to keep it itself")
-        return {}
+        taken = named_options(self.model.ask, chat_history=chat_history)
+        if not taken:
+            self.log.debug("The model's `ask` takes no chat_history: it is counted, and the model is taken to keep it itself")
+        return taken
 
 
 def _documents(result: RetrieveResult) -> list[FoundDocument]:

@@ -27,7 +27,7 @@ Template = Callable[[list[dict[str, str]]], int]
 class TokenizerPort:
     """A tokenizer with `encode(text)`, as transformers, tokenizers and tiktoken have them, behind the `Tokenizer` port.
 
-    Texts are cut by binary search, so that what is kept is the text itself rather than what tokens are decoded to.
+    Texts are cut by search, so that what is kept is the text itself rather than what tokens are decoded to.
     """
 
     def __init__(self, tokenizer: Any, name: str = "") -> None:
@@ -35,10 +35,12 @@ class TokenizerPort:
             raise InvalidInput(
                 "tokenizer", f"a {type(tokenizer).__name__} is no tokenizer", "Give an object with `encode(text)`."
             )
-        self.name = name or str(getattr(tokenizer, "name", "") or type(tokenizer).__name__)
+        own_names = (getattr(tokenizer, key, None) for key in ("name", "name_or_path"))
+        self.name = name or next((own for own in own_names if own and isinstance(own, str)), type(tokenizer).__name__)
         self._encode = tokenizer.encode
+        self._decode = getattr(tokenizer, "decode", None)
         # What they would add to a text or refuse in it: the count is of the text alone.
-        self._options = _named_options(tokenizer.encode, add_special_tokens=False, disallowed_special=())
+        self._options = named_options(tokenizer.encode, add_special_tokens=False, disallowed_special=())
 
     def count(self, text: str) -> int:
         """Return the number of tokens. Raises `ProviderError` where the tokenizer fails."""
@@ -55,16 +57,28 @@ class TokenizerPort:
         """Return a beginning of at most `max_tokens` tokens that can't be lengthened by a character."""
         if max_tokens <= 0:
             return ""
-        if self.count(text) <= max_tokens:
+        tokens = self.count(text)
+        if tokens <= max_tokens:
             return text
         low, high = 0, len(text)  # the first fits, the second doesn't
+        at, step = self._guess(text, max_tokens, tokens), 1
         while high - low > 1:
-            middle = (low + high) // 2
-            if self.count(text[:middle]) <= max_tokens:
-                low = middle
+            if not low < at < high:  # the guess is enclosed
+                at, step = (low + high) // 2, 0
+            if self.count(text[:at]) <= max_tokens:
+                low, at = at, at + step
             else:
-                high = middle
+                high, at = at, at - step
+            step *= 2
         return text[:low]
+
+    def _guess(self, text: str, max_tokens: int, tokens: int) -> int:
+        """Return about how many characters so many tokens are; a good guess saves most of the counting."""
+        try:
+            first = list(_ids(self._encode(whole_characters(text), **self._options)))[:max_tokens]
+            return len(self._decode(first))  # type: ignore[misc]
+        except Exception:  # it can't decode, or not these: any guess will do
+            return len(text) * max_tokens // tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +114,7 @@ def counter_of(model: object, otherwise: Tokenizer, prompt: Prompt) -> PromptCou
     apply = getattr(own, "apply_chat_template", None)
     if not callable(apply):
         return PromptCounter(tokenizer)
-    options = _named_options(apply, tokenize=True, add_generation_prompt=True)
+    options = named_options(apply, tokenize=True, add_generation_prompt=True)
 
     def template(messages: list[dict[str, str]]) -> int:
         encoded = apply([{**message, "content": whole_characters(message["content"])} for message in messages], **options)
@@ -116,10 +130,7 @@ def counter_of(model: object, otherwise: Tokenizer, prompt: Prompt) -> PromptCou
 
 def tokens_in(encoded: Any) -> int:
     """Return how many tokens an encoding is: a list or an array of ids, or what holds them as `input_ids` or `ids`."""
-    if isinstance(encoded, Mapping) or hasattr(encoded, "input_ids"):
-        encoded = encoded["input_ids"]
-    elif hasattr(encoded, "ids"):
-        encoded = encoded.ids
+    encoded = _ids(encoded)
     shape = getattr(encoded, "shape", None)
     if shape:
         return int(shape[-1])
@@ -128,7 +139,13 @@ def tokens_in(encoded: Any) -> int:
     return len(encoded)
 
 
-def _named_options(function: Callable[..., Any], **options: Any) -> dict[str, Any]:
+def _ids(encoded: Any) -> Any:
+    if isinstance(encoded, Mapping) or hasattr(encoded, "input_ids"):
+        return encoded["input_ids"]
+    return encoded.ids if hasattr(encoded, "ids") else encoded
+
+
+def named_options(function: Callable[..., Any], **options: Any) -> dict[str, Any]:
     """Return those options that a function names as parameters."""
     try:
         known = inspect.signature(function).parameters
