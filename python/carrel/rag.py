@@ -84,18 +84,7 @@ class RAGAgent:
         logger: logging.Logger | None = None,
         make_source: MakeSource | None = None,
     ) -> None:
-        if embedder is None:
-            _require(
-                vectorstore,
-                "vectorstore",
-                "text_search",
-                "Give an embedder, or wrap a carrel.Index in PlainIndex and a Source in PlainSource.",
-            )
-        else:
-            _require(
-                vectorstore, "vectorstore", "similarity_search", "Wrap a carrel.Index in PlainIndex, a port in PlainVectorStore."
-            )
-            _require(embedder, "embedder", "embed", "Give None for a store that is asked by text.")
+        calls.check_store(vectorstore, embedder, "vectorstore")
         self._pipeline = Pipeline(
             llm,
             vectorstore,
@@ -179,7 +168,7 @@ class RAGAgent:
         `max_new_tokens` is the result's unless given; the context gives way where more is asked for, and the window's end is the
         limit. Other arguments are passed on to `ask`.
         """
-        _require(self._pipeline.model, "llm", "ask", "Wrap a ChatModel port in PlainChatModel.")
+        calls.require(self._pipeline.model, "llm", "ask", "Wrap a ChatModel port in PlainChatModel.")
         if taken := [name for name in _SET_BY_AGENT if name in llm_kwargs]:
             raise InvalidInput(taken[0], "is set by the agent", "Give prompts and history to `retrieve` or `run`.")
         request = self._pipeline.request(result, max_new_tokens)
@@ -277,8 +266,3 @@ def pick_files_by_grouped_chunk_hits(
         )
     query = section_query.text if isinstance(section_query, Query) else section_query
     return pick_files(embedder, vector_db, query, candidate_pool_size, n_files, file_key)
-
-
-def _require(part: object, name: str, method: str, remedy: str) -> None:
-    if not callable(getattr(part, method, None)):
-        raise InvalidInput(name, f"a {type(part).__name__} has no `{method}`", remedy)

@@ -21,6 +21,7 @@ from tests.rag.plain_parts import (
 )
 
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError, StoreError
+from carrel.core.fakes import FakeEmbedder
 from carrel.rag import Document, RAGAgent, RAGAgentConfig, RetrieveResult
 
 
@@ -191,23 +192,23 @@ def test_make_source_names_documents() -> None:
     assert agent(found, make_source=lambda doc: f"no. {doc.metadata['id']}").retrieve("q").context == "Source: no. 7\nx"
     with pytest.raises(InvalidInput, match=r"make_source: failed for a document: KeyError"):
         agent(found, make_source=lambda doc: doc.metadata["name"]).retrieve("q")
-    with pytest.raises(InvalidInput, match=r"make_source: gave a int"):
+    with pytest.raises(InvalidInput, match=r"make_source: gave a value of type int"):
         agent(found, make_source=lambda doc: doc.metadata["id"]).retrieve("q")
 
 
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (None, "gave a NoneType where documents were due"),
-        ("text", "gave a str where documents were due"),
-        ({"text": "a"}, "gave a dict where documents were due"),
-        (["text"], "A str is not a document"),
-        ([{"body": "x"}], "A dict is not a document"),
-        ([document(None)], "A SimpleNamespace is not a document"),  # type: ignore[arg-type]
-        ([SimpleNamespace(text="x", metadata="a=b")], "metadata of a document is a str"),
+        (None, "gave None where documents were due"),
+        ("text", "gave a value of type str where documents were due"),
+        ({"text": "a"}, "gave a value of type dict where documents were due"),
+        (["text"], "type str, which is not a document"),
+        ([{"body": "x"}], "type dict, which is not a document"),
+        ([document(None)], "type SimpleNamespace, which is not a document"),  # type: ignore[arg-type]
+        ([SimpleNamespace(text="x", metadata="a=b")], "metadata of a document is a value of type str"),
         ([(document("x"), "0.5")], r"score of result 0 of the store is '0\.5'"),
         ([document("x"), (document("x"), math.nan)], "score of result 1 of the store is nan"),
-        ([(document("x"), [0.5])], "is a list"),
+        ([(document("x"), [0.5])], "is a value of type list"),
         ([(document("x"), 0.5, "id")], "has 3 parts"),
     ],
 )
@@ -231,16 +232,16 @@ def test_vectors_have_many_shapes(answer: Any) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "gave a NoneType for 1 text"),
+        (None, "gave None for 1 text"),
         ([], "gave 0 vectors for 1 text"),
         ([[1.0], [2.0]], "gave 2 vectors for 1 text"),
         ([0.1, 0.2], "gave one list of numbers for 1 text"),
         ([[]], "a vector with no values"),
         ([[1.0, math.nan]], "a value that is not a finite number"),
         ([["1.0"]], "a value that is not a finite number"),
-        (["vector"], "a str for a vector"),
-        ([None], "a NoneType for a vector"),
-        ({"embedding": [1.0]}, "gave a dict for 1 text"),
+        (["vector"], "a value of type str for a vector"),
+        ([None], "gave None for a vector"),
+        ({"embedding": [1.0]}, "gave a value of type dict for 1 text"),
     ],
 )
 def test_what_is_no_vector_is_an_error(answer: Any, message: str) -> None:
@@ -283,11 +284,11 @@ def test_a_stream_is_given_piece_by_piece_and_closed() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "gave a NoneType.*Return a text"),
-        (b"bytes", "gave a bytes"),
-        ({"text": "a"}, "gave a dict"),
-        (streamed("a", None), "gave a NoneType in its answer"),
-        (streamed(b"a"), "gave a bytes in its answer"),
+        (None, "gave None.*Return a text"),
+        (b"bytes", "gave a value of type bytes"),
+        ({"text": "a"}, "gave a value of type dict"),
+        (streamed("a", None), "gave None in its answer"),
+        (streamed(b"a"), "gave a value of type bytes in its answer"),
     ],
 )
 def test_what_is_no_answer_is_an_error(answer: Any, message: str) -> None:
@@ -358,15 +359,17 @@ def test_arguments_that_can_not_be_used_are_named(given: dict[str, Any], field: 
 
 
 def test_parts_without_their_method_are_refused() -> None:
-    for store, embedder, field in (
-        (object(), FixedEmbedder(), "vectorstore"),
-        (FixedStore(), object(), "embedder"),
-        (FixedStore(), None, "vectorstore"),
+    port = FakeEmbedder()
+    for store, embedder, field, remedy in (
+        (object(), FixedEmbedder(), "vectorstore", "PlainIndex"),
+        (FixedStore(), None, "vectorstore", "PlainSource"),
+        (FixedStore(), object(), "embedder", "None"),
+        (FixedStore(), port, "embedder", "PlainEmbedder"),
     ):
         with pytest.raises(InvalidInput) as told:
             RAGAgent(ScriptedModel(), store, embedder)  # type: ignore[arg-type]
         assert told.value.field == field
-        assert "Plain" in told.value.remedy or "None" in told.value.remedy
+        assert remedy in told.value.remedy
     with pytest.raises(InvalidInput, match="llm"):
         agent(model=object()).run("q")
 

@@ -208,7 +208,7 @@ def test_a_template_may_give_text_or_an_array() -> None:
 
 
 def test_a_tokenizer_that_can_not_count_is_an_error() -> None:
-    with pytest.raises(InvalidInput, match=r"llm.tokenizer: a str is no tokenizer. Give it"):
+    with pytest.raises(InvalidInput, match=r"llm.tokenizer: str has no `encode` for texts. Give it"):
         agent(model=ScriptedModel(tokenizer="gpt-4")).retrieve("q")
 
     def fail(text: str) -> int:

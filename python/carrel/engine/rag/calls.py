@@ -10,12 +10,32 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterat
 from typing import Any
 
 from carrel.core.background import iterate_blocking, run_blocking
-from carrel.core.errors import CarrelError, ProviderError, StoreError
-from carrel.engine.rag.documents import FoundDocument, finite, read_documents
+from carrel.core.errors import CarrelError, InvalidInput, ProviderError, StoreError
+from carrel.core.ports import EmbeddingSpec
+from carrel.engine.rag.documents import FoundDocument, described, finite, read_documents
 from carrel.engine.rag.protocols import AskModel, SimilarityStore, TextEmbedder, TextStore
 
 _LONGEST_CAUSE = 300
 _END = object()
+
+
+def check_store(store: object, embedder: object, name: str) -> None:
+    """Raise `InvalidInput` where a store, the argument of this name, or an embedder lacks the method that it is asked by."""
+    if embedder is None:
+        require(
+            store, name, "text_search", "Give an embedder, or wrap a carrel.Index in PlainIndex, a Source port in PlainSource."
+        )
+        return
+    require(store, name, "similarity_search", "Wrap a carrel.Index in PlainIndex, a VectorStore port in PlainVectorStore.")
+    require(embedder, "embedder", "embed", "Give None for a store that is asked by text.")
+    if isinstance(getattr(embedder, "spec", None), EmbeddingSpec):
+        raise InvalidInput("embedder", f"{type(embedder).__name__} is an Embedder port", "Wrap it in PlainEmbedder.")
+
+
+def require(part: object, name: str, method: str, remedy: str) -> None:
+    """Raise `InvalidInput` where a part has no such method."""
+    if not callable(getattr(part, method, None)):
+        raise InvalidInput(name, f"{type(part).__name__} has no `{method}`", remedy)
 
 
 def embed(embedder: TextEmbedder, texts: Sequence[str], *, normalize: bool) -> list[list[float]]:
@@ -28,7 +48,7 @@ def vectors(answer: Any, texts: int) -> list[list[float]]:
     if hasattr(answer, "tolist"):  # arrays of numpy, torch and others
         answer = answer.tolist()
     if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
-        raise _wrong_vectors(f"a {type(answer).__name__}", texts)
+        raise _wrong_vectors(described(answer), texts)
     rows = [row.tolist() if hasattr(row, "tolist") else row for row in answer]
     if rows and all(finite(row) is not None for row in rows):
         raise _wrong_vectors("one list of numbers", texts)
@@ -39,7 +59,7 @@ def vectors(answer: Any, texts: int) -> list[list[float]]:
 
 def _vector(row: Any) -> list[float]:
     if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
-        raise ProviderError(f"The embedder gave a {type(row).__name__} for a vector", "Return a list of floats for each text.")
+        raise ProviderError(f"The embedder gave {described(row)} for a vector", "Return a list of floats for each text.")
     values = [finite(value) for value in row]
     numbers = [value for value in values if value is not None]
     if not numbers or len(numbers) != len(values):
@@ -102,7 +122,7 @@ def pieces(answer: Any) -> Iterator[str]:
         return _checked(iterate_blocking(answer))
     if isinstance(answer, Iterable) and not isinstance(answer, bytes | bytearray | Mapping):
         return _checked(answer)
-    raise ProviderError(f"The model gave a {type(answer).__name__}", "Return a text from `ask`, or an iterator of texts.")
+    raise ProviderError(f"The model gave {described(answer)}", "Return a text from `ask`, or an iterator of texts.")
 
 
 def _checked(given: Iterable[Any]) -> Iterator[str]:
@@ -122,7 +142,7 @@ def _checked(given: Iterable[Any]) -> Iterator[str]:
 def checked_piece(piece: Any) -> str:
     """Return a piece of an answer. Raises `ProviderError` where it isn't text."""
     if not isinstance(piece, str):
-        raise ProviderError(f"The model gave a {type(piece).__name__} in its answer", "Yield texts from `ask`.")
+        raise ProviderError(f"The model gave {described(piece)} in its answer", "Yield texts from `ask`.")
     return piece
 
 

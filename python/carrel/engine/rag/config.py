@@ -10,6 +10,7 @@ from typing import Any
 
 from carrel.core.errors import InvalidInput
 from carrel.engine.formats import HEADER, SEPARATOR
+from carrel.engine.rag.documents import described
 from carrel.engine.rag.prompt import fill
 from carrel.engine.rag.protocols import ChatHistory
 
@@ -90,7 +91,7 @@ def check_threshold(value: object) -> None:
 def check_text(name: str, value: object) -> str:
     """Return a text. Raises `InvalidInput` for anything else."""
     if not isinstance(value, str):
-        raise InvalidInput(name, f"is a {type(value).__name__}", "Give a text.")
+        raise InvalidInput(name, f"is {described(value)}", "Give a text.")
     return value
 
 

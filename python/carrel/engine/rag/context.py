@@ -11,7 +11,7 @@ from carrel.core.structs import whole_characters
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import harmless
 from carrel.engine.rag.config import RAGAgentConfig
-from carrel.engine.rag.documents import FoundDocument
+from carrel.engine.rag.documents import FoundDocument, described
 
 MakeSource = Callable[[Any], str]
 """Names where a document is from, given what the store gave."""
@@ -79,5 +79,5 @@ def source_name(raw: object, make_source: MakeSource) -> str:
     except Exception as error:
         raise InvalidInput("make_source", f"failed for a document: {type(error).__name__}: {error}") from error
     if not isinstance(named, str):
-        raise InvalidInput("make_source", f"gave a {type(named).__name__}", "Return a text.")
+        raise InvalidInput("make_source", f"gave {described(named)}", "Return a text.")
     return one_line(named)

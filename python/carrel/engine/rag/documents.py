@@ -35,7 +35,7 @@ def read_documents(answer: object, most: int) -> list[FoundDocument]:
     """Read what a store gave, at most so many. Raises `StoreError` for what isn't a document."""
     if not isinstance(answer, Iterable) or isinstance(answer, str | bytes | Mapping):
         raise StoreError(
-            f"The store gave a {type(answer).__name__} where documents were due", "Return a list of documents from its search."
+            f"The store gave {described(answer)} where documents were due", "Return a list of documents from its search."
         )
     return [_read(item, place) for place, item in zip(range(most), answer, strict=False)]
 
@@ -45,12 +45,12 @@ def read_document(raw: object) -> FoundDocument:
     text = next((found for name in TEXT_FIELDS if isinstance(found := _get(raw, name), str)), None)
     if text is None:
         raise StoreError(
-            f"A {type(raw).__name__} is not a document",
+            f"The store gave {described(raw)}, which is not a document",
             "Give an object or a mapping with the text `text`, `content` or `page_content`.",
         )
     metadata = _get(raw, "metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise StoreError(f"The metadata of a document is a {type(metadata).__name__}", "Give a dictionary.")
+        raise StoreError(f"The metadata of a document is {described(metadata)}", "Give a dictionary.")
     return FoundDocument(raw, text, metadata or {})
 
 
@@ -71,6 +71,11 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def described(value: object) -> str:
+    """Say what something is, without quoting it."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
 def _read(item: object, place: int) -> FoundDocument:
     if not isinstance(item, tuple | list):
         return read_document(item)
@@ -82,8 +87,8 @@ def _read(item: object, place: int) -> FoundDocument:
     document = read_document(raw)
     distance = None if score is None else finite(score)
     if score is not None and distance is None:
-        shown = repr(score) if isinstance(score, str | float) else f"a {type(score).__name__}"
-        raise StoreError(f"The score of result {place} of the store is {shown[:80]}", "Return a finite number, or None.")
+        shown = repr(score)[:80] if isinstance(score, str | float) else described(score)
+        raise StoreError(f"The score of result {place} of the store is {shown}", "Return a finite number, or None.")
     return FoundDocument(document.raw, document.text, document.metadata, distance)
 
 

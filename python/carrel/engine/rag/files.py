@@ -7,7 +7,7 @@ from typing import Any
 
 from carrel.core.errors import InvalidInput
 from carrel.engine.files import group
-from carrel.engine.rag.calls import embed, similarity_search, text_search
+from carrel.engine.rag.calls import check_store, embed, similarity_search, text_search
 from carrel.engine.rag.config import check_text, check_whole
 from carrel.engine.rag.documents import FoundDocument
 
@@ -31,6 +31,7 @@ def pick_files(
     most = check_whole("candidate_pool_size", candidate_pool_size, 0)
     best = check_whole("n_files", n_files, 0)
     query = check_text("section_query", section_query)
+    check_store(store, embedder, "vector_db")
     if not query.strip() or not most:
         return []
     if embedder is None:

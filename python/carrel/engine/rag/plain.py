@@ -18,7 +18,7 @@ from carrel.engine.candidates import CANDIDATES_A_HIT, MINIMUM_POOL, native_filt
 from carrel.engine.chat_model import complete
 from carrel.engine.embedding import embed_queries, run_with
 from carrel.engine.formats import source_of
-from carrel.engine.rag.documents import Document, finite
+from carrel.engine.rag.documents import Document, described, finite
 from carrel.engine.rag.prompt import history_pairs
 from carrel.engine.rag.protocols import ChatHistory
 from carrel.engine.retriever import to_chunk
@@ -195,7 +195,7 @@ def filters_of(metadata_filter: object) -> Filters:
         return Filters()
     if not isinstance(metadata_filter, Mapping):
         raise InvalidInput(
-            "metadata_filter", f"is a {type(metadata_filter).__name__}", 'Give a dictionary, such as {"kind": "method"}.'
+            "metadata_filter", f"is {described(metadata_filter)}", 'Give a dictionary, such as {"kind": "method"}.'
         )
     return Filters(metadata={str(key): [_written(v) for v in _values(key, value)] for key, value in metadata_filter.items()})
 
@@ -203,9 +203,7 @@ def filters_of(metadata_filter: object) -> Filters:
 def _values(key: object, value: object) -> tuple[Scalar, ...]:
     values = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
     if not all(isinstance(value, str | int | float) for value in values):
-        raise InvalidInput(
-            "metadata_filter", f"the value of {key!r} is a {type(value).__name__}", "Give a text, a number or several."
-        )
+        raise InvalidInput("metadata_filter", f"{key!r} is {described(value)}", "Give a text, a number or several.")
     return values
 
 

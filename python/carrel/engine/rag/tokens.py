@@ -33,7 +33,7 @@ class TokenizerPort:
     def __init__(self, tokenizer: Any, name: str = "") -> None:
         if isinstance(tokenizer, str) or not callable(getattr(tokenizer, "encode", None)):
             raise InvalidInput(
-                "tokenizer", f"a {type(tokenizer).__name__} is no tokenizer", "Give an object with `encode(text)`."
+                "tokenizer", f"{type(tokenizer).__name__} has no `encode` for texts", "Give an object with `encode(text)`."
             )
         own_names = (getattr(tokenizer, key, None) for key in ("name", "name_or_path"))
         self.name = name or next((own for own in own_names if own and isinstance(own, str)), type(tokenizer).__name__)
