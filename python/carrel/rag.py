@@ -64,7 +64,7 @@ _SET_BY_AGENT = ("system_prompt", "user_prompt", "chat_history")
 
 
 class RAGAgent:
-    """Answers questions from the documents of a store.
+    """Answer questions from the documents of a store.
 
     `embedder` makes the vectors that `vectorstore` is asked by. With None the store is asked by the question's text, by its
     `text_search`. `make_source` names where a document is from, given what the store gave.
