@@ -29,7 +29,7 @@ def server_url() -> str:
     return start(binary)[0]
 
 
-def start(binary: str) -> tuple[str, subprocess.Popen[bytes]]:
+def start(binary: str) -> tuple[str, subprocess.Popen[bytes], Path]:
     """Start a server with a storage of its own; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="carrel-qdrant-"))
     port, grpc_port = _free_port(), _free_port()
@@ -57,7 +57,7 @@ def start(binary: str) -> tuple[str, subprocess.Popen[bytes]]:
         while time.monotonic() < end:
             try:
                 if client.get(f"{url}/healthz").is_success:
-                    return url, process
+                    return url, process, folder
             except httpx.TransportError:
                 time.sleep(0.05)
     raise RuntimeError("Qdrant didn't answer within 30 s")

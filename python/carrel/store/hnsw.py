@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Floats = NDArray[np.float32]
 
-GRAPH_FROM = 50_000
+GRAPH_FROM = 2_000
 """Records from which a graph pays: an exact scan of fewer takes some milliseconds."""
 WORN = 0.3
 """The share of deleted places of the graph from which it is made again: they cost time and recall."""
