@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from carrel.core.background import run_blocking, run_to_end
 from carrel.core.conversation import Message
 from carrel.core.errors import InvalidInput
 from carrel.core.local_index import Progress
@@ -18,6 +19,7 @@ from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
 from carrel.core.structs import whole_characters
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
 from carrel.engine import files
+from carrel.engine.assessment import ATTEMPTS, AssessedSearch, search_assessed
 from carrel.engine.assisted_retrieval import Assistants
 from carrel.engine.bag_of_words import cosine, word_counts
 from carrel.engine.context import render
@@ -214,6 +216,18 @@ class Index:
         helpers = replace(self._assistants(rerank=self._reranker is not None or None), candidates=max(CANDIDATES, limit))
         return _told(self._search(query, max(limit, 0), None, helpers).hits)
 
+    def search_assessed(self, query: str, model: ChatModel, *, attempts: int = ATTEMPTS) -> AssessedSearch:
+        """Search until `model` says that what was found is enough, at most `attempts` times (spec D8).
+
+        It may have the query replaced or more fetched; `problem` of the result says so where it gave up or the model failed.
+        """
+
+        async def search(asked: str, k: int) -> Sequence[Hit]:
+            token = CancelToken()
+            return await run_to_end(None, lambda: self._search(asked, k, None, token=token).hits, token)
+
+        return run_blocking(search_assessed(query, search, model, attempts=attempts))
+
     def close(self) -> None:
         """Release files and locks. A second call does nothing."""
         self._index.store.close()
@@ -235,11 +249,12 @@ class Index:
         filters: Filters | None,
         assistants: Assistants | None = None,
         history: Sequence[Message] = (),
+        token: CancelToken | None = None,
     ) -> Retrieval:
         if not 0 <= k <= MOST_HITS:
             raise InvalidInput("k", f"must be from 0 to {MOST_HITS:,}")
         asked = Query(query, limit=k, filters=filters or Filters())
-        return search_blocking(self._current(), asked, CancelToken(), history=history, assistants=assistants)
+        return search_blocking(self._current(), asked, token or CancelToken(), history=history, assistants=assistants)
 
     def _assistants(self, rerank: bool | None) -> Assistants:
         """Return the models that help: those that the caller gave, else those of the settings."""
