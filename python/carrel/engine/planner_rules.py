@@ -57,7 +57,7 @@ def can_be_planned(text: str) -> bool:
     if not asked or len(asked) > LONGEST_PLANNED or issue_text.read(asked) is not None:
         return False
     question = query_words.read(asked)
-    return bool(question.words) and not question.is_symbol and question.quoted == question.text
+    return bool(question.words) and not question.is_symbol and not query_words.is_code(question.quoted)
 
 
 def _asks_for_several(text: str) -> bool:

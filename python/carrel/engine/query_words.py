@@ -129,3 +129,8 @@ def read(text: str) -> ParsedQuery:
 def telling_words(text: str) -> list[str]:
     """Return the words of a text, split and lower-case, without those of questions."""
     return [word for word in split_names(text) if word not in _STOP_WORDS]
+
+
+def is_code(text: str) -> bool:
+    """Tell whether a text is one token that is no word of speech."""
+    return _CODE.fullmatch(text) is not None
