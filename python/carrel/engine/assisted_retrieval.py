@@ -36,7 +36,12 @@ T = TypeVar("T")
 RERANKER_SECONDS = 5.0
 SHARE = 0.5
 """Of the time that is left before a deadline, for each model that is waited for: what comes after it must still be done."""
+LEAST_SECONDS = 0.2
+"""A chat model that has less time before the deadline isn't asked: it would only delay the answer."""
 Finish = Callable[[Ranking, CancelToken], T]
+
+
+_NO_TIME = "The planner {model} was not asked: too little time is left before the deadline."
 
 
 class Run(Protocol):
@@ -174,6 +179,8 @@ class _Retrieval:
     async def _planned(self, query: Query, planner: ChatModel) -> Ranking:
         """Search for the user's words while the planner is asked, then for what it says."""
         asked, history = query.text, self._question.history
+        if self._left(LEAST_SECONDS) < LEAST_SECONDS:
+            return _told(await self._searched(query), _NO_TIME.format(model=planner.spec.id))
         planning = Planning(planner, asked, history, self._left(self._assistants.planner_seconds))
         try:
             planning.start(steps_at_once(asked, history))
