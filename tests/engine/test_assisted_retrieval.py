@@ -15,7 +15,7 @@ from carrel.core.background import directly
 from carrel.core.conversation import Message
 from carrel.core.errors import ProviderError
 from carrel.core.fakes import FakeReranker, faulty
-from carrel.core.native import CancelToken
+from carrel.core.native import CancelToken, Snapshot
 from carrel.core.ports import ChatModel, RerankerSpec
 from carrel.core.types import Filters, Query
 from carrel.engine.assisted_retrieval import ALONE, Assistants, Question, retrieve_assisted, retrieve_assisted_blocking
@@ -57,6 +57,7 @@ def found(
     history: Sequence[Message] = (),
     run: Runs | None = None,
     seconds: float | None = None,
+    snapshot: Callable[[], Snapshot] = lambda: VIEW,
     **query: Any,
 ) -> tuple[Retrieval, float]:
     """What is found, and how long models were waited for."""
@@ -65,11 +66,11 @@ def found(
     async def work() -> Retrieval:
         return await retrieve_assisted(
             Question(asked, history),
-            VIEW,
+            snapshot,
             EMBEDDER,
             assistants,
             run or Runs(),
-            lambda ranking, token: read(VIEW, ranking, asked, token),
+            lambda ranking, token: read(ranking, asked, token),
             end=None if seconds is None else asyncio.get_running_loop().time() + seconds,
         )
 
@@ -146,6 +147,14 @@ def test_a_plan_that_finds_nothing_leaves_the_answer_to_the_users_words() -> Non
     answer = planned("server is down", {"rewrite": "zzqx qqzzk", "imagine": ""})
     assert same(answer, ask(VIEW, "server is down", limit=5))
     assert answer.diagnostics.rewritten is None
+
+
+def test_a_planned_search_sees_what_was_indexed_while_the_planner_was_asked() -> None:
+    later = indexed({**FILES, "runbooks/failover.md": "# Server failure recovery procedure, fast\n\nFail over to the standby.\n"})
+    snapshots = [VIEW, later]
+    planner = Planner({"rewrite": "server failure recovery procedure fast failover", "imagine": ""})
+    answer, _ = found("server is down", Assistants(planner), snapshot=lambda: snapshots.pop(0))
+    assert paths(answer)[0] == "runbooks/failover.md"
 
 
 @pytest.mark.parametrize("asked", ["total_price", "PostgreSQL performance diagnostics", "", "ORA-12154"])
@@ -271,10 +280,10 @@ def test_threads_without_a_loop_are_served_as_well() -> None:
     def answer(model: ChatModel | None) -> Retrieval:
         return retrieve_assisted_blocking(
             Question(asked),
-            VIEW,
+            lambda: VIEW,
             EMBEDDER,
             replace(ALONE, planner=model),
-            lambda ranking, token: read(VIEW, ranking, asked, token),
+            lambda ranking, token: read(ranking, asked, token),
             CancelToken(),
         )
 

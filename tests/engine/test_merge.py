@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import Candidate
 from carrel.core.types import Query
 from carrel.engine import query_words
@@ -21,6 +24,7 @@ def ranking(text: str, *relevances: tuple[int, float]) -> Ranking:
     sure = tuple(relevance for _, relevance in relevances)
     query = Query(text)
     return Ranking(
+        cast("SnapshotView", None),  # nothing is read
         query,
         Order(found, sure, sure),
         RankingContext(query_words.read(text)),

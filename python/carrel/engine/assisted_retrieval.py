@@ -38,6 +38,8 @@ SHARE = 0.5
 """Of the time that is left before a deadline, for each model that is waited for: what comes after it must still be done."""
 LEAST_SECONDS = 0.2
 """A chat model that has less time before the deadline isn't asked: it would only delay the answer."""
+Snapshot = Callable[[], SnapshotView]
+"""Gives the index of that moment: it is taken when a search begins, after whatever was waited for."""
 Finish = Callable[[Ranking, CancelToken], T]
 
 
@@ -86,7 +88,7 @@ class Question:
 
 async def retrieve_assisted(
     question: Question,
-    view: SnapshotView,
+    snapshot: Snapshot,
     embedder: Embedder,
     assistants: Assistants,
     run: Run,
@@ -101,7 +103,7 @@ async def retrieve_assisted(
     done. Without assistants, and with a model of the core, nothing is waited for. Raises what `scope` and `finish` raise, and
     `Cancelled`.
     """
-    work = _Retrieval(question, view, embedder, assistants, run, scope, end)
+    work = _Retrieval(question, snapshot, embedder, assistants, run, scope, end)
     if not assistants.any:
         [prepared] = await work.prepared([question.query])
 
@@ -115,7 +117,7 @@ async def retrieve_assisted(
 
 def retrieve_assisted_blocking(
     question: Question,
-    view: SnapshotView,
+    snapshot: Snapshot,
     embedder: Embedder,
     assistants: Assistants,
     finish: Finish[T],
@@ -129,7 +131,7 @@ def retrieve_assisted_blocking(
     def run(work: Callable[[CancelToken], T]) -> Awaitable[T]:
         return directly(lambda: work(token)) if at_once else run_to_end(None, lambda: work(token), token)
 
-    whole = retrieve_assisted(question, view, embedder, assistants, cast("Run", run), finish, scope=scope)
+    whole = retrieve_assisted(question, snapshot, embedder, assistants, cast("Run", run), finish, scope=scope)
     return run_at_once(whole) if at_once else run_blocking(whole, token)
 
 
@@ -139,19 +141,19 @@ class _Retrieval:
     def __init__(
         self,
         question: Question,
-        view: SnapshotView,
+        snapshot: Snapshot,
         embedder: Embedder,
         assistants: Assistants,
         run: Run,
         scope: Callable[[Query], Query],
         end: float | None,
     ) -> None:
-        self._question, self._view, self._embedder = question, view, embedder
+        self._question, self._snapshot, self._embedder = question, snapshot, embedder
         self._assistants, self._run, self._scope, self._end = assistants, run, scope, end
 
     def find(self, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
         """Search for texts. Runs on a thread."""
-        return find_each(self._view, [replace(text, query=self._scope(text.query)) for text in texts], token)
+        return find_each(self._snapshot(), [replace(text, query=self._scope(text.query)) for text in texts], token)
 
     async def prepared(self, queries: Sequence[Query], meant: Sequence[str | None] = (None,)) -> list[PreparedQuery]:
         """Have the texts embedded, all at once."""
@@ -210,7 +212,7 @@ class _Retrieval:
         """Have the best candidates judged; the order stays where that fails."""
         began = time.perf_counter()
         many = replace(ranking.query, limit=self._judged(reranker), filters=replace(ranking.query.filters, min_score=None))
-        shown = await self._run(lambda token: read(self._view, ranking, many, token))
+        shown = await self._run(lambda token: read(ranking, many, token))
         asked = ranking.diagnostics.rewritten or self._question.query.text
         texts = [text_for_reranker(hit) for hit in shown.hits]
         try:

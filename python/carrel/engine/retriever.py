@@ -32,10 +32,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What the searches found for a query, in order; nothing was read yet. `contexts` are those of candidates that another
-    text than the first one found.
+    """What the searches found for a query in one snapshot, in order; nothing was read yet. `contexts` are those of candidates
+    that another text than the first one found.
     """
 
+    view: SnapshotView
     query: Query
     order: Order
     context: RankingContext
@@ -77,7 +78,7 @@ def retrieve(
 
     Raises `Cancelled`; an empty query finds nothing.
     """
-    return read(view, find(view, prepared, cancel, without=without), prepared.query, cancel)
+    return read(find(view, prepared, cancel, without=without), prepared.query, cancel)
 
 
 def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, without: frozenset[str] = frozenset()) -> Ranking:
@@ -91,7 +92,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     editor = editor_context(query)
     if not query.text.strip():
         context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
-        return Ranking(query, Order(), context, editor, watch.stages, diagnostics)
+        return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
     files: tuple[LocatedFile, ...] = ()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
@@ -104,15 +105,15 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
-    return Ranking(query, order, context, editor, watch.stages, _diagnostics(order, context, prepared), files)
+    return Ranking(view, query, order, context, editor, watch.stages, _diagnostics(order, context, prepared), files)
 
 
-def read(view: SnapshotView, ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
+def read(ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
     """Read the best candidates as they stand now: at most `limit` of `query`, none below its least score."""
     watch = Stopwatch()
     hits, given, dropped = list[Hit](), list[int](), list[Dropped]()
     if query.text.strip():
-        hits, given, dropped = _take(view, ranking, query, cancel)
+        hits, given, dropped = _take(ranking, query, cancel)
         watch.lap("read")
     return Retrieval(
         tuple(hits),
@@ -145,12 +146,12 @@ def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery)
     )
 
 
-def _take(view: SnapshotView, ranking: Ranking, query: Query, cancel: CancelToken) -> tuple[list[Hit], list[int], list[Dropped]]:
+def _take(ranking: Ranking, query: Query, cancel: CancelToken) -> tuple[list[Hit], list[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
     order, least = ranking.order, query.filters.min_score
     wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    current_texts = view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
+    current_texts = ranking.view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []

@@ -72,7 +72,7 @@ def context_blocking(
         index, helpers = current(), assistants or ALONE
         packing = _Packing(index, tokenizer, request)
         return retrieve_assisted_blocking(
-            packing.question, packing.view, index.embedder, helpers, packing.finish, token, scope=packing.scope
+            packing.question, index.store.snapshot, index.embedder, helpers, packing.finish, token, scope=packing.scope
         )[0]
     except BaseException as error:
         return _failed(request, error)
@@ -118,7 +118,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     packing = _Packing(index, lambda: workspace.tokenizer(request.model), request)
     answer, found = await retrieve_assisted(
         packing.question,
-        packing.view,
+        index.store.snapshot,
         index.embedder,
         workspace.assistants(plan=request.plan, rerank=request.rerank),
         workspace.run_interactive,
@@ -144,7 +144,6 @@ class _Packing:
         self._refused: list[Dropped] = []
         query = Query(request.query, request.limit, request.filters, left_out=request.left_out)
         self.question = Question(query, request.history)
-        self.view = index.store.snapshot()
 
     def scope(self, query: Query) -> Query:
         """Add the files that the caller named, as far as they may be read."""
@@ -165,8 +164,8 @@ class _Packing:
         from carrel.engine.context import pack
         from carrel.engine.retriever import read
 
-        request, query, view = self._request, self.question.query, self.view
-        found = read(view, ranking, query, token)
+        request, query, view = self._request, self.question.query, ranking.view
+        found = read(ranking, query, token)
         watch = Stopwatch()
 
         def between(path: str, first: int, last: int) -> str | None:

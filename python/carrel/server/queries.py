@@ -47,14 +47,13 @@ async def search(
     from carrel.engine.retriever import read
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    view = index.store.snapshot()
     return await retrieve_assisted(
         Question(query, history),
-        view,
+        index.store.snapshot,
         index.embedder,
         workspace.assistants(plan=plan, rerank=rerank),
         workspace.run_interactive,
-        lambda ranking, token: read(view, ranking, query, token),
+        lambda ranking, token: read(ranking, query, token),
     )
 
 
@@ -70,13 +69,12 @@ def search_blocking(
     from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
     from carrel.engine.retriever import read
 
-    view = index.store.snapshot()
     return retrieve_assisted_blocking(
         Question(query, history),
-        view,
+        index.store.snapshot,
         index.embedder,
         assistants or ALONE,
-        lambda ranking, token: read(view, ranking, query, token),
+        lambda ranking, token: read(ranking, query, token),
         token,
     )
 
