@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -9,11 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.engine.planner_models import Planner
 from tests.shop import write_files
 
 import carrel
+from carrel.core.conversation import Completion, Message
 from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.fakes import FakeEmbedder, FakeReranker, FakeTokenizer, faulty
+from carrel.core.fakes import FakeChatModel, FakeEmbedder, FakeReranker, FakeTokenizer, faulty
 from carrel.core.native import CancelToken
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Budget, Filters, Query
@@ -260,6 +263,47 @@ def test_without_its_reranker_the_order_stays(fault: dict[str, object]) -> None:
         for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
             index.add_file(path, text)
         assert index.retrieve_context("database order user") == index.search_code("database order user", k=5)
+
+
+def test_every_search_can_be_reranked_and_says_where_it_was_not() -> None:
+    question = "authenticate order database"
+    with three() as plain, carrel.Index(reranker=FakeReranker()) as index:
+        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+            index.add_file(path, text)
+        assert index.search(question) == plain.search(question)
+        assert index.search("customer pool timeout items", rerank=True)[0].score == 0.5
+        pack = index.context("pool timeout", rerank=True)
+        assert pack.items[0].hit.signals.rerank == 1.0
+        assert pack.problem is None
+    with carrel.Index(reranker=faulty(FakeReranker(), fail=ProviderError("The service is down."))) as index:
+        index.add_file("auth.py", AUTH)
+        pack = index.context("user login", rerank=True)
+        assert pack.items
+        assert pack.problem == "The service is down. The hits stand in the order of the search."
+
+
+def test_a_planner_makes_a_follow_up_stand_alone() -> None:
+    model = Planner({"rewrite": "authenticate_user"})
+    history = (Message("user", "who may order?"), Message("assistant", "Whoever has an account."))
+    with carrel.Index(planner=model) as index:
+        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+            index.add_file(path, text)
+        assert index.search("and who checks that?", k=1, history=history)[0].file_path == "auth.py"
+        assert "authenticate_user" in index.context("and who checks that?", k=1, history=history).text
+        assert model.asked == ["rewrite"] * 2
+
+
+async def test_a_search_goes_on_until_a_model_is_satisfied() -> None:
+    def said(action: str) -> Completion:
+        return Completion(
+            json.dumps({"is_relevant": True, "is_sufficient": False, "action": action, "refined_query": "pool_size"})
+        )
+
+    with three() as index:
+        found = index.search_assessed("how big is it?", FakeChatModel(said("refine_query"), said("answer")))
+        assert (found.query, found.hits[0].chunk.path, found.gave_up) == ("pool_size", "db/pool.py", False)
+        found = index.search_assessed("how big is it?", FakeChatModel(said("refine_query")), attempts=2)
+        assert (len(found.attempts), found.gave_up) == (2, True)
 
 
 def test_tokens_are_counted_as_the_caller_wants() -> None:

@@ -10,21 +10,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from carrel.core.background import run_blocking
+from carrel.core.background import run_blocking, run_to_end
+from carrel.core.conversation import Message
 from carrel.core.errors import InvalidInput
 from carrel.core.local_index import Progress, SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
-from carrel.core.ports import Embedder, Reranker, Tokenizer
+from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
 from carrel.core.structs import whole_characters
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
 from carrel.engine import files
+from carrel.engine.assessment import ATTEMPTS, AssessedSearch, search_assessed
+from carrel.engine.assisted_retrieval import Assistants
 from carrel.engine.bag_of_words import cosine, word_counts
 from carrel.engine.context import render
 from carrel.engine.embedding import embed_batch_blocking
 from carrel.engine.files import file_chunks
 from carrel.engine.formats import Form, ToolForm
 from carrel.engine.indexer import IndexReport, follow_index
-from carrel.engine.rerank import rerank
 from carrel.engine.retriever import Retrieval
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
@@ -79,7 +81,9 @@ class Index:
     `.carrel.toml` say what is left out, and how files are cut without `line_chunks`; `SettingsError` where they can't be read.
 
     `embedder` is any `Embedder`. One that isn't in the core is awaited on an event loop of Carrel's own, so that every method can
-    be called from anywhere, a notebook's running loop included. `reranker` judges what `retrieve_context` gives.
+    be called from anywhere, a notebook's running loop included. `reranker` judges what `retrieve_context` gives, and the hits of
+    other searches that ask for it. `planner` is a chat model that is asked, where a question is worth it, what to search for in
+    place of the user's words. Where one isn't given, the settings name it or there is none.
 
     Safe to share between threads; close it, or use it in a `with` block.
     """
@@ -91,6 +95,7 @@ class Index:
         line_chunks: tuple[int, int] | bool = False,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        planner: ChatModel | None = None,
     ) -> None:
         windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
         if windows and not 0 <= windows[1] < windows[0]:
@@ -98,7 +103,7 @@ class Index:
                 "line_chunks", f"{windows} are no windows", "Give (lines, overlap), the overlap less than the lines."
             )
         composition = Composition(embedder)
-        self._composition, self._runner, self._reranker = composition, IndexRunner(), reranker
+        self._composition, self._runner, self._reranker, self._planner = composition, IndexRunner(), reranker, planner
         self._on_disk = path is not None
         if path is None:
             self._settings, self._index = Settings(), composition.memory_index(windows=windows)
@@ -148,9 +153,21 @@ class Index:
         """Do `index`, under the name that stands beside `retrieve_context` (spec C7)."""
         return self.index()
 
-    def search(self, query: str, k: int = 3, *, filters: Filters | None = None) -> list[SearchHit]:
-        """Find the `k` best places, best first. A folder that was never indexed is indexed first."""
-        return [_public(hit) for hit in self._search(query, k, filters).hits]
+    def search(
+        self,
+        query: str,
+        k: int = 3,
+        *,
+        filters: Filters | None = None,
+        history: Sequence[Message] = (),
+        rerank: bool | None = None,
+    ) -> list[SearchHit]:
+        """Find the `k` best places, best first. A folder that was never indexed is indexed first.
+
+        `history` is the conversation before the query, oldest turn first, for the planner; `rerank` None: as the settings say.
+        """
+        found = self._search(query, k, filters, self._assistants(rerank), history)
+        return [_public(hit) for hit in found.hits]
 
     def context(
         self,
@@ -163,11 +180,14 @@ class Index:
         chars_per_token: float | None = None,
         form: Format | Form = "xml",
         filters: Filters | None = None,
+        history: Sequence[Message] = (),
+        rerank: bool | None = None,
     ) -> ContextPack:
         """Pack what goes in front of a chat request: at most `budget` characters, or tokens by a `Budget`.
 
         Tokens are counted by `tokenizer`, estimated by `chars_per_token`, or else those of `model`. `form` is one of the three by
-        name, or one of your own, such as a `SourceForm` with another header and separator.
+        name, or one of your own, such as a `SourceForm` with another header and separator. `history` and `rerank` are those of
+        `search`.
 
         A fault doesn't fail the chat: the pack is empty then, and its `problem` says why. Raises `InvalidInput` for filters
         and ratios that can't be used.
@@ -175,12 +195,13 @@ class Index:
         if chars_per_token is not None and not chars_per_token > 0:
             raise InvalidInput("chars_per_token", f"{chars_per_token} is no ratio: give a number above 0, such as 4.0")
         amount = Budget(budget) if isinstance(budget, int) else budget
-        request = ContextRequest(query, k, amount, filters or Filters(), model, format=form)
+        request = ContextRequest(query, k, amount, filters or Filters(), model, format=form, history=tuple(history))
         answer = context_blocking(
             self._current,
             request,
             lambda: tokenizer or self._composition.tokenizer(self._settings, model, chars_per_token=chars_per_token),
             CancelToken(),
+            self._assistants(rerank),
         )
         if isinstance(answer.cause, InvalidInput):
             raise answer.cause
@@ -192,10 +213,20 @@ class Index:
 
     def retrieve_context(self, query: str, limit: int = 5) -> str:
         """Return the `limit` best of some 20 hits, judged by the reranker if there is one, in the form of `search_code`."""
-        hits = self._search(query, max(CANDIDATES, limit), None).hits
-        if self._reranker is not None and hits:
-            hits = run_blocking(rerank(query, hits, self._reranker))
-        return _told(hits[: max(limit, 0)])
+        helpers = replace(self._assistants(rerank=self._reranker is not None or None), candidates=max(CANDIDATES, limit))
+        return _told(self._search(query, max(limit, 0), None, helpers).hits)
+
+    def search_assessed(self, query: str, model: ChatModel, *, attempts: int = ATTEMPTS) -> AssessedSearch:
+        """Search until `model` says that what was found is enough, at most `attempts` times (spec D8).
+
+        It may have the query replaced or more fetched; `problem` of the result says so where it gave up or the model failed.
+        """
+
+        async def search(asked: str, k: int) -> Sequence[Hit]:
+            token = CancelToken()
+            return await run_to_end(None, lambda: self._search(asked, k, None, token=token).hits, token)
+
+        return run_blocking(search_assessed(query, search, model, attempts=attempts))
 
     @property
     def embedder(self) -> Embedder:
@@ -220,10 +251,28 @@ class Index:
         """Count the files in the index."""
         return self._index.store.snapshot().files
 
-    def _search(self, query: str, k: int, filters: Filters | None) -> Retrieval:
+    def _search(
+        self,
+        query: str,
+        k: int,
+        filters: Filters | None,
+        assistants: Assistants | None = None,
+        history: Sequence[Message] = (),
+        token: CancelToken | None = None,
+    ) -> Retrieval:
         if not 0 <= k <= MOST_HITS:
             raise InvalidInput("k", f"must be from 0 to {MOST_HITS:,}")
-        return search_blocking(self._current(), Query(query, limit=k, filters=filters or Filters()), CancelToken())
+        asked = Query(query, limit=k, filters=filters or Filters())
+        return search_blocking(self._current(), asked, token or CancelToken(), history=history, assistants=assistants)
+
+    def _assistants(self, rerank: bool | None) -> Assistants:
+        """Return the models that help: those that the caller gave, else those of the settings."""
+        given = self._composition.assistants(
+            self._settings, plan="off" if self._planner else None, rerank=False if self._reranker else rerank
+        )
+        reranks = self._settings.rerank if rerank is None else rerank
+        reranker = self._reranker if reranks else None
+        return replace(given, planner=self._planner or given.planner, reranker=reranker or given.reranker)
 
     def _chunks_of(self, path: str) -> list[SearchHit]:
         found = file_chunks(self._index.store.snapshot(), path, CancelToken())

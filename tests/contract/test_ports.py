@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from carrel.core.conversation import Completion, ToolCall, ToolSpec
+from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import ProviderError
 from carrel.core.fakes import (
     FakeAuditLog,
@@ -36,6 +38,7 @@ from carrel.core.ports import (
     VectorStore,
 )
 from carrel.engine.indexer import run_index_blocking
+from carrel.engine.llm_rerank import ChatModelReranker
 from carrel.engine.workspace_source import WorkspaceSource
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.providers.local import LocalEmbedder, bundled
@@ -79,6 +82,28 @@ class TestFakeReranker(suites.RerankerContract):
 
     def stuck(self) -> Reranker:
         return faulty(self.make(), hang=True)
+
+
+class TestChatModelReranker(suites.RerankerContract):
+    def make(self) -> Reranker:
+        return ChatModelReranker(FakeChatModel(graded))
+
+    def broken(self) -> Reranker:
+        return ChatModelReranker(faulty(FakeChatModel(graded), fail=DOWN))
+
+    def stuck(self) -> Reranker:
+        return ChatModelReranker(faulty(FakeChatModel(graded), hang=True))
+
+
+def graded(messages: Sequence[Message]) -> Completion:
+    """Grade passages as a judge would that counts words."""
+    question, *passages = re.split(r'<passage number="(\d+)">', messages[-1].text)
+    asked = set(re.findall(r"\w+", question)) - {"question"}
+    grades = [
+        {"number": int(number), "grade": 10 * len(asked & set(re.findall(r"\w+", text))) / max(len(asked), 1)}
+        for number, text in zip(passages[::2], (text.partition("</passage>")[0] for text in passages[1::2]), strict=True)
+    ]
+    return Completion(json.dumps({"passages": grades}))
 
 
 class TestExactTokens(suites.TokenizerContract):

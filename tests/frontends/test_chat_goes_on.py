@@ -14,7 +14,7 @@ from tests.shop import SHOP, write_files
 
 import carrel
 from carrel.core.errors import CarrelError
-from carrel.engine import retriever
+from carrel.engine import merge
 from carrel.frontends import cli
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
@@ -35,10 +35,10 @@ from carrel.server.session import Session
 INTERNAL = "Something went wrong inside Carrel; its log says more."
 QUESTION = "how is the total price of an order made?"
 BROKEN_SERVER = """
-import carrel.engine.retriever as retriever
+import carrel.engine.merge as merge
 class Panic(BaseException): pass
 def broken(*_, **__): raise Panic("as the core does")
-retriever.retrieve = broken
+merge.find = broken
 from carrel.frontends.lsp.serve import main
 main()
 """
@@ -81,7 +81,7 @@ async def test_the_mcp_tool_fails_by_name_and_its_server_goes_on(project: Path, 
     async def report(*_: Any) -> None:
         pass
 
-    monkeypatch.setattr(retriever, "retrieve", broken)
+    monkeypatch.setattr(merge, "find", broken)
     with pytest.raises(CarrelError, match="its log says more"):
         await tools.call("get_context", {"query": QUESTION}, report)
     monkeypatch.undo()
@@ -132,7 +132,7 @@ async def test_the_chat_proxy_passes_a_question_on_as_it_came(project: Path, mon
     pages = ContextInjector(InjectionOptions((project,), deadline_ms=20_000), ContextSwitch())
     await pages.warm_up()
     assert (await through_proxy(pages))[1:] == ("2 places", False)
-    monkeypatch.setattr(retriever, "retrieve", broken)
+    monkeypatch.setattr(merge, "find", broken)
     assert await through_proxy(pages) == (200, "failed", True)
     await pages.close()
 
@@ -158,13 +158,13 @@ def framed(message: Any) -> Frame:
 def test_the_command_line_says_what_went_wrong(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(retriever, "retrieve", broken)
+    monkeypatch.setattr(merge, "find", broken)
     assert cli.main(["context", QUESTION, "--path", str(project)]) == 1
     assert INTERNAL in capsys.readouterr().err
 
 
 def test_the_library_gives_an_empty_pack(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retriever, "retrieve", broken)
+    monkeypatch.setattr(merge, "find", broken)
     with carrel.Index(project) as index:
         pack = index.context(QUESTION)
         assert (pack.text, pack.items, pack.problem) == ("", (), INTERNAL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,6 +13,7 @@ from tests.proxy.conftest import Start, Upstream
 
 from carrel.frontends.chat_proxy import upstream as chat_upstream
 from carrel.frontends.chat_proxy.app import ChatProxy
+from carrel.frontends.chat_proxy.questions import question_in
 
 PATH = "/v1/chat/completions"
 ASKED = b'"how does login work?"'
@@ -85,3 +87,22 @@ async def test_a_fault_lets_the_question_pass_and_is_logged_without_it(caplog: p
     assert len(told) == 1
     assert "RuntimeError at test_faithful.py:" in told[0]
     assert "login" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("before", "history"),
+    [
+        ([], []),
+        ([("user", "how are orders priced?"), ("assistant", "By total_price.")], ["how are orders priced?", "By total_price."]),
+        ([("system", "Be brief."), ("tool", "42"), (["user"], "x"), (None, "y"), ("user", "  ")], []),
+        ([("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "text", "text": "two"}])], ["one\ntwo"]),
+        ([("assistant", None), ("assistant", {"text": "x"}), ("assistant", "kept")], ["kept"]),
+    ],
+)
+def test_what_was_said_before_a_question_is_its_history(before: list[tuple[Any, Any]], history: list[str]) -> None:
+    said = [*before, ("user", "and who checks that?")]
+    messages = [{"role": role, "content": content} for role, content in said]
+    question = question_in(PATH, json.dumps({"messages": [*messages, 7, "x"]}).encode())
+    assert question
+    assert question.asked == "and who checks that?"
+    assert [turn.text for turn in question.history] == history

@@ -13,7 +13,7 @@ from tests.shop import write_files
 from carrel.core.errors import Cancelled
 from carrel.core.types import Budget, Query
 from carrel.core.vectors import Vectors
-from carrel.engine import embedding, prepare
+from carrel.engine import assisted_retrieval, embedding, prepare
 from carrel.server import queries
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context
@@ -48,7 +48,7 @@ def asked(text: str = "total price of an order", **more: Any) -> ContextRequest:
 
 
 async def test_hung_models_leave_every_other_question_as_it_was(open_workspace: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "QUERY_SECONDS", 3_600.0)
+    monkeypatch.setattr(assisted_retrieval, "QUERY_SECONDS", 3_600.0)
     jobs, gate = Jobs(), Gate("query")
     gate.open.set()
     hung = await indexed(open_workspace("hung", AwaitedEmbedder(gate), jobs))
@@ -87,11 +87,11 @@ async def test_a_hung_model_leaves_words_their_time(open_workspace: Open, monkey
     gate.open.clear()
     as_it_is = prepare.prepare
 
-    async def noted(*named: Any, seconds: float) -> Any:
+    async def noted(*named: Any, seconds: float, meant: str | None) -> Any:
         given.append(seconds)
         return await as_it_is(*named, seconds=0.01)
 
-    monkeypatch.setattr(prepare, "prepare", noted)
+    monkeypatch.setattr(assisted_retrieval, "prepare", noted)
     for deadline_ms in (8_000, 60_000, None):
         answer = await context(workspace, asked(deadline_ms=deadline_ms))
     assert 0 < given[0] <= 4

@@ -15,7 +15,7 @@ from carrel.core.native import CancelToken
 from carrel.core.types import Budget
 from carrel.core.vectors import Vectors
 from carrel.engine import context as packing
-from carrel.engine import issue_text, retriever
+from carrel.engine import issue_text, merge
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context, context_blocking
@@ -52,7 +52,7 @@ STAGES: dict[str, tuple[Any, str, Callable[[BaseException], Callable[..., Any]]]
     "settings": (Workspace, "settle", coroutine_raising),
     "index": (Workspace, "ready", coroutine_raising),
     "reading the question": (issue_text, "read", raising),
-    "search": (retriever, "retrieve", raising),
+    "search": (merge, "find", raising),
     "threads": (Workspace, "run_interactive", coroutine_raising),
     "tokenizer": (Composition, "tokenizer", raising),
     "pack": (packing, "pack", raising),
@@ -120,7 +120,7 @@ async def test_a_model_that_fails_or_gives_garbage_leaves_an_answer_by_words(ope
 
 async def test_a_hang_ends_with_the_deadline(open_workspace: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace, gate = await indexed(open_workspace()), threading.Event()
-    monkeypatch.setattr(retriever, "retrieve", lambda *_, **__: gate.wait(30))
+    monkeypatch.setattr(merge, "find", lambda *_, **__: gate.wait(30))
     answer = await context(workspace, ContextRequest(ASKED.query, 3, ASKED.budget, deadline_ms=30))
     gate.set()
     assert answer.error == "There was no answer within 30 ms."

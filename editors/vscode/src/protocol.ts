@@ -14,8 +14,12 @@ export interface AugmentParams {
   readonly workspaceFolder?: string;
   /** What to look for; the text without a leading command by default. */
   readonly query?: string;
-  /** Earlier turns, oldest first. Not read yet: `query` alone is searched for. */
+  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
   readonly history?: readonly HistoryTurn[];
+  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
+  readonly plan?: 'auto' | 'off';
+  /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
+  readonly rerank?: boolean;
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
   /** How long the text may get; the setting `budget` by default. */
@@ -143,8 +147,12 @@ export interface ContextParams {
   readonly workspaceFolder?: string;
   /** The user's words. */
   readonly query: string;
-  /** Earlier turns, oldest first. Not read yet: `query` alone is searched for. */
+  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
   readonly history?: readonly HistoryTurn[];
+  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
+  readonly plan?: 'auto' | 'off';
+  /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
+  readonly rerank?: boolean;
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
   /** How long the text may get; the setting `budget` by default. */
@@ -187,7 +195,10 @@ export interface ContextResult {
   readonly hits: readonly HitResult[];
   readonly dropped: readonly DroppedResult[];
   readonly query: string;
+  /** What a planner made of the question, where that was searched for. */
   readonly rewritten?: string;
+  /** What a planner divided the question into, where these were searched for. */
+  readonly subQueries?: readonly string[];
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
   readonly pending: number;
   readonly error?: string;
@@ -531,6 +542,12 @@ export interface SearchParams {
   readonly workspaceFolder?: string;
   /** Words, a question, or an identifier. */
   readonly query: string;
+  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
+  readonly history?: readonly HistoryTurn[];
+  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
+  readonly plan?: 'auto' | 'off';
+  /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
+  readonly rerank?: boolean;
   /** How many hits at most. */
   readonly limit?: number;
   /** Which chunks may answer. */
@@ -547,6 +564,10 @@ export interface SearchResult {
   readonly pending: number;
   /** What was done to answer. */
   readonly plan: Readonly<Record<string, unknown>>;
+  /** What a planner made of the question, where that was searched for. */
+  readonly rewritten?: string;
+  /** What a planner divided the question into, where these were searched for. */
+  readonly subQueries?: readonly string[];
 }
 
 /** How each stage saw a hit. */
@@ -558,6 +579,7 @@ export interface SignalsResult {
   readonly lexical?: number;
   readonly lexicalRank?: number;
   readonly fused: number;
+  /** The reranker's score, from 0 to 1. */
   readonly rerank?: number;
   readonly matched: readonly string[];
   readonly boosts: readonly Boost[];
@@ -692,6 +714,10 @@ export const SETTING_KEYS = [
   'models',
   'limits',
   'httpProxy',
+  'planner',
+  'plannerSeconds',
+  'rerank',
+  'rerankerSeconds',
   'bufferDelayMs',
   'saveDelayMs',
   'logLevel',

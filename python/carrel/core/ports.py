@@ -62,6 +62,9 @@ class RerankerSpec:
 
     id: str
     max_texts: int = 100  # of one request
+    candidates: int = 100  # texts that are worth judging for one question
+    floor: float = 0.0  # score of what doesn't answer: relevance 0
+    sure: float = 1.0  # score of what surely answers: relevance 1
     leaves_machine: bool = False
     price: float = 0.0  # US dollars for a thousand requests
 

@@ -16,7 +16,7 @@ class CandidateCounts:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalDiagnostics:
-    """How a query was read, and how much was found for it."""
+    """How a query was read, how much was found for it, and what models had to do with it."""
 
     embedder: str
     words: tuple[str, ...] = ()
@@ -24,4 +24,8 @@ class RetrievalDiagnostics:
     is_symbol: bool = False
     is_issue: bool = False
     candidates: CandidateCounts = CandidateCounts()
-    problem: str | None = None  # why it was answered by words alone, if it was
+    problem: str | None = None  # why the answer is worse than it should be, such as by words alone
+    rewritten: str | None = None  # what a planner made of the question, where that was searched for
+    sub_queries: tuple[str, ...] = ()  # what a planner divided it into
+    imagined: bool = False  # whether a planner's hypothetical answer stood in for its meaning
+    reranker: str | None = None  # the id of the one that judged the hits

@@ -19,6 +19,7 @@ from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import Batch, CancelToken
 from carrel.core.ports import Embedder, EmbeddingSpec, Tokenizer
 from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
+from carrel.engine.model_call import within
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -76,19 +77,23 @@ def _fitted(text: str, most: int | None, tokenizer: Tokenizer | None) -> tuple[s
 
 
 async def embed_queries(
-    embedder: Embedder, texts: Sequence[str], *, seconds: float | None = QUERY_SECONDS
+    embedder: Embedder,
+    texts: Sequence[str],
+    *,
+    seconds: float | None = QUERY_SECONDS,
+    kind: Literal["query", "document"] = "query",
 ) -> Mapping[str, bytes]:
     """Return the vector of each text. Raises `ProviderError` where the model fails, is late, or gives something else."""
     if not texts:
         return {}
     if isinstance(embedder, CoreEmbedder):
-        vectors = await _ask(embedder, texts, "query")
+        vectors = await _ask(embedder, texts, kind)
     else:
 
         async def ask_all() -> list[Vectors]:
-            return [await _ask(embedder, request.texts, "query") for request in requests(texts, embedder.spec)]
+            return [await _ask(embedder, request.texts, kind) for request in requests(texts, embedder.spec)]
 
-        parts = await _within(ask_all(), seconds, embedder.spec)
+        parts = await within(ask_all(), seconds, _name(embedder.spec))
         vectors = Vectors(b"".join(part.data for part in parts), embedder.spec.dim)
     return dict(zip(texts, vectors, strict=True))
 
@@ -115,7 +120,7 @@ async def _with_tries(
 ) -> Vectors | ProviderError:
     for pause in (*pauses, None):
         try:
-            return await _within(_ask(embedder, request.texts, "document"), REQUEST_SECONDS, embedder.spec)
+            return await within(_ask(embedder, request.texts, "document"), REQUEST_SECONDS, _name(embedder.spec))
         except ProviderError as error:
             if pause is None or not error.retryable:
                 return error
@@ -139,22 +144,6 @@ async def _ask(embedder: Embedder, texts: Sequence[str], kind: Literal["query", 
     if fault := vectors.fault(spec.dim, len(texts)):
         raise ProviderError(f"The embedding model {spec.id} gave {fault}.")
     return vectors
-
-
-async def _within(work: Awaitable[T], seconds: float | None, spec: EmbeddingSpec) -> T:
-    """Await a model for so long. A model that doesn't heed its cancel is left behind: nobody waits for it."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.wait({task}, timeout=seconds)
-        if not task.done():
-            raise ProviderError(f"The embedding model {spec.id} didn't answer within {seconds:g} s.", retryable=True)
-        if task.cancelled():
-            raise ProviderError(f"The embedding model {spec.id} gave its request up.", retryable=True)
-        return task.result()
-    finally:
-        if not task.done():
-            task.cancel()
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def batch_requests(batch: Batch, spec: EmbeddingSpec, tokenizer: Tokenizer | None = None) -> list[EmbeddingRequest]:
@@ -206,6 +195,10 @@ def embed_buffer(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:
         embedder.embed_batch(batch, cancel)
     else:
         batch.set_vectors(_zeros(len(batch.text_paths()), embedder.spec))
+
+
+def _name(spec: EmbeddingSpec) -> str:
+    return f"The embedding model {spec.id}"
 
 
 def _zeros(texts: int, spec: EmbeddingSpec) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, ChunkInfo
@@ -31,6 +31,7 @@ class Explanation:
     matched: tuple[str, ...]
     boosts: tuple[tuple[str, float], ...]
     verdict: str
+    rerank: float | None = None
 
 
 def explain_line(
@@ -74,7 +75,8 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
 
 def _placed(ranked: Candidate, place: int, result: Retrieval) -> Explanation:
     order = result.order
-    return _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
+    told = _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
+    return replace(told, rerank=order.reranked.get(ranked.doc))
 
 
 def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:

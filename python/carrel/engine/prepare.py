@@ -56,8 +56,11 @@ class PreparedQuery:
     milliseconds: float = 0.0  # how long reading and embedding took
 
 
-async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SECONDS) -> PreparedQuery:
-    """Read a query and have its texts embedded, within so many seconds. Raises nothing but a cancel."""
+async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SECONDS, meant: str | None = None) -> PreparedQuery:
+    """Read a query and have its texts embedded, within so many seconds. Raises nothing but a cancel.
+
+    `meant` is a text, such as an answer, whose embedding takes the place of the query's; words are searched for as they stand.
+    """
     began = time.perf_counter()
     query = replace(query, text=whole_characters(query.text))
     issue = issue_text.read(query.text) if query.text.strip() else None
@@ -67,7 +70,11 @@ async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SE
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
     try:
-        vectors = await embed_queries(embedder, asked, seconds=seconds)
+        if meant is None or issue:
+            vectors = await embed_queries(embedder, asked, seconds=seconds)
+        else:
+            instead = (await embed_queries(embedder, [meant], seconds=seconds, kind="document"))[meant]
+            vectors = dict.fromkeys(asked, instead)
     except CarrelError as error:
         problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."
         log.warning("A question was not embedded: %s at %s", type(error).__name__, place_of(error))

@@ -110,7 +110,7 @@ def read(text: str) -> ParsedQuery:
     names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
     told = _ASKING.sub("", text)
-    words = [word for word in split_names(told) if word not in _STOP_WORDS] or split_names(told)
+    words = telling_words(told) or split_names(told)
     telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
     about = " ".join(telling).strip(".,;:!?\"'`()")
     return ParsedQuery(
@@ -124,3 +124,13 @@ def read(text: str) -> ParsedQuery:
         is_change=not is_symbol and (heading is not None or _CHANGE.match(whole) is not None),
         plain=frozenset(split_names(whole)),
     )
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words of a text, split and lower-case, without those of questions."""
+    return [word for word in split_names(text) if word not in _STOP_WORDS]
+
+
+def is_code(text: str) -> bool:
+    """Tell whether a text is one token that is no word of speech."""
+    return _CODE.fullmatch(text) is not None

@@ -50,14 +50,15 @@ def score(candidates: Sequence[Candidate], context: RankingContext, editor: Edit
     return native.score(candidates, context.native, editor)
 
 
-def signals(ranked: Candidate) -> Signals:
-    """Return what callers are told of a candidate that was ranked."""
+def signals(ranked: Candidate, *, rerank: float | None = None) -> Signals:
+    """Return what callers are told of a candidate that was ranked, and of what a reranker said of it."""
     return Signals(
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,
         lexical=ranked.lexical,
         lexical_rank=ranked.lexical_rank,
         fused=ranked.fused,
+        rerank=rerank,
         matched=tuple(ranked.matched),
         boosts=tuple(ranked.boosts),
     )

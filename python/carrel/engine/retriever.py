@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext
-from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
-from carrel.engine import issue_text, query_words
+from carrel.engine import query_words
 from carrel.engine.candidates import Stopwatch, search
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
@@ -19,11 +19,36 @@ from carrel.engine.ranking import RankingContext, editor_context, rank, relevanc
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Every candidate, best first, with its score in this order and its relevance from 0 to 1; both fall with the order."""
+    """Every candidate, best first, with its score in this order and its relevance from 0 to 1; both fall with the order.
+
+    `reranked` holds what a reranker said, by the candidate's number, of those that it judged.
+    """
 
     ranked: tuple[Candidate, ...] = ()
     scores: tuple[float, ...] = ()
     relevances: tuple[float, ...] = ()
+    reranked: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What the searches found for a query in one snapshot, in order; nothing was read yet. `contexts` are those of candidates
+    that another text than the first one found.
+    """
+
+    view: SnapshotView
+    query: Query
+    order: Order
+    context: RankingContext
+    editor: EditorContext
+    stages: dict[str, float]  # milliseconds
+    diagnostics: RetrievalDiagnostics
+    files: tuple[LocatedFile, ...] = ()
+    contexts: Mapping[int, RankingContext] = field(default_factory=dict)
+
+    def context_of(self, doc: int) -> RankingContext:
+        """Return the question that a candidate was found for."""
+        return self.contexts.get(doc, self.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +56,7 @@ class Retrieval:
     """Hits, best first, and what is needed to explain them."""
 
     hits: tuple[Hit, ...]
-    given: frozenset[int]  # which candidates they are
+    given: tuple[int, ...]  # which candidates they are, in their order
     dropped: tuple[Dropped, ...]
     order: Order
     context: RankingContext
@@ -51,24 +76,23 @@ def retrieve(
 ) -> Retrieval:
     """Find the best chunks for a query, at most its `limit`. `without` names rules of the ranking to leave out.
 
-    A text with the structure of an issue is asked for in parts; every other one as a whole. Raises `Cancelled`; an empty query
-    finds nothing.
+    Raises `Cancelled`; an empty query finds nothing.
+    """
+    return read(find(view, prepared, cancel, without=without), prepared.query, cancel)
+
+
+def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, without: frozenset[str] = frozenset()) -> Ranking:
+    """Find and order the candidates of a query, without reading any.
+
+    A text with the structure of an issue is asked for in parts; every other one as a whole. Raises `Cancelled`.
     """
     query, issue, model = prepared.query, prepared.issue, prepared.model
     watch = Stopwatch()
     watch.stages["embed"] = prepared.milliseconds
     editor = editor_context(query)
     if not query.text.strip():
-        return Retrieval(
-            (),
-            frozenset(),
-            (),
-            Order(),
-            RankingContext(query_words.read("")),
-            editor,
-            watch.stages,
-            RetrievalDiagnostics(model.id),
-        )
+        context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
+        return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
     files: tuple[LocatedFile, ...] = ()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
@@ -81,24 +105,30 @@ def retrieve(
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
-    hits, given, dropped = _take(view, order, context, query, cancel)
-    watch.lap("read")
+    return Ranking(view, query, order, context, editor, watch.stages, _diagnostics(order, context, prepared), files)
+
+
+def read(ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
+    """Read the best candidates as they stand now: at most `limit` of `query`, none below its least score."""
+    watch = Stopwatch()
+    hits, given, dropped = list[Hit](), list[int](), list[Dropped]()
+    if query.text.strip():
+        hits, given, dropped = _take(ranking, query, cancel)
+        watch.lap("read")
     return Retrieval(
         tuple(hits),
-        given,
+        tuple(given),
         tuple(dropped),
-        order,
-        context,
-        editor,
-        watch.stages,
-        _diagnostics(order, context, model, issue),
-        files,
+        ranking.order,
+        ranking.context,
+        ranking.editor,
+        {**ranking.stages, **watch.stages},
+        ranking.diagnostics,
+        ranking.files,
     )
 
 
-def _diagnostics(
-    order: Order, context: RankingContext, model: EmbeddingSpec, issue: issue_text.IssueText | None
-) -> RetrievalDiagnostics:
+def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery) -> RetrievalDiagnostics:
     question = context.question
     counts = CandidateCounts(
         dense=sum(r.dense_rank is not None for r in order.ranked),
@@ -106,29 +136,35 @@ def _diagnostics(
         definitions=sum(r.defines > 0 for r in order.ranked),
     )
     return RetrievalDiagnostics(
-        model.id, tuple(question.words), tuple(question.names), question.is_symbol, issue is not None, counts
+        prepared.model.id,
+        tuple(question.words),
+        tuple(question.names),
+        question.is_symbol,
+        prepared.issue is not None,
+        counts,
+        prepared.problem,
     )
 
 
-def _take(
-    view: SnapshotView, order: Order, context: RankingContext, query: Query, cancel: CancelToken
-) -> tuple[list[Hit], frozenset[int], list[Dropped]]:
+def _take(ranking: Ranking, query: Query, cancel: CancelToken) -> tuple[list[Hit], list[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
-    least = query.filters.min_score
+    order, least = ranking.order, query.filters.min_score
     wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    read = view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
+    current_texts = ranking.view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []
-    for (ranked, found), current in zip(wanted, read, strict=False):  # as far as was read
+    for (ranked, found), current in zip(wanted, current_texts, strict=False):  # as far as was read
         if isinstance(current, str):
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
             continue
         chunk = to_chunk(current)
         given.append(ranked.doc)
-        hits.append(Hit(chunk, found, signals(ranked), focus(chunk, context.rarity, sought=ranked.defines > 0)))
-    return hits, frozenset(given), dropped
+        rarity = ranking.context_of(ranked.doc).rarity
+        told = signals(ranked, rerank=order.reranked.get(ranked.doc))
+        hits.append(Hit(chunk, found, told, focus(chunk, rarity, sought=ranked.defines > 0)))
+    return hits, given, dropped
 
 
 def to_chunk(current: CurrentChunk) -> Chunk:

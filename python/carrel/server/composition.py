@@ -8,14 +8,15 @@ job. Imports are inside the functions: the server must answer `initialize` befor
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from carrel.core.errors import ProviderError, StoreError
+from carrel.core.errors import CarrelError, ProviderError, StoreError
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
 from carrel.server.models import bundled, chat_models, embedders, rerankers
 from carrel.server.open_index import OpenIndex
@@ -24,10 +25,13 @@ from carrel.server.outbound import OutboundServices
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
     from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
+    from carrel.engine.assisted_retrieval import Assistants
     from carrel.server.model_settings import ModelSettings
-    from carrel.server.settings import Settings
+    from carrel.server.settings import Planning, Settings
 
 log = logging.getLogger(__name__)
+
+M = TypeVar("M")
 
 NO_CHAT_MODEL = (
     "No chat model is set",
@@ -92,7 +96,7 @@ class Composition:
 
     def warm_up(self, settings: Settings) -> None:
         """Load what the first question needs and what takes long to load: the engine, and the tokenizer's table."""
-        from carrel.engine import context, explain, retriever  # noqa: F401
+        from carrel.engine import assisted_retrieval, context, explain  # noqa: F401
 
         self.tokenizer(settings, None).count("warm")
 
@@ -153,6 +157,34 @@ class Composition:
         if model or chars_per_token is not None:
             return tokenizer_for(model, approx_chars_per_token=chars_per_token)
         return ExactTokenizer(settings.tokenizer)
+
+    def assistants(self, settings: Settings, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
+        """Return the models that help with a question: as `plan` and `rerank` say, None as the settings say.
+
+        A model that can't be made costs its help, not the answer.
+        """
+        from carrel.engine.assisted_retrieval import ALONE, Assistants
+
+        plans = (settings.planner if plan is None else plan) == "auto"
+        reranks = settings.rerank if rerank is None else rerank
+        if not plans and not reranks:
+            return ALONE
+        problems: list[str] = []
+
+        def made(model: Callable[[Settings], M | None]) -> M | None:
+            try:
+                return model(settings)
+            except CarrelError as error:
+                problems.append(str(error))
+                return None
+
+        return Assistants(
+            made(self.planner_model) if plans else None,
+            made(self.reranker) if reranks else None,
+            settings.planner_seconds,
+            settings.reranker_seconds,
+            problem=" ".join(problems) or None,
+        )
 
     def _cut(self, settings: Settings, windows: LineWindows | None) -> CutOptions:
         """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""

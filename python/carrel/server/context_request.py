@@ -7,8 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from carrel.core.conversation import Message
 from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, ContextPack, Filters, Format, Lines, Trigger
+from carrel.server.settings import Planning
 from carrel.server.state import State
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class FileRef:
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """What a chat turn asks for."""
+    """What a chat turn asks for. `plan` and `rerank` None: as the settings say; `history` has the oldest turn first."""
 
     query: str
     limit: int
@@ -44,6 +46,9 @@ class ContextRequest:
     wait_ms: int = 10_000
     deadline_ms: int | None = None
     format: Format | Form = "xml"
+    history: tuple[Message, ...] = ()
+    plan: Planning | None = None
+    rerank: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class ContextAnswer:
     cause: CarrelError | None = None  # of the error, where it was foreseen
     state: State = "empty"  # of the index behind it
     pending: int = 0
+    rewritten: str | None = None  # what a planner made of the question, where that was searched for
+    sub_queries: tuple[str, ...] = ()
 
     @property
     def problem(self) -> str | None:

@@ -24,8 +24,8 @@ from carrel.server.open_index import RENEWED
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.core.ports import Tokenizer
-    from carrel.engine.prepare import PreparedQuery
-    from carrel.engine.retriever import Retrieval
+    from carrel.engine.assisted_retrieval import Assistants
+    from carrel.engine.retriever import Ranking, Retrieval
     from carrel.server.open_index import OpenIndex
     from carrel.server.workspace import Workspace
 
@@ -33,8 +33,6 @@ log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the workspace"
 INTERNAL = "Something went wrong inside Carrel; its log says more."
-_EMBEDDING_SHARE = 0.5
-"""Of the time that is left, for the vectors of a question: words must still answer in time where the model hangs."""
 
 
 async def context(workspace: Workspace, request: ContextRequest) -> ContextAnswer:
@@ -61,15 +59,21 @@ async def context(workspace: Workspace, request: ContextRequest) -> ContextAnswe
 
 
 def context_blocking(
-    current: Callable[[], OpenIndex], request: ContextRequest, tokenizer: Callable[[], Tokenizer], token: CancelToken
+    current: Callable[[], OpenIndex],
+    request: ContextRequest,
+    tokenizer: Callable[[], Tokenizer],
+    token: CancelToken,
+    assistants: Assistants | None = None,
 ) -> ContextAnswer:
     """Do `context` from a thread, on the index that `current` brings up to date. Raises nothing but a Ctrl-C."""
     try:
-        from carrel.engine.prepare import prepare_blocking
+        from carrel.engine.assisted_retrieval import ALONE, retrieve_assisted_blocking
 
-        index = current()
-        prepared = prepare_blocking(_query(request), index.embedder)
-        return _pack(index, tokenizer(), request, prepared, token)[0]
+        index, helpers = current(), assistants or ALONE
+        packing = _Packing(index, tokenizer, request)
+        return retrieve_assisted_blocking(
+            packing.question, index.store.snapshot, index.embedder, helpers, packing.finish, token, scope=packing.scope
+        )[0]
     except BaseException as error:
         return _failed(request, error)
 
@@ -105,17 +109,22 @@ def _log(error: BaseException) -> None:
 
 
 async def _answer(workspace: Workspace, request: ContextRequest, end: float | None) -> ContextAnswer:
-    from carrel.engine.embedding import QUERY_SECONDS
-    from carrel.engine.prepare import prepare
+    from carrel.engine.assisted_retrieval import retrieve_assisted
 
     await workspace.settle()
     if request.trigger == "chat" and not workspace.settings.rag_enabled:
         return empty(request)
     index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
-    left = QUERY_SECONDS if end is None else max(_EMBEDDING_SHARE * (end - asyncio.get_running_loop().time()), 0.0)
-    prepared = await prepare(_query(request), index.embedder, seconds=min(QUERY_SECONDS, left))
-    answer, found = await workspace.run_interactive(
-        lambda token: _pack(index, workspace.tokenizer(request.model), request, prepared, token)
+    packing = _Packing(index, lambda: workspace.tokenizer(request.model), request)
+    answer, found = await retrieve_assisted(
+        packing.question,
+        index.store.snapshot,
+        index.embedder,
+        workspace.assistants(plan=request.plan, rerank=request.rerank),
+        workspace.run_interactive,
+        packing.finish,
+        scope=packing.scope,
+        end=end,
     )
     # The same question may be asked twice: an answer has an id of its own.
     answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]))
@@ -125,44 +134,62 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     return answer
 
 
-def _query(request: ContextRequest) -> Query:
-    return Query(request.query, request.limit, request.filters, left_out=request.left_out)
+class _Packing:
+    """Searches and packs for one request, on threads."""
 
+    def __init__(self, index: OpenIndex, tokenizer: Callable[[], Tokenizer], request: ContextRequest) -> None:
+        from carrel.engine.assisted_retrieval import Question
 
-def _pack(
-    index: OpenIndex, tokenizer: Tokenizer, request: ContextRequest, prepared: PreparedQuery, token: CancelToken
-) -> tuple[ContextAnswer, Retrieval]:
-    """Search and pack. Runs on a thread."""
-    from carrel.engine.candidates import Stopwatch
-    from carrel.engine.context import pack
-    from carrel.engine.retriever import retrieve
+        self._index, self._tokenizer, self._request = index, tokenizer, request
+        self._refused: list[Dropped] = []
+        query = Query(request.query, request.limit, request.filters, left_out=request.left_out)
+        self.question = Question(query, request.history)
 
-    refused: list[Dropped] = []
-    active = _allowed(index, (request.active,) if request.active else (), refused)
-    query = replace(
-        prepared.query,
-        active_path=active[0] if active else None,
-        open_paths=_allowed(index, request.open, refused),
-        pinned=_allowed(index, request.pinned, refused),
-    )
-    view = index.store.snapshot()
-    found = retrieve(view, replace(prepared, query=query), token)
-    watch = Stopwatch()
+    def scope(self, query: Query) -> Query:
+        """Add the files that the caller named, as far as they may be read."""
+        request, refused = self._request, list[Dropped]()
+        active = _allowed(self._index, (request.active,) if request.active else (), refused)
+        scoped = replace(
+            query,
+            active_path=active[0] if active else None,
+            open_paths=_allowed(self._index, request.open, refused),
+            pinned=_allowed(self._index, request.pinned, refused),
+        )
+        self._refused = refused
+        return scoped
 
-    def between(path: str, first: int, last: int) -> str | None:
-        return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
+    def finish(self, ranking: Ranking, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
+        """Read the best candidates and pack them."""
+        from carrel.engine.candidates import Stopwatch
+        from carrel.engine.context import pack
+        from carrel.engine.retriever import read
 
-    packed = pack(
-        found.hits,
-        request.budget,
-        tokenizer,
-        query=request.query,
-        form=request.format,
-        dropped=(*refused, *found.dropped),
-        read_lines=between,
-    )
-    watch.lap("pack")
-    return ContextAnswer(packed, {**found.stages, **watch.stages}, notice=prepared.problem), found
+        request, query, view = self._request, self.question.query, ranking.view
+        found = read(ranking, query, token)
+        watch = Stopwatch()
+
+        def between(path: str, first: int, last: int) -> str | None:
+            return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
+
+        packed = pack(
+            found.hits,
+            request.budget,
+            self._tokenizer(),
+            query=request.query,
+            form=request.format,
+            dropped=(*self._refused, *found.dropped),
+            read_lines=between,
+        )
+        watch.lap("pack")
+        told = found.diagnostics
+        answer = ContextAnswer(
+            packed,
+            {**found.stages, **watch.stages},
+            notice=told.problem,
+            rewritten=told.rewritten,
+            sub_queries=told.sub_queries,
+        )
+        return answer, found
 
 
 def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped]) -> tuple[str, ...]:

@@ -7,20 +7,22 @@ answered by `context_service`, which doesn't.
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, Hit, Query
 
 if TYPE_CHECKING:
+    from carrel.core.conversation import Message
     from carrel.core.native import CancelToken
+    from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.compare import Comparison
     from carrel.engine.explain import Explanation
     from carrel.engine.indexer import IndexReport
-    from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Retrieval
     from carrel.server.open_index import OpenIndex
+    from carrel.server.settings import Planning
     from carrel.server.workspace import Workspace
 
 _FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
@@ -28,30 +30,53 @@ MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
 
 
-async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
-    """Find the best chunks for an explicit question; raises `CarrelError`."""
-    from carrel.engine.prepare import prepare
-    from carrel.engine.retriever import retrieve
+async def search(
+    workspace: Workspace,
+    query: Query,
+    wait_ms: int,
+    *,
+    history: Sequence[Message] = (),
+    plan: Planning | None = None,
+    rerank: bool | None = None,
+) -> Retrieval:
+    """Find the best chunks for an explicit question; raises `CarrelError`.
+
+    `plan` and `rerank` say whether models help, None as the settings say; `history` is the conversation before it.
+    """
+    from carrel.engine.assisted_retrieval import Question, retrieve_assisted
+    from carrel.engine.retriever import read
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    prepared = await prepare(query, index.embedder)
-    view = index.store.snapshot()
+    return await retrieve_assisted(
+        Question(query, history),
+        index.store.snapshot,
+        index.embedder,
+        workspace.assistants(plan=plan, rerank=rerank),
+        workspace.run_interactive,
+        lambda ranking, token: read(ranking, query, token),
+    )
 
-    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), prepared)
 
-
-def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retrieval:
+def search_blocking(
+    index: OpenIndex,
+    query: Query,
+    token: CancelToken,
+    *,
+    history: Sequence[Message] = (),
+    assistants: Assistants | None = None,
+) -> Retrieval:
     """Do `search` from a thread, on an index that the caller keeps current."""
-    from carrel.engine.prepare import prepare_blocking
-    from carrel.engine.retriever import retrieve
+    from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+    from carrel.engine.retriever import read
 
-    prepared = prepare_blocking(query, index.embedder)
-    return _with_problem(retrieve(index.store.snapshot(), prepared, token), prepared)
-
-
-def _with_problem(found: Retrieval, prepared: PreparedQuery) -> Retrieval:
-    """Say in the diagnostics of a search why it was answered by words alone, if it was."""
-    return replace(found, diagnostics=replace(found.diagnostics, problem=prepared.problem)) if prepared.problem else found
+    return retrieve_assisted_blocking(
+        Question(query, history),
+        index.store.snapshot,
+        index.embedder,
+        assistants or ALONE,
+        lambda ranking, token: read(ranking, query, token),
+        token,
+    )
 
 
 async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:

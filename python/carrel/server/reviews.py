@@ -43,7 +43,8 @@ async def review(
 
     async def search(asked: SearchArguments, tokens: int) -> SearchPage:
         # The index of this moment each time: the person may go on typing while a model thinks.
-        found = await queries.search(workspace, Query(asked.query, asked.limit, to_filters(asked, request.exclude)), 0)
+        query = Query(asked.query, asked.limit, to_filters(asked, request.exclude))
+        found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
         return await workspace.run_interactive(lambda _: page(found.hits, tokens, tokenizer))
 
     return await reviewer.review(window, model, search, tell), tokenizer.name

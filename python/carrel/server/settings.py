@@ -26,6 +26,7 @@ Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
 
 LogLevel = Literal["error", "warning", "info", "debug"]
+Planning = Literal["off", "auto"]
 Narrowing = Literal["never", "union", "off", "lower", "own", "any"]
 
 
@@ -116,6 +117,21 @@ class Settings:
         'Where text may go without being asked, such as `"openai api.openai.com"`: a provider and a host. For CI and machines '
         "without a terminal. Only in your own settings file.",
         workspace="own",
+    )
+    planner: Planning = _setting(
+        "off",
+        'Whether a chat model helps to search, where one is configured for planning: `"auto"` has follow-ups rewritten, '
+        "questions about several things divided, and short ones that find nothing good answered for their meaning; the user's "
+        "words stand where it fails.",
+    )
+    planner_seconds: Annotated[float, Meta(ge=0.1, le=60)] = _setting(
+        1.5, "How long each call of the planner may take; a request's deadline may shorten it."
+    )
+    rerank: bool = _setting(
+        False, "Have a reranker judge the best 100 candidates of a question, where one is configured.", workspace="off"
+    )
+    reranker_seconds: Annotated[float, Meta(ge=0.1, le=60)] = _setting(
+        5.0, "How long the reranker may take; the order of the search stands then, and a request's deadline may shorten it."
     )
     buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         300, "How long typing must rest before an unsaved buffer is indexed; a question doesn't wait for it."
@@ -240,7 +256,8 @@ def _expected(hint: Any) -> str | None:
     if get_origin(hint) is Literal:
         return " or ".join(f'"{value}"' for value in get_args(hint))
     limits = [item for item in get_args(hint) if isinstance(item, Meta)]
-    return f"a whole number from {limits[0].ge:,} to {limits[0].le:,}" if limits else None
+    kind = "a number" if get_args(hint)[:1] == (float,) else "a whole number"
+    return f"{kind} from {limits[0].ge:,} to {limits[0].le:,}" if limits else None
 
 
 def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:

@@ -89,7 +89,8 @@ def _type(name: str) -> str:
     if schema["type"] == "array":
         return "list of strings"
     if "minimum" in schema:
-        return f"whole number, {schema['minimum']} to {schema['maximum']}"
+        kind = "number" if schema["type"] == "number" else "whole number"
+        return f"{kind}, {schema['minimum']} to {schema['maximum']}"
     return {"boolean": "true or false", "object": "object", "string": "string", "integer": "whole number"}[schema["type"]]
 
 

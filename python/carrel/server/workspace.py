@@ -26,10 +26,11 @@ from carrel.server.status import Status, read_status
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.core.ports import Tokenizer
+    from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.indexer import IndexReport
     from carrel.server.composition import Composition
     from carrel.server.open_index import OpenIndex
-    from carrel.server.settings import Settings
+    from carrel.server.settings import Planning, Settings
 
 T = TypeVar("T")
 
@@ -175,6 +176,10 @@ class Workspace:
     def tokenizer(self, model: str | None) -> Tokenizer:
         """Return how tokens are counted for a chat model."""
         return self._composition.tokenizer(self.settings, model)
+
+    def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
+        """Return the models that help with a question; None for what the settings say."""
+        return self._composition.assistants(self.settings, plan=plan, rerank=rerank)
 
     async def settle(self) -> None:
         """Have the settings of this moment in force: what they leave out since now must not answer any more."""

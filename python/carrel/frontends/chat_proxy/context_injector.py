@@ -100,7 +100,9 @@ class ContextInjector:
             self._tell_limit()
             return raw, "rate limit"
         deadline = self._options.deadline_ms
-        request = ContextRequest(query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline)
+        request = ContextRequest(
+            query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline, history=question.history
+        )
         answer = await context(workspace, request)
         if not answer.pack.text:
             return raw, _why_nothing(workspace, answer)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from carrel.core.conversation import Message, Role
 from carrel.frontends.common import json_splice
 
 ENDPOINTS = {
@@ -16,8 +17,9 @@ ENDPOINTS = {
 }
 """End of the path, and the field that holds the conversation."""
 
+_SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
 _TEXT_PARTS = frozenset({"text", "input_text"})
-_INSTRUCTING = frozenset({"system", "developer"})
+_INSTRUCTING = ("system", "developer")
 _REMINDER = 80
 """Fewer characters that also stand in the system prompt are a coincidence."""
 _CHORE = "### Task:"
@@ -33,6 +35,7 @@ class Question:
     span: json_splice.Span
     text: str  # what the context goes into
     asked: str  # the user's own words, of all parts
+    history: tuple[Message, ...] = ()  # what was said before
 
     @property
     def model(self) -> str | None:
@@ -70,7 +73,7 @@ def question_in(path: str, raw: bytes) -> Question | None:
         return None
     where, text, asked = place
     span = json_splice.string_span(raw, where, text)
-    return Question(raw, body, span, text, _own_words(asked, body, messages)) if span else None
+    return Question(raw, body, span, text, _own_words(asked, body, messages), _history(messages)) if span else None
 
 
 _Place = tuple[tuple[str | int, ...], str, str]
@@ -90,6 +93,19 @@ def _last_message(field: str, messages: list[Any]) -> _Place | None:
                 return (field, at, "content", at_part, "text"), text, "\n".join(text for _, text in parts)
             return None
     return None
+
+
+def _history(messages: Sequence[Any]) -> tuple[Message, ...]:
+    """Return what the two who speak said before the last message of the user."""
+    said: list[Message] = []
+    for message in messages:
+        role = message.get("role") if isinstance(message, dict) else None
+        if isinstance(role, str) and role in _SPEAKERS:
+            content = message.get("content")
+            text = content if isinstance(content, str) else "\n".join(text for _, text in _texts(content))
+            said.append(Message(_SPEAKERS[role], text))
+    last = max((at for at, message in enumerate(said) if message.role == "user"), default=0)
+    return tuple(message for message in said[:last] if message.text.strip())
 
 
 def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:

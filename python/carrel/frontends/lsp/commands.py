@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
 from carrel.core.outbound import Secret
@@ -71,8 +71,17 @@ class Commands:
         params = decode(wire.SearchParams, raw)
         workspace = self._workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
-        found = await queries.search(workspace, query, params.wait_ms)
-        return self._search_result(workspace, found.hits, convert.from_diagnostics(found), started)
+        found = await queries.search(
+            workspace,
+            query,
+            params.wait_ms,
+            history=convert.to_history(params.history),
+            plan=params.plan,
+            rerank=params.rerank,
+        )
+        result = self._search_result(workspace, found.hits, convert.from_diagnostics(found), started)
+        done = found.diagnostics
+        return structs.replace(result, rewritten=done.rewritten or UNSET, sub_queries=done.sub_queries or UNSET)
 
     async def similar(self, raw: Any) -> wire.SearchResult:
         """Answer `carrel/similar`."""
@@ -229,6 +238,9 @@ class Commands:
             wait_ms=params.wait_ms,
             deadline_ms=params.deadline_ms,
             format=params.format,
+            history=convert.to_history(params.history),
+            plan=params.plan,
+            rerank=params.rerank,
         )
 
     def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
@@ -300,6 +312,8 @@ def _context_result(workspace: Workspace | None, answer: ContextAnswer, started:
         error=answer.problem,
         elapsed_ms=_since(started),
         stages=answer.stages,
+        rewritten=answer.rewritten,
+        sub_queries=answer.sub_queries,
     )
 
 

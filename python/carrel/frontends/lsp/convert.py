@@ -7,11 +7,12 @@ counts in it as well, so nothing is ever converted.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from carrel.core.conversation import Message, Role
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
 from carrel.frontends.common.filters import checked_filters
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
+_SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
 _NAMES = {
     "path_globs": "filters.pathGlob",
     "exclude_globs": "exclude",
@@ -56,6 +58,11 @@ def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filte
         metadata=param.metadata,
     )
     return checked_filters(filters, _NAMES)
+
+
+def to_history(turns: Sequence[wire.HistoryTurn]) -> tuple[Message, ...]:
+    """Decode what was said before; turns of other roles than the two who speak are left out."""
+    return tuple(Message(_SPEAKERS[turn.role], turn.content) for turn in turns if turn.role in _SPEAKERS)
 
 
 def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
@@ -112,6 +119,8 @@ def from_diagnostics(found: Retrieval) -> dict[str, Any]:
         "embedder": done.embedder,
         "stages": found.stages,
         **({"problem": done.problem} if done.problem else {}),
+        **({"imagined": True} if done.imagined else {}),
+        **({"reranker": done.reranker} if done.reranker else {}),
     }
 
 
@@ -166,6 +175,8 @@ def from_pack(
     error: str | None,
     elapsed_ms: float,
     stages: Mapping[str, float],
+    rewritten: str | None = None,
+    sub_queries: tuple[str, ...] = (),
 ) -> wire.ContextResult:
     """Encode a pack."""
     in_tokens = pack.budget.unit == "tokens"
@@ -180,6 +191,8 @@ def from_pack(
         hits=tuple(from_hit(item.hit, uri_of, masked=item.masked) for item in pack.items),
         dropped=tuple(from_dropped(drop) for drop in pack.dropped),
         query=pack.query,
+        rewritten=rewritten or UNSET,
+        sub_queries=sub_queries or UNSET,
         state=state,
         pending=pending,
         error=error or UNSET,

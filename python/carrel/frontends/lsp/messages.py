@@ -15,6 +15,12 @@ from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
 
 ProgressToken = int | str
 
+_HISTORY = "Earlier turns, oldest first, for the planner: without one `query` alone is searched for."
+_PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
+_RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
+_REWRITTEN = "What a planner made of the question, where that was searched for."
+_SUB_QUERIES = "What a planner divided the question into, where these were searched for."
+
 
 class Position(Wire, kw_only=True, frozen=True):
     """LSP's position: 0-based, characters in the negotiated encoding."""
@@ -129,6 +135,9 @@ class SearchParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/search`: the chunks that answer a query, best first."""
 
     query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
+    history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
+    plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
+    rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
     limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
@@ -138,9 +147,9 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat."""
 
     query: Annotated[str, Meta(description="The user's words.")]
-    history: Annotated[
-        tuple[HistoryTurn, ...], Meta(description="Earlier turns, oldest first. Not read yet: `query` alone is searched for.")
-    ] = ()
+    history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
+    plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
+    rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
     top_k: Annotated[
         Annotated[int, Meta(ge=1, le=20)] | None, Meta(description="How many hits at most; `ragTopK` by default.")
     ] = None
@@ -270,7 +279,7 @@ class SignalsResult(Wire, kw_only=True, frozen=True):
     lexical: Annotated[float | UnsetType, Meta(description="BM25F.")] = UNSET
     lexical_rank: int | UnsetType = UNSET
     fused: float
-    rerank: float | UnsetType = UNSET
+    rerank: Annotated[float | UnsetType, Meta(description="The reranker's score, from 0 to 1.")] = UNSET
     matched: tuple[str, ...]
     boosts: tuple[Boost, ...]
 
@@ -307,6 +316,8 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     state: State
     pending: int
     plan: Annotated[dict[str, Any], Meta(description="What was done to answer.")]
+    rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
+    sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):
@@ -322,7 +333,8 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     hits: tuple[HitResult, ...]
     dropped: tuple[DroppedResult, ...]
     query: str
-    rewritten: str | UnsetType = UNSET
+    rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
+    sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     state: State
     pending: int
     error: str | UnsetType = UNSET

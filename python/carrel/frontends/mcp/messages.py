@@ -133,6 +133,7 @@ class ChunkExplanation(Wire, kw_only=True, frozen=True):
     lexical_rank: int | UnsetType = UNSET
     defines: float
     fused: float
+    rerank: float | UnsetType = UNSET
     score: float
     matched: tuple[str, ...]
     boosts: tuple[Boost, ...]

@@ -71,7 +71,7 @@ class Tools:
         await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
         found = await queries.search(workspace, Query(asked.query, asked.limit, filters), 0)
-        return _hits(name, workspace, found.hits, search_tool.text_of)
+        return _hits(name, workspace, found.hits, search_tool.text_of, found.diagnostics.problem)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
@@ -79,7 +79,7 @@ class Tools:
         await self._readiness.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=document_search.LANGUAGES)
         found = await queries.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
-        return _hits(name, workspace, found.hits, texts.documents)
+        return _hits(name, workspace, found.hits, texts.documents, found.diagnostics.problem)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
         """Answer `similar_code`."""
@@ -207,14 +207,16 @@ TOOLS = {
 }
 
 
-def _hits(name: str, workspace: Workspace, hits: Sequence[Hit], text_of: Callable[[Sequence[Hit]], str]) -> Answer:
+def _hits(
+    name: str, workspace: Workspace, hits: Sequence[Hit], text_of: Callable[[Sequence[Hit]], str], problem: str | None = None
+) -> Answer:
     value = messages.HitsResult(
         folder=name,
         hits=tuple(_place(name, hit, hit.chunk.masked, with_text=True) for hit in hits),
         state=workspace.state(),
         pending=workspace.pending,
     )
-    return Answer(text_of(hits), value, texts.notes(workspace))
+    return Answer(text_of(hits), value, (*((problem,) if problem else ()), *texts.notes(workspace)))
 
 
 def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.Place:

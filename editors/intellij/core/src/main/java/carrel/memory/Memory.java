@@ -124,7 +124,7 @@ public final class Memory {
 
     /** Chunks that answer the words, best first. Cancelling the answer cancels the search. */
     public CompletableFuture<SearchResult> search(String folder, String query, int limit) {
-        return requests.ask(running -> running.search(new SearchParams(folder, query, limit, null, WAIT_MS)));
+        return requests.ask(running -> running.search(SearchParams.of(folder, query, limit, WAIT_MS)));
     }
 
     /** The server told of a folder's state. */

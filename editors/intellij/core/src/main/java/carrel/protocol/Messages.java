@@ -85,14 +85,30 @@ public final class Messages {
 
     public record ClearResult(long freedBytes) {}
 
-    public record SearchParams(String workspaceFolder, String query, Integer limit, FiltersParam filters, Integer waitMs) {}
+    public record SearchParams(
+            String workspaceFolder,
+            String query,
+            List<HistoryTurn> history,
+            String plan,
+            Boolean rerank,
+            Integer limit,
+            FiltersParam filters,
+            Integer waitMs) {
+
+        /** A query in its own words; everything else is left to the server. */
+        public static SearchParams of(String workspaceFolder, String query, Integer limit, Integer waitMs) {
+            return new SearchParams(workspaceFolder, query, null, null, null, limit, null, waitMs);
+        }
+    }
 
     public record SearchResult(
             List<HitResult> hits,
             double elapsedMs,
             @JsonAdapter(WireNames.class) State state,
             int pending,
-            Map<String, Object> plan) {}
+            Map<String, Object> plan,
+            String rewritten,
+            List<String> subQueries) {}
 
     public record FiltersParam(
             List<String> sources,
@@ -110,6 +126,8 @@ public final class Messages {
             String workspaceFolder,
             String query,
             List<HistoryTurn> history,
+            String plan,
+            Boolean rerank,
             Integer topK,
             BudgetParam budget,
             String model,
@@ -127,14 +145,14 @@ public final class Messages {
         /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
-            return new ContextParams(workspaceFolder, query, null, null, null, null, active, openUris, null, null, null, null,
-                    trigger, waitMs, null, null);
+            return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, active, openUris, null, null, null,
+                    null, trigger, waitMs, null, null);
         }
 
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
-            return new ContextParams(workspaceFolder, query, history, topK, budget, model, active, openUris, pinned, exclude,
-                    excludeLines, filters, trigger, waitMs, deadlineMs, format);
+            return new ContextParams(workspaceFolder, query, history, plan, rerank, topK, budget, model, active, openUris, pinned,
+                    exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
 
@@ -150,6 +168,7 @@ public final class Messages {
             List<DroppedResult> dropped,
             String query,
             String rewritten,
+            List<String> subQueries,
             @JsonAdapter(WireNames.class) State state,
             int pending,
             String error,
