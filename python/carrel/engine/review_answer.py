@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from carrel.core.structs import whole_characters
+from carrel.engine.model_json import LONGEST, objects, without_trailing_commas
 
 Level = Literal["Junior", "Mid", "Senior", "Senior+"]
 
@@ -25,13 +26,6 @@ FORM = """{
 }"""
 """The answer as the model is asked for it."""
 
-_LONGEST = 200_000
-"""Characters of a text that are looked through."""
-_MOST_STARTS = 2_000
-_MOST_READ = 10 * _LONGEST
-"""Characters that are parsed, those that are parsed again counted again: a text of unfinished objects would take minutes."""
-# No string begins behind a backslash: a text of `\"` alone would be searched to its end from each of them.
-_TRAILING_COMMA = re.compile(r'((?<!\\)"(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
 _SCORE = re.compile(r"\s*([1-5])(?:\.0+)?(?:\s*(?:/|of|out of)\s*5)?\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=\w{3})[.!?](?=\s+[^\Wa-z_])|[\u3002\uff01\uff1f](?=.)")
 _LEVELS: dict[str, Level] = {
@@ -57,7 +51,7 @@ class ReviewAnswer:
 
 def read_answer(text: str) -> tuple[ReviewAnswer | None, str]:
     """Return the answer in a model's text, or None and what is wrong with it."""
-    found = _best_object(text[:_LONGEST])
+    found = _best_object(text[:LONGEST])
     if found is None:
         return None, "there is no JSON object in it, or one that isn't complete"
     given = {_plain(key): value for key, value in found.items()}
@@ -78,41 +72,14 @@ def _best_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object with most of the fields; of several the last, since models try and then conclude."""
     best, most = None, 0
     # A quotation mark in the prose can make a comma look as if it stood outside of strings: first as it is.
-    for version in (text, _TRAILING_COMMA.sub(lambda match: match[1] or "", text)):
-        for value in _objects(version):
+    for version in (text, without_trailing_commas(text)):
+        for value in objects(version):
             fields = len({_plain(key) for key in value} & {_plain(name) for name in _FIELDS})
             if best is None or fields >= most:
                 best, most = value, fields
         if most:
             break
     return best
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every JSON object in the text, those within others too; line breaks in strings are let through."""
-    decoder = json.JSONDecoder(strict=False)
-    at, left = text.find("{"), _MOST_READ
-    for _ in range(_MOST_STARTS):
-        if at < 0 or left <= 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            left -= getattr(error, "pos", len(text)) - at + 1
-            end = at + 1
-        else:
-            yield from _within(value)
-        at = text.find("{", end)
-
-
-def _within(value: Any) -> Iterator[dict[str, Any]]:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            yield item
-        if isinstance(item, dict | list):
-            waiting += reversed(list(item.values()) if isinstance(item, dict) else item)
 
 
 def _plain(name: str) -> str:
