@@ -42,6 +42,7 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
 
 FORMATS = {
     "server/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
+    "server/model_settings.py": "the objects of settings files, whose keys are camelCase",
     "server/settings_docs.py": "JSON schema's own keywords",
     "engine/search_tool.py": "the arguments of a tool, as a model spells them",
 }

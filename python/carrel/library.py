@@ -31,7 +31,7 @@ from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context_blocking
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
-from carrel.server.models import HASHED_WORDS, embedders
+from carrel.server.models import hashed_words
 from carrel.server.open_index import OpenIndex
 from carrel.server.queries import search_blocking
 from carrel.server.settings import Settings
@@ -67,7 +67,7 @@ class SearchHit:
 
 def bag_of_words() -> Embedder:
     """Make the model of an index that needs none: words in hashed places, the fallback when no model is usable."""
-    return embedders().get(HASHED_WORDS)
+    return hashed_words()
 
 
 class Index:
@@ -97,7 +97,7 @@ class Index:
             raise InvalidInput(
                 "line_chunks", f"{windows} are no windows", "Give (lines, overlap), the overlap less than the lines."
             )
-        composition = Composition(embedder) if embedder else Composition()
+        composition = Composition(embedder)
         self._composition, self._runner, self._reranker = composition, IndexRunner(), reranker
         self._on_disk = path is not None
         if path is None:

@@ -13,7 +13,6 @@ from carrel.core.types import Query
 from carrel.server import queries
 from carrel.server.composition import Composition
 from carrel.server.jobs import Jobs
-from carrel.server.models import BUNDLED
 from carrel.server.settings import Settings
 from carrel.server.state import FolderSettings
 from carrel.server.workspace import Workspace
@@ -26,7 +25,7 @@ async def open_workspace(tmp_path: Path) -> AsyncIterator[Open]:
     """Open a workspace with an index of its own; those that share `jobs` share the threads."""
     opened: list[Workspace] = []
 
-    def of(name: str = "shop", embedder: Any = BUNDLED, jobs: Jobs | None = None, **more: Any) -> Workspace:
+    def of(name: str = "shop", embedder: Any = None, jobs: Jobs | None = None, **more: Any) -> Workspace:
         root = write_files(tmp_path / name, SHOP)
         folder = FolderSettings(Settings(cache_folder=str(tmp_path / "cache"), rag_enabled=True))
         composition = more.pop("composition", None) or Composition(embedder)

@@ -21,8 +21,10 @@ from carrel.server import queries
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Jobs, Work
-from carrel.server.models import BUNDLED, CLIENT, HASHED_WORDS, Registry, chat_models, embedders
+from carrel.server.model_settings import Models, ModelSettings
+from carrel.server.models import BUNDLED, HASHED_WORDS, Registry, embedders
 from carrel.server.open_index import OpenIndex
+from carrel.server.settings import Settings
 from carrel.server.settings_files import settings_of
 from carrel.server.state import FolderSettings
 from carrel.server.workspace import Workspace
@@ -114,20 +116,28 @@ def test_texts_in_memory_are_cut_by_the_same_grammars() -> None:
         assert {hit.symbol for hit in index.search("total_price")} == {"total_price"}
 
 
-def test_models_are_found_by_name_and_an_unknown_name_lists_the_known_ones() -> None:
-    assert embedders().names == (BUNDLED, HASHED_WORDS)
-    assert [embedders().get(name).spec.dim for name in embedders().names] == [256, 256]
-    with pytest.raises(InvalidInput, match=r"there is no embedding model 'gpt'\. There are: bundled, hashed words"):
-        Composition("gpt").embedder()
+def test_models_are_found_by_their_provider_and_an_unknown_one_lists_the_known() -> None:
+    outbound = Composition().outbound.of(Settings())
+    assert embedders().names[:2] == (BUNDLED, HASHED_WORDS)
+    made = [embedders().make(ModelSettings(provider=name), outbound) for name in (BUNDLED, HASHED_WORDS)]
+    assert [model.spec.dim for model in made] == [256, 256]
+    chosen = Settings(models=Models(embedder=ModelSettings(provider="gpt")))
+    with pytest.raises(InvalidInput, match=r'no embedding model of a provider "gpt". There are: "bundled", "hashed words"'):
+        Composition().embedder(chosen)
+    assert Composition().embedder(Settings()).spec.id == Composition().embedder(chosen_by("bundled")).spec.id
+    assert Registry("model", {"one": lambda *_: 1}).make(ModelSettings(provider="one"), outbound) == 1
 
-    def refuses() -> Any:
-        raise ProviderError("this client doesn't lend its own")
 
-    with pytest.raises(ProviderError, match="doesn't lend"):
-        chat_models(refuses).get(CLIENT)
-    with pytest.raises(InvalidInput, match=r"no chat model 'gpt'\. There are: client"):
-        chat_models(refuses).get("gpt")
-    assert Registry("model", {"one": lambda: 1}).get("one") == 1
+def test_no_model_but_the_bundled_one_is_there_unless_it_is_set() -> None:
+    composition = Composition()
+    assert composition.reranker(Settings()) is None
+    assert composition.planner_model(Settings()) is None
+    with pytest.raises(ProviderError, match="No chat model is set"):
+        composition.chat_model(Settings())
+
+
+def chosen_by(provider: str) -> Settings:
+    return Settings(models=Models(embedder=ModelSettings(provider=provider)))
 
 
 def test_a_folder_that_is_gone_keeps_its_index(project: Path) -> None:

@@ -9,6 +9,7 @@ CarrelError           `reason`, `remedy` and `retryable` of whatever went wrong
 │   ├── NewerFormat   written by a newer Carrel
 │   └── NotWriter     another process is the writer
 └── ProviderError     a model or remote service
+    └── NotAllowed    nobody said that text may be sent there: `provider` and `host`
 """
 
 from __future__ import annotations
@@ -98,6 +99,19 @@ class ProviderError(CarrelError):
     ) -> None:
         super().__init__(reason, remedy, retryable=retryable)
         self.retry_after = retry_after
+
+
+class NotAllowed(ProviderError):
+    """Nobody said yet that text may be sent to this provider."""
+
+    def __init__(self, provider: str, host: str) -> None:
+        super().__init__(
+            f"Nothing was sent to {provider} at {host}: nobody allowed it yet",
+            f"Allow it in the editor's dialog, or run `carrel confirm {provider} {host}`.",
+        )
+        self.args = (provider, host)
+        self.provider = provider
+        self.host = host
 
 
 def _joined(reason: str, remedy: str) -> str:

@@ -16,6 +16,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar, cast
 
 from carrel.core.conversation import Completion, Message, ToolSpec
+from carrel.core.errors import NotAllowed
+from carrel.core.outbound import Destination, Load, Outbound, Secret
 from carrel.core.ports import (
     MODEL_DEFAULTS,
     AuditEvent,
@@ -243,3 +245,53 @@ def _number(text: str) -> int:
 
 def _matches(path: str, globs: Sequence[str]) -> bool:
     return any(fnmatchcase(path, glob) for glob in globs)
+
+
+class FakePermissions:
+    """Allows what it is told to; everything where nothing was said. `asked` holds what was checked."""
+
+    def __init__(self, allowed: Sequence[Destination] | None = None) -> None:
+        self.allowed = allowed
+        self.asked: list[Destination] = []
+
+    def check(self, destination: Destination) -> None:
+        """Raise `NotAllowed` for what is not allowed."""
+        self.asked.append(destination)
+        if self.allowed is not None and destination not in self.allowed and not destination.local:
+            raise NotAllowed(destination.provider, destination.host)
+
+
+class FakeKeys:
+    """Has one key for each provider named, wherever it is looked for."""
+
+    def __init__(self, **keys: str) -> None:
+        self.keys = keys
+
+    def find(self, provider: str, place: str) -> Secret | None:  # noqa: ARG002 - it knows no places
+        """Return the provider's key."""
+        key = self.keys.get(provider)
+        return None if key is None else Secret(key)
+
+
+class FakeMeter:
+    """Admits everything. `used` and `failures` hold what was recorded."""
+
+    def __init__(self) -> None:
+        self.used: list[tuple[Destination, Load]] = []
+        self.failures: list[tuple[Destination, str]] = []
+
+    async def admit(self, destination: Destination, load: Load) -> None:
+        """Never wait."""
+
+    def record(self, destination: Destination, load: Load) -> None:
+        """Keep it."""
+        self.used.append((destination, load))
+
+    def failed(self, destination: Destination, reason: str) -> None:
+        """Keep it."""
+        self.failures.append((destination, reason))
+
+
+def fake_outbound(**keys: str) -> Outbound:
+    """Return surroundings in which everything is allowed and the providers named have these keys."""
+    return Outbound(FakePermissions(), FakeKeys(**keys), FakeMeter())

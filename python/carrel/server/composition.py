@@ -13,17 +13,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import StoreError
+import msgspec
+
+from carrel.core.errors import ProviderError, StoreError
 from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
-from carrel.server.models import BUNDLED, embedders
+from carrel.server.models import bundled, chat_models, embedders, rerankers
 from carrel.server.open_index import OpenIndex
+from carrel.server.outbound import OutboundServices
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
-    from carrel.core.ports import Embedder, Tokenizer
+    from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
+    from carrel.server.model_settings import ModelSettings
     from carrel.server.settings import Settings
 
 log = logging.getLogger(__name__)
+
+NO_CHAT_MODEL = (
+    "No chat model is set",
+    'Set one in your settings, such as `models = {chat = {provider = "ollama", model = "qwen3"}}`; docs/models.md has more.',
+)
+"""Reason and remedy."""
 
 LineWindows = tuple[int, int]
 """Lines of a window and overlap with the next one."""
@@ -42,15 +52,37 @@ _OF_THE_INDEX = (
 class Composition:
     """Builds the parts of workspaces; tests hand in their own."""
 
-    def __init__(self, embedder: Embedder | str = BUNDLED) -> None:
-        """Take the embedding model, or its name among `models.embedders`."""
+    def __init__(self, embedder: Embedder | None = None, outbound: OutboundServices | None = None) -> None:
+        """Take the embedding model of every index, where the settings shall not choose it."""
         self._embedder = embedder
+        self.outbound = outbound or OutboundServices()
 
-    def embedder(self) -> Embedder:
-        """Return the embedding model of every index. Raises `InvalidInput` for a name that no model has."""
-        if isinstance(self._embedder, str):
-            self._embedder = embedders().get(self._embedder)
-        return self._embedder
+    def embedder(self, settings: Settings) -> Embedder:
+        """Return the embedding model that is set, the bundled one where none is. Raises `InvalidInput`."""
+        if self._embedder is not None:
+            return self._embedder
+        chosen = settings.models.embedder
+        return embedders().make(chosen, self.outbound.of(settings)) if chosen.provider else bundled()
+
+    def reranker(self, settings: Settings) -> Reranker | None:
+        """Return the reranker that is set, if one is. Raises `InvalidInput`."""
+        chosen = settings.models.reranker
+        return rerankers().make(chosen, self.outbound.of(settings)) if chosen.provider else None
+
+    def chat_model(self, settings: Settings, name: str | None = None) -> ChatModel:
+        """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
+        chosen = settings.models.chat
+        if not chosen.provider:
+            raise ProviderError(*NO_CHAT_MODEL)
+        return self._chat_model(msgspec.structs.replace(chosen, model=name) if name else chosen, settings)
+
+    def planner_model(self, settings: Settings) -> ChatModel | None:
+        """Return the model that plans searches: the one that is set for it. Raises `InvalidInput`."""
+        chosen = settings.models.planner
+        return self._chat_model(chosen, settings) if chosen.provider else None
+
+    def _chat_model(self, chosen: ModelSettings, settings: Settings) -> ChatModel:
+        return chat_models().make(chosen, self.outbound.of(settings))
 
     def new_token(self) -> CancelToken:
         """Make a token of the core."""
@@ -86,7 +118,7 @@ class Composition:
         """
         from carrel.providers.tokenizers import ExactTokenizer
 
-        cut, embedder = self._cut(settings, windows), self.embedder()
+        cut, embedder = self._cut(settings, windows), self.embedder(settings)
         location = locate(root, settings)
         if windows and windows != line_windows(settings):
             name = f"{location.directory.name}-lines-{windows[0]}-{windows[1]}"
@@ -109,7 +141,7 @@ class Composition:
         from carrel.core.native import Store, WalkOptions
         from carrel.server.settings import Settings
 
-        cut, embedder = self._cut(Settings(), windows), self.embedder()
+        cut, embedder = self._cut(Settings(), windows), self.embedder(Settings())
         spec = embedder.spec
         store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
         return OpenIndex(Path(), store, embedder, Path())

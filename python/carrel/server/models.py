@@ -1,4 +1,4 @@
-"""Find models by name. A new provider is one module in `providers` and one line here; no setting chooses a model yet."""
+"""Find models by the name of their provider. A new provider is one module in `providers` and one line here."""
 
 # ruff: noqa: PLC0415 - a provider is imported when its model is wanted
 from __future__ import annotations
@@ -7,56 +7,64 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from carrel.core.errors import InvalidInput
+from carrel.server.model_settings import ModelSettings
 
 if TYPE_CHECKING:
-    from carrel.core.ports import ChatModel, Embedder
+    from carrel.core.outbound import Outbound
+    from carrel.core.ports import ChatModel, Embedder, Reranker
 
 M = TypeVar("M")
 
 BUNDLED = "bundled"
 HASHED_WORDS = "hashed words"
-CLIENT = "client"
-"""The chat model that the client lends: whichever its person chose there."""
 
 
 class Registry(Generic[M]):
-    """Factories of one kind of model, by name."""
+    """Factories of one kind of model, by the name of the provider."""
 
-    def __init__(self, kind: str, factories: Mapping[str, Callable[[], M]]) -> None:
+    def __init__(self, kind: str, factories: Mapping[str, Callable[[ModelSettings, Outbound], M]]) -> None:
         """Take what the models are called together, such as "chat model"."""
         self._kind = kind
         self._factories = factories
 
     @property
     def names(self) -> tuple[str, ...]:
-        """List the names that are known."""
+        """List the providers that are known."""
         return tuple(self._factories)
 
-    def get(self, name: str) -> M:
-        """Make the model of this name. Raises `InvalidInput` that names the known ones, and what the factory raises."""
+    def make(self, settings: ModelSettings, outbound: Outbound) -> M:
+        """Make a model as it is set. Raises `InvalidInput` that names the known providers, and what the factory raises."""
+        name = settings.provider
         if name not in self._factories:
-            known = ", ".join(self._factories) or "none"
-            raise InvalidInput("model", f"there is no {self._kind} {name!r}", f"There are: {known}.")
-        return self._factories[name]()
+            known = ", ".join(f'"{known}"' for known in self._factories) or "none"
+            raise InvalidInput("provider", f'there is no {self._kind} of a provider "{name}"', f"There are: {known}.")
+        return self._factories[name](settings, outbound)
 
 
 def embedders() -> Registry[Embedder]:
-    """Return the embedding models that can be had."""
-    return Registry("embedding model", {BUNDLED: _bundled, HASHED_WORDS: _hashed_words})
+    """Return the providers of embedding models."""
+    return Registry("embedding model", {BUNDLED: lambda *_: bundled(), HASHED_WORDS: lambda *_: hashed_words()})
 
 
-def chat_models(client: Callable[[], ChatModel]) -> Registry[ChatModel]:
-    """Return the chat models that can be had; `client` makes the one that the client lends, or raises."""
-    return Registry("chat model", {CLIENT: client})
+def rerankers() -> Registry[Reranker]:
+    """Return the providers of rerankers."""
+    return Registry("reranker", {})
 
 
-def _bundled() -> Embedder:
+def chat_models() -> Registry[ChatModel]:
+    """Return the providers of chat models; the one that a client lends is no provider's."""
+    return Registry("chat model", {})
+
+
+def bundled() -> Embedder:
+    """Return the model that every installation has."""
     from carrel.providers.local import bundled
 
     return bundled()
 
 
-def _hashed_words() -> Embedder:
+def hashed_words() -> Embedder:
+    """Return the bag of words in a hashed space."""
     from carrel.providers.local import LocalEmbedder
 
     return LocalEmbedder.hashed()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
+from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 
 Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
@@ -98,6 +99,23 @@ class Settings:
     cache_folder: str = _setting("", "A folder for indexes in place of the user's cache folder (absolute path).")
     tokenizer: Literal["o200k_base", "cl100k_base"] = _setting(
         "cl100k_base", "How tokens are counted when the chat model isn't known."
+    )
+    models: Models = _setting(
+        Models(),
+        "Models beside the bundled one, by role (`embedder`, `reranker`, `chat`, `planner`): docs/models.md has examples. Text "
+        "goes to a remote one only after you allowed its provider.",
+    )
+    limits: LimitSettings = _setting(
+        LimitSettings(), "How much may be asked of each remote service: `requestsPerMinute`, `tokensPerMinute`, `costPerDay`."
+    )
+    http_proxy: str = _setting(
+        "", "URL of an HTTP proxy for remote services; without one the environment's `HTTPS_PROXY` and `NO_PROXY` count."
+    )
+    allow_providers: tuple[str, ...] = _setting(
+        (),
+        'Where text may go without being asked, such as `"openai api.openai.com"`: a provider and a host. For CI and machines '
+        "without a terminal. Only in your own settings file.",
+        workspace="own",
     )
     buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         300, "How long typing must rest before an unsaved buffer is indexed; a question doesn't wait for it."
@@ -203,8 +221,8 @@ def _refused_overlap(settings: Settings) -> str | None:
 
 
 def _convert(name: str, raw: Any) -> Any:
-    if name == "budget":
-        return _budget(raw)
+    if name in _READERS:
+        return _READERS[name](raw)
     try:
         value = msgspec.convert(raw, _HINTS[name])
     except msgspec.ValidationError as error:
@@ -212,6 +230,8 @@ def _convert(name: str, raw: Any) -> Any:
         raise ValueError(f"must be {expected}, not {reprlib.repr(raw)}" if expected else str(error)) from None
     if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
         raise ValueError("must be an absolute path")
+    if name == "http_proxy" and value and not value.startswith(("http://", "https://", "socks5://")):
+        raise ValueError("must be a URL that begins with http://, https:// or socks5://")
     return value
 
 
@@ -251,6 +271,10 @@ def _budget(raw: Any) -> Budget:
         if unit in ("chars", "tokens") and type(amount) is int and amount > 0:
             return Budget(amount, unit)
     raise ValueError('must be {"chars": n} or {"tokens": n} with n above 0')
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {"budget": _budget, "models": read_models, "limits": read_limits}
+"""How settings are read that are objects."""
 
 
 def _narrow(rule: Narrowing, before: Any, asked: Any) -> tuple[Any, str | None]:

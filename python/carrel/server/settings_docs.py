@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from carrel.core import structs
 from carrel.core.types import Budget
 from carrel.server.settings import _HINTS, Settings, wire_name
 
@@ -75,7 +76,10 @@ def _schema(name: str) -> dict[str, Any]:
             "maxProperties": 1,
             "additionalProperties": False,
         }
-    return msgspec.json.schema(_HINTS[name])
+    hint = _HINTS[name]
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return structs.schema(hint)
+    return msgspec.json.schema(hint)
 
 
 def _type(name: str) -> str:
@@ -90,7 +94,9 @@ def _type(name: str) -> str:
 
 
 def _default(value: Any) -> str:
-    return json.dumps({value.unit: value.amount} if isinstance(value, Budget) else value)
+    if isinstance(value, Budget):
+        return json.dumps({value.unit: value.amount})
+    return msgspec.json.encode(value).decode() if isinstance(value, msgspec.Struct) else json.dumps(value)
 
 
 if __name__ == "__main__":

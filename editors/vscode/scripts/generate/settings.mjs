@@ -1,7 +1,8 @@
 // The server's settings as VS Code's manifest wants them.
 
-// A workspace's settings file comes with a clone: it must not say where on the disk something is written.
-const USER_ONLY = new Set(['cacheFolder', 'storage']);
+// A workspace's settings file comes with a clone: it must say neither where on the disk something is written nor
+// where text is sent.
+const USER_ONLY = new Set(['cacheFolder', 'storage', 'models', 'limits', 'httpProxy']);
 
 // Sent by the extension, from settings that the editor has already.
 const FROM_EDITOR = new Set(['editorExclude']);

@@ -1,0 +1,175 @@
+"""What stands between a remote model or store and the network: keys, permission, and limits on how much is asked.
+
+Providers get all of it from outside as an `Outbound`, and send nothing before `Permissions.check` let them. `core.fakes` has
+stand-ins. `collect` gathers what one request sent where, for its receipt.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Role = Literal["embedder", "reranker", "chat", "planner", "store"]
+"""What a remote service is used as."""
+
+
+class Secret:
+    """A key or token. It shows itself to nobody by accident: not in a log, an error, a traceback or a pickle."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """Return the key itself, to send it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key can't be pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a provider sends text. `host` has the port where it isn't the scheme's own."""
+
+    provider: str
+    host: str
+
+    @property
+    def local(self) -> bool:
+        """Tell whether it is this machine."""
+        return is_loopback(self.host)
+
+    def __str__(self) -> str:
+        return f"{self.provider} at {self.host}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host, with or without a port, is this machine. Names other than `localhost` are not looked up."""
+    name = host.rsplit(":", 1)[0] if host.count(":") == 1 else host
+    if "]" in name:
+        name = name[: name.index("]")]
+    name = name.strip("[]").lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one request asks of a service; tokens and dollars are estimates until it has answered."""
+
+    texts: int = 0
+    characters: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was sent to one destination."""
+
+    destination: Destination
+    role: Role
+    load: Load
+
+
+class Permissions(Protocol):
+    """Knows where a person allowed text to go."""
+
+    def check(self, destination: Destination) -> None:
+        """Raise `NotAllowed` unless a person allowed this destination. This machine itself needs no permission."""
+
+
+class Keys(Protocol):
+    """Finds the keys of providers."""
+
+    def find(self, provider: str, place: str) -> Secret | None:
+        """Return a provider's key from a place: `env:NAME`, `keyring`, `editor`, or "" for wherever one is.
+
+        Raises `ProviderError` where the place itself can't be read, and `InvalidInput` where there is no such place.
+        """
+
+
+class Meter(Protocol):
+    """Keeps to the limits that a person set, and counts what is used."""
+
+    async def admit(self, destination: Destination, load: Load) -> None:
+        """Wait until a request may be sent. Raises `ProviderError` where a limit forbids it for longer than a wait is worth."""
+
+    def record(self, destination: Destination, load: Load) -> None:
+        """Count what was used. Never raises."""
+
+    def failed(self, destination: Destination, reason: str) -> None:
+        """Remember the last failure. Never raises."""
+
+
+class Remote(Protocol):
+    """A model or store that asks services; whoever shows where text goes reads it."""
+
+    @property
+    def destinations(self) -> Sequence[Destination]:
+        """Return where text may be sent, this machine included."""
+
+
+def destinations_of(model: object) -> tuple[Destination, ...]:
+    """Return where a model or store may send text; nothing for one that runs inside this process."""
+    return tuple(getattr(model, "destinations", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """All that a provider needs of its surroundings."""
+
+    permissions: Permissions
+    keys: Keys
+    meter: Meter
+    proxy: str = ""
+    """URL of an HTTP proxy; empty for the one that the environment names, if any."""
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What was sent while it was open."""
+
+    sent: list[Sent] = field(default_factory=list)
+
+
+_OPEN: ContextVar[Receipt | None] = ContextVar("carrel_receipt", default=None)
+
+
+@contextmanager
+def collect() -> Iterator[Receipt]:
+    """Gather what is sent inside, by this task and those that it starts."""
+    receipt = Receipt()
+    token = _OPEN.set(receipt)
+    try:
+        yield receipt
+    finally:
+        _OPEN.reset(token)
+
+
+def note(sent: Sent) -> None:
+    """Add to the open receipt, if there is one."""
+    receipt = _OPEN.get()
+    if receipt is not None:
+        receipt.sent.append(sent)

@@ -1,0 +1,126 @@
+"""The settings of models: which provider and model answers for each role, and the limits of what may be asked of it.
+
+A workspace can set none of it: whoever clones a repository must not have their code sent anywhere by it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from carrel.core.errors import InvalidInput
+from carrel.core.structs import decode
+
+
+def _described(text: str, **limits: Any) -> Meta:
+    return Meta(description=text, **limits)
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One model. What is empty or 0 is the provider's own."""
+
+    provider: Annotated[
+        str, _described("Who offers it, as `carrel models list` names it. Empty for none, or for the bundled embedder.")
+    ] = ""
+    model: Annotated[str, _described("Its name there.")] = ""
+    base_url: Annotated[str, _described("Where it is asked, such as `http://localhost:11434/v1`.")] = ""
+    key: Annotated[
+        str,
+        _described(
+            "Where its key is: `env:NAME`, `keyring`, `editor` or `none`; never the key itself. Empty looks into the editor's "
+            "keys, the provider's usual variable, and the keyring."
+        ),
+    ] = ""
+    dimensions: Annotated[int, _described("Numbers of a vector, where the model lets one choose.", ge=0, le=16_384)] = 0
+    floor: Annotated[float, _described("The cosine below which a hit is noise.", ge=0, le=1)] = 0.0
+    max_texts: Annotated[int, _described("Texts of one request at most.", ge=0, le=10_000)] = 0
+    max_tokens: Annotated[int, _described("Tokens of all texts of one request at most.", ge=0)] = 0
+    window: Annotated[int, _described("Tokens of a chat model's prompt and answer together.", ge=0)] = 0
+    max_output: Annotated[int, _described("Tokens of a chat model's answer at most.", ge=0)] = 0
+    tools: Annotated[bool | None, _described("Whether a chat model can call tools.")] = None
+    price: Annotated[float, _described("US dollars for a million tokens sent, or for a thousand rerankings.", ge=0)] = 0.0
+    output_price: Annotated[float, _described("US dollars for a million tokens of a chat model's answers.", ge=0)] = 0.0
+
+
+class Models(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A model for each role."""
+
+    embedder: ModelSettings = ModelSettings()
+    reranker: ModelSettings = ModelSettings()
+    chat: ModelSettings = ModelSettings()
+    planner: ModelSettings = ModelSettings()
+
+
+class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How much may be asked of each remote service; 0 is no limit."""
+
+    requests_per_minute: Annotated[int, _described("Requests a minute.", ge=0)] = 0
+    tokens_per_minute: Annotated[int, _described("Tokens sent a minute.", ge=0)] = 0
+    cost_per_day: Annotated[float, _described("US dollars a day (UTC), of all of the person's programs together.", ge=0)] = 0.0
+
+
+def read_models(raw: object) -> Models:
+    """Read the setting `models`. Raises `ValueError` that says what is wrong where."""
+    _refuse_unknown(raw, Models, "")
+    try:
+        models = decode(Models, raw)
+    except InvalidInput as error:
+        raise ValueError(_sentence(error)) from None
+    for role in Models.__struct_fields__:
+        model: ModelSettings = getattr(models, role)
+        _check_place(role, model.key)
+        _check_url(role, model.base_url)
+    return models
+
+
+def read_limits(raw: object) -> LimitSettings:
+    """Read the setting `limits`. Raises `ValueError`."""
+    _refuse_unknown(raw, LimitSettings, "")
+    try:
+        return decode(LimitSettings, raw)
+    except InvalidInput as error:
+        raise ValueError(_sentence(error)) from None
+
+
+def _sentence(error: InvalidInput) -> str:
+    return error.sentence if error.field == "params" else str(error)
+
+
+def _check_place(role: str, place: str) -> None:
+    if place in ("", "keyring", "editor", "none") or (place.startswith("env:") and place.removeprefix("env:").isidentifier()):
+        return
+    # Whatever it is, it may be a key: it must not be repeated.
+    raise ValueError(
+        f"{role}.key: says where the key is: `env:NAME`, `keyring`, `editor` or `none`. A key itself doesn't belong into a "
+        "settings file; replace it there if you have written one."
+    )
+
+
+def _check_url(role: str, url: str) -> None:
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        fit = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.query
+    except ValueError:
+        fit = False
+    if not fit:
+        raise ValueError(f"{role}.baseUrl: must be a URL that begins with https:// or http://")
+    if parts.username or parts.password:
+        raise ValueError(f"{role}.baseUrl: must hold no user name or password")
+
+
+def _refuse_unknown(raw: object, kind: type[Struct], at: str) -> None:
+    """Report a field that doesn't exist: a misspelt one would be ignored, and its default sent text elsewhere."""
+    if not isinstance(raw, dict):
+        return
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    for key, value in raw.items():
+        if key not in fields:
+            raise ValueError(f"{at}{key}: there is no such field; there are {', '.join(fields)}")
+        inner = fields[key]
+        if isinstance(inner, type) and issubclass(inner, Struct):
+            _refuse_unknown(value, inner, f"{at}{key}.")
