@@ -120,6 +120,11 @@ class Agent:
         if not spec.tools and not window.as_text:
             window.use_text()
 
+    @property
+    def given(self) -> tuple[ContextItem, ...]:
+        """The lines of the workspace that tools have shown the model so far."""
+        return tuple(self._given)
+
     async def run(self) -> Outcome:
         """Let the model work until it answers or a limit is reached.
 

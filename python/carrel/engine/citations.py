@@ -129,6 +129,14 @@ def check(text: str, given: Sequence[ContextItem]) -> CheckedText:
     return CheckedText("".join([*parts, text[at:]]), tuple(checked.values()))
 
 
+def cited(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the places that an earlier answer cites, as (path, first line, last line), but for those that were marked."""
+    text = text[:_LONGEST]
+    spans = [match.span() for match in _CODE.finditer(text)]
+    found = (one for one in _citations(text, {}) if not text.startswith(MARK, _end_of(one, text, spans)))
+    return tuple(dict.fromkeys((one.path, one.first, one.last) for one in found if 0 < one.first <= one.last))
+
+
 def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
     files: dict[str, _File] = {}
     for item in given:

@@ -25,7 +25,7 @@ from carrel.server.status import Status, read_status
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
-    from carrel.core.ports import Tokenizer
+    from carrel.core.ports import ChatModel, Tokenizer
     from carrel.engine.indexer import IndexReport
     from carrel.server.composition import Composition
     from carrel.server.open_index import OpenIndex
@@ -175,6 +175,10 @@ class Workspace:
     def tokenizer(self, model: str | None) -> Tokenizer:
         """Return how tokens are counted for a chat model."""
         return self._composition.tokenizer(self.settings, model)
+
+    def chat_model(self, name: str | None = None) -> ChatModel:
+        """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
+        return self._composition.chat_model(self.settings, name)
 
     async def settle(self) -> None:
         """Have the settings of this moment in force: what they leave out since now must not answer any more."""

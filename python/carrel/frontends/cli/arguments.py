@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.argument_types import count, place, port, positive, query
+from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
@@ -105,6 +106,7 @@ def parser() -> ArgumentParser:
     _json(index)
 
     _asking(commands)
+    add_conversations(commands)
     _maintaining(commands)
     _serving_assistants(commands)
     add_models(commands)

@@ -47,6 +47,11 @@ class Output:
         shown = "\n".join(one_line(line) for line in LINE_END.split(text)) if _is_terminal(sys.stdout) else text
         _write(shown.encode(errors="surrogateescape"))
 
+    def piece(self, text: str) -> None:
+        """Print a part of a text as it comes, harmless on a terminal."""
+        shown = "\n".join(one_line(line) for line in LINE_END.split(text)) if _is_terminal(sys.stdout) else text
+        _write(shown.encode(errors="replace"), end=b"")
+
     def note(self, text: str) -> None:
         """Tell the person something beside the result."""
         if not self.json:
@@ -84,11 +89,11 @@ class Output:
             yield _lines(title)
 
 
-def _write(data: bytes) -> None:
+def _write(data: bytes, end: bytes = b"\n") -> None:
     if sys.stdout is None:
         raise OutputFailed("it is closed")
     try:
-        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.write(data + end)
         sys.stdout.buffer.flush()
     except OSError as error:
         # Python must not complain again when it flushes at exit.
