@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from carrel.core.types import ContextItem
-from carrel.engine.citations import MARK, Citation, check
+from carrel.engine.citations import MARK, Citation, check, cited
 
 from .hits import hit
 
@@ -157,6 +157,11 @@ def test_of_a_shortened_piece_its_heading_and_its_lines_hold() -> None:
         False,
     ]
     assert not check("`line_30` (long.py:1-40)", given_items).citations[0].ok
+
+
+def test_of_an_earlier_answer_the_places_that_held_are_known() -> None:
+    text = f"In src/auth.py:3-4, `b/c.md:7`{MARK} and [x](d.py#L1).\n```\nsrc/no.py:1\n```\nAgain src/auth.py:3-4."
+    assert cited(text) == (("src/auth.py", 3, 4), ("d.py", 1, 1))
 
 
 def test_the_same_place_is_listed_once_and_marked_each_time() -> None:

@@ -215,6 +215,12 @@ export interface ClearResult {
   readonly freedBytes: number;
 }
 
+/** Both answers. */
+export interface CompareAnswers {
+  readonly chunks: WayAnswer;
+  readonly wholeFiles: WayAnswer;
+}
+
 /** `carrel/compare`: what whole files and retrieved chunks cost for one question. */
 export interface CompareParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -225,10 +231,14 @@ export interface CompareParams {
   readonly limit?: number;
   /** Of the chunks; the setting when unset. */
   readonly budget?: BudgetParam;
-  /** The chat model, for its tokenizer. */
+  /** The chat model, for its tokenizer; with `answers` as in `carrel/chat`. */
   readonly model?: string;
   /** How long to wait for a first index. */
   readonly waitMs?: number;
+  /** Have a chat model answer both ways. */
+  readonly answers?: boolean;
+  /** Comes back in every `carrel/complete`, to tell which model is asked. */
+  readonly modelToken?: number | string;
 }
 
 /** The same question answered with chunks and with the whole files that they are from. */
@@ -237,6 +247,8 @@ export interface CompareResult {
   readonly wholeFiles: WayResult;
   /** Files that could not be read whole. */
   readonly unread?: readonly string[];
+  /** Where they were asked for. */
+  readonly answers?: CompareAnswers;
   readonly tokenizer: string;
   readonly elapsedMs: number;
 }
@@ -766,6 +778,21 @@ export interface ToolSpec {
   readonly description: string;
   /** JSON schema of the arguments. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A chat model's answer from one of the ways. */
+export interface WayAnswer {
+  /** Behind a citation that doesn't hold stands `[unverified]`. */
+  readonly text: string;
+  /** What it was given: of whole files those that the model has room for. */
+  readonly files: readonly string[];
+  /** How many places it cites. */
+  readonly citations: number;
+  /** How many of them don't hold. */
+  readonly unverified: number;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  readonly elapsedMs: number;
 }
 
 /** One way to answer: what it sends, how long it took to make, and from which files it is. */

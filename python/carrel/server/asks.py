@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from carrel.core.types import Budget
-from carrel.server import context_service
+from carrel.server import context_service, queries
 from carrel.server.context_request import ContextAnswer, ContextRequest
 from carrel.server.workspace_tools import WorkspaceIndex, tokenizer_of, tools
 
 if TYPE_CHECKING:
     from carrel.core.conversation import Message
     from carrel.core.ports import ChatModel
-    from carrel.core.types import ContextItem
+    from carrel.core.types import ContextItem, Query
     from carrel.engine.agent_steps import Event
     from carrel.engine.ask import Answered
+    from carrel.engine.compare import Comparison, Strategy
     from carrel.engine.tools.read_lines import ReadLines
     from carrel.server.workspace import Workspace
 
@@ -66,6 +67,32 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     window = asking.opened(request.messages, text, offered, tokenizer, limit)
     given = (*(answer.pack.items if text else ()), *await _given_before(request.messages, reader))
     return Asked(await asking.ask(window, model, offered, given, text, tell), answer, tokenizer.name)
+
+
+async def compare(
+    workspace: Workspace, query: Query, budget: Budget, model: ChatModel, name: str | None, wait_ms: int
+) -> tuple[Comparison, tuple[Answered, Answered], str]:
+    """Answer one question from retrieved chunks, then from whole files, without tools. Raises `CarrelError`.
+
+    Returns the name of the tokenizer that counted, too.
+    """
+    from carrel.core.conversation import Message
+    from carrel.engine import ask as asking
+
+    limit = asking.room(model.spec.window)
+    tokenizer = await tokenizer_of(workspace, name, model.spec.tokenizer)
+    question = (Message("user", query.text),)
+    room = asking.opened(question, "", [], tokenizer, limit).budget
+    if budget.unit == "chars" or budget.amount > room:
+        budget = Budget(min(budget.amount, room), budget.unit)
+    found = await queries.compare(workspace, query, budget, tokenizer, wait_ms, room)
+
+    async def answered(strategy: Strategy) -> Answered:
+        text = strategy.text if tokenizer.count(strategy.text) <= room else ""
+        window = asking.opened(question, text, [], tokenizer, limit)
+        return await asking.ask(window, model, [], strategy.items if text else (), text, lambda _: None)
+
+    return found, (await answered(found.chunks), await answered(found.whole_files)), tokenizer.name
 
 
 async def _given_before(messages: Sequence[Message], reader: ReadLines) -> list[ContextItem]:

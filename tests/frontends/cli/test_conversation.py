@@ -176,3 +176,15 @@ def test_a_review_that_can_not_be_used_fails_with_what_was_said(play: Play) -> N
     done = play("review", "Login fails", script=["I can't say."])
     assert (done.returncode, done.stdout) == (1, "I can't say.\n")
     assert "there is no JSON object in it" in done.stderr
+
+
+def test_both_answers_of_a_comparison_stand_side_by_side(play: Play) -> None:
+    done = play("compare", "where are passwords checked?", "--answers", "--json", script=[ANSWER])
+    answers = one_json(done.stdout)["answers"]
+    assert {answers[way]["text"] for way in ("chunks", "wholeFiles")} == {ANSWER}
+    assert answers["chunks"]["unverified"] == answers["wholeFiles"]["unverified"] == 0
+    assert "src/auth.py" in answers["wholeFiles"]["files"]
+    shown = play("compare", "where are passwords checked?", "--answers", script=[ANSWER]).stdout
+    assert "from retrieved chunks" in shown
+    assert shown.count("1 places cited, 0 unverified") == 2
+    assert "answers" not in one_json(play("compare", "password", "--json", script=[ANSWER]).stdout)

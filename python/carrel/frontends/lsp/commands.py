@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
 from carrel.core.outbound import Secret
@@ -102,13 +102,23 @@ class Commands:
         params = decode(wire.CompareParams, raw)
         workspace = self._workspace(params)
         budget = convert.to_budget(params.budget, workspace.settings.budget)
-        found, tokenizer = await queries.compare(
-            workspace, Query(params.query, params.limit), budget, params.model, params.wait_ms
-        )
+        query = Query(params.query, params.limit)
+        answers: wire.CompareAnswers | UnsetType = UNSET
+        if params.answers:
+            model = self.chat_model(workspace, params.model_token, params.model)
+            found, (chunks, whole), tokenizer = await asks.compare(workspace, query, budget, model, params.model, params.wait_ms)
+            answers = wire.CompareAnswers(
+                chunks=convert_chat.from_answered(chunks, found.chunks),
+                whole_files=convert_chat.from_answered(whole, found.whole_files),
+            )
+        else:
+            counting = workspace.tokenizer(params.model)
+            found, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
         return wire.CompareResult(
             chunks=convert.from_way(found.chunks),
             whole_files=convert.from_way(found.whole_files),
             unread=found.unread,
+            answers=answers,
             tokenizer=tokenizer,
             elapsed_ms=_since(started),
         )

@@ -11,11 +11,13 @@ from carrel.core.errors import InvalidInput
 from carrel.core.structs import whole_characters
 from carrel.frontends.lsp import chat_messages as wire
 from carrel.frontends.lsp.convert import UriOf
-from carrel.frontends.lsp.messages import ContextResult
+from carrel.frontends.lsp.messages import ContextResult, WayAnswer
 from carrel.server.asks import Asked
 
 if TYPE_CHECKING:
     from carrel.engine.agent_steps import Event, ToolFinished
+    from carrel.engine.ask import Answered
+    from carrel.engine.compare import Strategy
 
 
 def to_messages(params: wire.ChatParams) -> tuple[Message, ...]:
@@ -64,6 +66,19 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
         problem=event.result.text if event.result.is_error else UNSET,
         repeated=event.repeated,
         elapsed_ms=event.milliseconds,
+    )
+
+
+def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:
+    """Encode an answer from one side of a comparison."""
+    return WayAnswer(
+        text=answered.text,
+        files=tuple(dict.fromkeys(item.hit.chunk.path for item in strategy.items)),
+        citations=len(answered.checked.citations),
+        unverified=len(answered.checked.unsupported),
+        prompt_tokens=answered.usage.prompt_tokens,
+        answer_tokens=answered.usage.answer_tokens,
+        elapsed_ms=answered.usage.milliseconds,
     )
 
 
