@@ -30,6 +30,7 @@ from carrel.engine.agent_steps import (
     ToolFinished,
     ToolStarted,
 )
+from carrel.engine.tool_calls import ShownText
 from carrel.engine.window import Window
 
 TOKENS = FakeTokenizer()  # a character is a token
@@ -382,6 +383,32 @@ async def test_a_finish_of_length_is_said() -> None:
 async def test_a_model_that_fails_ends_the_run_with_its_reason(model: Streaming, message: str) -> None:
     with pytest.raises(ProviderError, match=message):
         await run(model, limits=Limits(answer_seconds=0.05))
+
+
+async def test_a_model_that_fails_before_it_streams_is_a_fault_of_the_model() -> None:
+    class Broken:
+        spec = ChatSpec("broken")
+
+        def stream(self, *_: Any) -> Any:
+            raise KeyError("x")
+
+    with pytest.raises(ProviderError, match=r"failed \(KeyError\)"):
+        await run(Broken())
+
+
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["[the ", "file](a.py)", " says"], ["[the ", "file](a.py)", " says"]),
+        (["It is <", "b>bold</b>."], ["It is ", "<b>bold</b>."]),
+        (["Look. <tool", '_call>{"name": "x"}', " more"], ["Look. "]),
+        (['{"a"', ": 1}"], []),
+    ],
+)
+def test_a_text_is_shown_as_soon_as_it_can_be_no_call(pieces: list[str], shown: list[str]) -> None:
+    shown_text = ShownText()
+    assert [piece for piece in map(shown_text.add, pieces) if piece] == shown
+    assert "".join(shown) + shown_text.rest() == "".join(pieces)
 
 
 @pytest.mark.parametrize("where", ["model", "tool"])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from carrel.core.background import is_being_cancelled
-from carrel.core.conversation import Completion, Finish, ToolCall, ToolSpec
+from carrel.core.conversation import Completion, Finish, Message, ToolCall, ToolSpec
 from carrel.core.errors import Cancelled, CarrelError, ProviderError, place_of
 from carrel.core.ports import MODEL_DEFAULTS, BudgetedTool, ChatModel, Delta, Sampling, Tool, ToolResult
 from carrel.core.structs import whole_characters
@@ -201,7 +201,7 @@ class Agent:
         self._pay(self._window.size, 0)
         shown, answer = ShownText(), _Answer()
         try:
-            await self._listen(answer, self._model.stream(messages, self._window.offered, self._options), shown)
+            await self._listen(answer, messages, shown)
         finally:
             text = "".join(answer.text)
             called = (str(call.arguments)[: self._limits.answer_chars] for call in answer.calls)
@@ -221,11 +221,12 @@ class Agent:
             self._notify(AssistantMessage(said.text, answer=not said.calls))
         return said, [replace(item, call=call) for item, call in zip(calls, said.calls, strict=True)]
 
-    async def _listen(self, answer: _Answer, stream: Any, shown: ShownText) -> None:
+    async def _listen(self, answer: _Answer, messages: Sequence[Message], shown: ShownText) -> None:
         """Gather an answer, as far as the limits go."""
         limits, count = self._limits, 0
         name = self._model.spec.id
         try:
+            stream = self._model.stream(messages, self._window.offered, self._options)
             async with asyncio.timeout(limits.answer_seconds) as patience:
                 try:
                     async for delta in stream:

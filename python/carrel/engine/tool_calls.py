@@ -37,6 +37,10 @@ _SHOWN = re.compile(
     r"|```(?:json|tool_\w+|tool)?[ \t]*\n\s*[\[{]",
     re.IGNORECASE,
 )
+_BEGUN = re.compile(r"(?:<[A-Za-z_]{0,14}|\[[A-Z_]{0,11}|`{1,3}(?:\w{0,9}[ \t]*\n?\s*)?)\Z")
+"""What may be the beginning of one of these."""
+_MAYBE_JSON = re.compile(r"\s*(?:\{|\[\s*(?:\{|\Z))")
+"""How a text begins that may be a call as a whole; a Markdown link begins in another way."""
 _LONGEST_MARK = 24
 """Characters of which what begins like a call is held back until it is known to be none."""
 
@@ -198,7 +202,7 @@ class ShownText:
     def add(self, piece: str) -> str:
         """Take a piece; return what can be shown now."""
         self._waiting += piece
-        if self._held or (not self._shown and self._waiting.lstrip()[:1] in ("{", "[")):
+        if self._held or (not self._shown and _MAYBE_JSON.match(self._waiting)):
             return ""
         mark = _SHOWN.search(self._waiting)
         self._held = mark is not None
@@ -215,9 +219,8 @@ class ShownText:
 
     def _safe(self) -> int:
         """Return where what may become a mark begins."""
-        tail = max(0, len(self._waiting) - _LONGEST_MARK)
-        begins = (self._waiting.find(char, tail) for char in "<[`")
-        return min((at for at in begins if at >= 0), default=len(self._waiting))
+        begun = _BEGUN.search(self._waiting, max(0, len(self._waiting) - _LONGEST_MARK))
+        return begun.start() if begun else len(self._waiting)
 
 
 def _json(value: Mapping[str, Any]) -> str:
