@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
-from carrel.core.errors import ProviderError
+from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.fakes import (
     FakeAuditLog,
     FakeChatModel,
@@ -39,6 +39,11 @@ from carrel.core.ports import (
 )
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.llm_rerank import ChatModelReranker
+from carrel.engine.search_tool import SearchPage
+from carrel.engine.tools.names import FindDefinition, FindUses
+from carrel.engine.tools.read_lines import ReadLines
+from carrel.engine.tools.scope import Scope
+from carrel.engine.tools.search_code import SearchCode
 from carrel.engine.workspace_source import WorkspaceSource
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.providers.local import LocalEmbedder, bundled
@@ -270,6 +275,72 @@ class TestFakeTool(suites.ToolContract):
 
     def stuck(self) -> Tool:
         return faulty(self.make(), hang=True)
+
+
+class Index:
+    """Reads an index where the test stands."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def read(self, work: Callable[[Any, Any, CancelToken], Any]) -> Any:
+        return work(self.store.snapshot(), self.store.refusal, CancelToken())
+
+
+class WorkspaceTool(suites.ToolContract):
+    @pytest.fixture(autouse=True)
+    def _index(self, tmp_path: Path) -> Iterator[None]:
+        root, embedder = tmp_path / "project", LocalEmbedder.hashed()
+        root.mkdir()
+        (root / "login.py").write_text("def login(user, password):\n    return check(user, hash(password))\n" * 2)
+        spec = embedder.spec
+        store = Store.open(
+            str(tmp_path / "index"), str(root), embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions()
+        )
+        run_index_blocking(store, embedder, CancelToken())
+        self.index = Index(store)
+        yield
+        store.close()
+
+
+class TestReadLines(WorkspaceTool):
+    arguments = {"path": "login.py"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return ReadLines(self.index, ExactTokenizer(), Scope())
+
+    def failing(self) -> Tool:
+        return ReadLines(self.index, ExactTokenizer(), Scope(("*.py",)))
+
+
+class TestFindDefinition(WorkspaceTool):
+    arguments = {"name": "login"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return FindDefinition(self.index, ExactTokenizer(), Scope())
+
+
+class TestFindUses(WorkspaceTool):
+    arguments = {"name": "login"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return FindUses(self.index, ExactTokenizer(), Scope())
+
+
+class TestSearchCode(suites.ToolContract):
+    arguments = {"query": "login"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        async def search(*_: object) -> SearchPage:
+            return SearchPage("found", ())
+
+        return SearchCode(search)
+
+    def failing(self) -> Tool:
+        async def search(*_: object) -> SearchPage:
+            raise InvalidInput("path_globs", "is no glob")
+
+        return SearchCode(search)
 
 
 class TestFakeAuditLog(suites.AuditLogContract):

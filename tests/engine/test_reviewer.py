@@ -11,9 +11,11 @@ import pytest
 
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import InvalidInput, ProviderError, StoreError
+from carrel.core.fakes import FakeChatModel
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.engine import reviewer
-from carrel.engine.reviewer import AskedAgain, AssistantMessage, Issue, Reviewed, SearchFinished, SearchStarted, Step
+from carrel.engine.agent_steps import AskedAgain, AssistantMessage
+from carrel.engine.reviewer import Issue, Reviewed, SearchFinished, SearchStarted, Step
 from carrel.engine.search_tool import SearchArguments, SearchPage, page
 from carrel.providers.tokenizers import ExactTokenizer
 
@@ -133,10 +135,33 @@ async def test_a_model_that_never_stops_searching_is_told_to_answer(search_again
 
 
 async def test_searches_end_within_a_turn_too() -> None:
-    many = search_for(*(f"login {n}" for n in range(4)))
+    rounds = [search_for(*(f"login {turn} {n}" for n in range(4))) for turn in range(3)]
     index = Index(login="x = 1\n")
-    reviewed = await review(ScriptedModel(search_for("login"), many, many, many, Completion(TEXT)), index)
+    reviewed = await review(ScriptedModel(search_for("login"), *rounds, Completion(TEXT)), index)
     assert (reviewed.answer, reviewed.searches, len(index.asked)) == (READ, reviewer.MOST_SEARCHES, reviewer.MOST_SEARCHES)
+
+
+async def test_the_same_search_is_made_once() -> None:
+    index = Index(login="x = 1\n")
+    steps: list[Step] = []
+    model = ScriptedModel(search_for("login"), search_for("login"), Completion(TEXT))
+    reviewed = await review(model, index, steps=steps)
+    assert (reviewed.searches, len(index.asked), len(reviewed.hits)) == (2, 1, 1)
+    assert [type(step) for step in steps[:4]] == [SearchStarted, SearchFinished] * 2
+    assert model.requests[2][0][-1].text.startswith("(The same call as before")
+
+
+async def test_a_model_that_cannot_call_tools_reviews_in_words() -> None:
+    index = Index(login="def login(name):\n    return name\n")
+    asked = Completion('First.\n<tool_call>{"name": "search_code", "arguments": {"query": "login"}}</tool_call>')
+    model = FakeChatModel(asked, Completion(TEXT), spec=ChatSpec("plain", tools=False))
+    window = reviewer.opened(Issue("Login fails"), TOKENS, 9_000)
+    reviewed = await reviewer.review(window, model, index.search, lambda _: None)
+    assert (reviewed.answer, reviewed.chunks_used) == (READ, 1)
+    assert [(request[1], {m.role for m in request[0]}) for request in model.requests] == [
+        ((), {"system", "user"}),
+        ((), {"system", "user", "assistant"}),
+    ]
 
 
 async def test_a_model_that_searches_even_then_is_reported() -> None:
@@ -170,12 +195,12 @@ async def test_an_answer_that_stays_wrong_is_reported_with_its_text(raw: str) ->
     ("call", "complaint"),
     [
         (ToolCall("1", "read_file", {"path": "src/auth.py"}), "There is no such tool; the only one is search_code."),
-        (ToolCall("1", "search_code", {}), "Not searched: query: .*missing"),
-        (ToolCall("1", "search_code", {"query": 7}), "Not searched: query: Expected `str`"),
-        (ToolCall("1", "search_code", {"query": "a\0b"}), "Not searched: query: holds a NUL"),
-        (ToolCall("1", "search_code", {"query": "a", "limit": 5_000}), "Not searched: limit: "),
-        (ToolCall("1", "search_code", {"query": "a", "sources": ["web"]}), r"Not searched: sources\[0\]: "),
-        (ToolCall("1", "search_code", {"query": "long " * 100_000}), "Not searched: query: "),
+        (ToolCall("1", "search_code", {}), "Not run: query: .*missing"),
+        (ToolCall("1", "search_code", {"query": 7}), "Not run: query: must be of type string"),
+        (ToolCall("1", "search_code", {"query": "a\0b"}), "Not run: query: holds a NUL"),
+        (ToolCall("1", "search_code", {"query": "a", "limit": 5_000}), "Not run: limit: "),
+        (ToolCall("1", "search_code", {"query": "a", "sources": ["web"]}), r"Not run: sources\[0\]: "),
+        (ToolCall("1", "search_code", {"query": "long " * 100_000}), "Not run: query: "),
     ],
 )
 async def test_a_bad_call_is_the_models_to_mend(call: ToolCall, complaint: str) -> None:
@@ -193,7 +218,7 @@ async def test_a_filter_that_the_index_refuses_is_named_as_the_model_wrote_it() 
     model = ScriptedModel(search_for("login", pathGlob=["["]), Completion(TEXT))
     window = reviewer.opened(Issue("x"), TOKENS, 10_000)
     assert (await reviewer.review(window, model, refuse, lambda _: None)).answer == READ
-    assert model.requests[1][0][-1].text == "Not searched: pathGlob: `[` is never closed"
+    assert model.requests[1][0][-1].text == "Not run: pathGlob: `[` is never closed"
 
 
 async def test_a_model_or_an_index_that_fails_ends_the_review_with_its_reason() -> None:

@@ -71,6 +71,147 @@ export interface BudgetParam {
   readonly chars?: number;
 }
 
+/** A place that the answer cites. */
+export interface ChatCitation {
+  readonly uri: string;
+  /** Relative to the folder. */
+  readonly path: string;
+  /** 1-based, inclusive. */
+  readonly startLine: number;
+  /** 1-based, inclusive. */
+  readonly endLine: number;
+  /** The model was given these lines, and what the answer quotes beside them stands there. */
+  readonly ok: boolean;
+  /** Why it doesn't hold. */
+  readonly reason?: string;
+}
+
+/** One message of a conversation with a person. */
+export interface ChatMessage {
+  readonly role: 'assistant' | 'user';
+  readonly content: string;
+}
+
+/** `carrel/chat`: a chat model's answer to a question about the code, from context and tools, with checked citations. */
+export interface ChatParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** What to search for first; the question without a leading command by default. */
+  readonly query?: string;
+  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
+  readonly history?: readonly HistoryTurn[];
+  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
+  readonly plan?: 'auto' | 'off';
+  /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
+  readonly rerank?: boolean;
+  /** How many hits at most; `ragTopK` by default. */
+  readonly topK?: number;
+  /** How long the text may get; the setting `budget` by default. */
+  readonly budget?: BudgetParam;
+  /** Where the client lends its own model: what decides how tokens are counted. Else which model of the provider that is set; the one that is set by default. */
+  readonly model?: string;
+  /** The editor in front. */
+  readonly active?: ActiveEditor;
+  /** Files that are open. */
+  readonly openUris?: readonly string[];
+  /** URIs of files that the person attached. */
+  readonly pinned?: readonly string[];
+  /** Globs of paths to leave out, of the context and of what tools show. */
+  readonly exclude?: readonly string[];
+  /** Places to leave out: no chunk that holds one of these lines is given. */
+  readonly excludeLines?: readonly LinesParam[];
+  /** Which chunks may answer. */
+  readonly filters?: FiltersParam;
+  /** "explicit" may await a first index; tools make one anyway. */
+  readonly trigger?: 'chat' | 'explicit';
+  /** How long an explicit request waits for a first index. */
+  readonly waitMs?: number;
+  /** Answer within this time, with an empty pack if need be. */
+  readonly deadlineMs?: number;
+  /** The form of the text. */
+  readonly format?: 'source' | 'tool' | 'xml';
+  /** The conversation, oldest first; it ends with the question. What doesn't fit is left out. */
+  readonly messages: readonly ChatMessage[];
+  /** Comes back in every `carrel/complete`, to tell which model is asked. */
+  readonly modelToken?: number | string;
+  /** How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway. */
+  readonly maxTokens?: number;
+  /** Where each `ChatStep` is reported, by `$/progress`. */
+  readonly partialResultToken?: number | string;
+}
+
+/** Lines of a file that a tool showed the model. */
+export interface ChatPlace {
+  readonly uri: string;
+  /** Relative to the folder. */
+  readonly path: string;
+  /** 1-based, inclusive. */
+  readonly startLine: number;
+  /** 1-based, inclusive. */
+  readonly endLine: number;
+}
+
+/** An answer. */
+export interface ChatResult {
+  /** The answer; behind a citation that doesn't hold stands `[unverified]`. */
+  readonly text: string;
+  /** What it cites, each place once. */
+  readonly citations: readonly ChatCitation[];
+  readonly usage: ChatUsage;
+  /** What was put before the question. */
+  readonly pack: ContextResult;
+  /** What happened, without the pieces of text. */
+  readonly steps: readonly ChatStep[];
+  /** What is wrong with the answer, in words. */
+  readonly problem?: string;
+  /** Whether the answer was cut off. */
+  readonly cut?: boolean;
+  /** What ended the search for more. */
+  readonly limit?: 'answer' | 'calls' | 'cost' | 'steps' | 'time' | 'tokens';
+  readonly elapsedMs: number;
+}
+
+/** What happens while a question is answered, as it happens. */
+export interface ChatStep {
+  /** "asked": the model is asked. "text": a piece of what it says; what came before a tool or "askedAgain" is no part of the answer. "toolRefused": a call that can't be run. "repaired": what was mended of what was said. "limit": it is asked to answer with what it has, or its answer was cut. "askedAgain": the answer can't be used, and the model is told why. */
+  readonly kind: 'asked' | 'askedAgain' | 'limit' | 'repaired' | 'text' | 'toolFinished' | 'toolRefused' | 'toolStarted';
+  /** What the model says, or what was mended. */
+  readonly text?: string;
+  /** The tool's name. */
+  readonly tool?: string;
+  /** Of a call, as the tool gets them. */
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  /** What of the workspace a tool showed. */
+  readonly places?: readonly ChatPlace[];
+  /** Why a call, or an answer, can't be used. */
+  readonly problem?: string;
+  /** Whether a call was answered from the same one before. */
+  readonly repeated?: boolean;
+  /** What there was enough of. */
+  readonly limit?: 'answer' | 'calls' | 'cost' | 'steps' | 'time' | 'tokens';
+  /** Which request to the model it is, from 1. */
+  readonly step?: number;
+  /** Of a request to the model. */
+  readonly tokens?: number;
+  /** How long a tool took. */
+  readonly elapsedMs?: number;
+}
+
+/** What an answer took. */
+export interface ChatUsage {
+  /** To the model. */
+  readonly requests: number;
+  /** Of tools. */
+  readonly calls: number;
+  /** Of all requests together, counted by `tokenizer`. */
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  readonly largestRequest: number;
+  /** US dollars, where the model's prices are set. */
+  readonly cost?: number;
+  readonly tokenizer: string;
+}
+
 /** `carrel/clear`: delete the index of the folder. */
 export interface ClearParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -80,6 +221,12 @@ export interface ClearParams {
 /** How much was deleted. */
 export interface ClearResult {
   readonly freedBytes: number;
+}
+
+/** Both answers. */
+export interface CompareAnswers {
+  readonly chunks: WayAnswer;
+  readonly wholeFiles: WayAnswer;
 }
 
 /** `carrel/compare`: what whole files and retrieved chunks cost for one question. */
@@ -92,10 +239,14 @@ export interface CompareParams {
   readonly limit?: number;
   /** Of the chunks; the setting when unset. */
   readonly budget?: BudgetParam;
-  /** The chat model, for its tokenizer. */
+  /** The chat model, for its tokenizer; with `answers` as in `carrel/chat`. */
   readonly model?: string;
   /** How long to wait for a first index. */
   readonly waitMs?: number;
+  /** Have a chat model answer both ways. */
+  readonly answers?: boolean;
+  /** Comes back in every `carrel/complete`, to tell which model is asked. */
+  readonly modelToken?: number | string;
 }
 
 /** The same question answered with chunks and with the whole files that they are from. */
@@ -104,6 +255,8 @@ export interface CompareResult {
   readonly wholeFiles: WayResult;
   /** Files that could not be read whole. */
   readonly unread?: readonly string[];
+  /** Where they were asked for. */
+  readonly answers?: CompareAnswers;
   readonly tokenizer: string;
   readonly elapsedMs: number;
 }
@@ -653,6 +806,21 @@ export interface ToolSpec {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
+/** A chat model's answer from one of the ways. */
+export interface WayAnswer {
+  /** Behind a citation that doesn't hold stands `[unverified]`. */
+  readonly text: string;
+  /** What it was given: of whole files those that the model has room for. */
+  readonly files: readonly string[];
+  /** How many places it cites. */
+  readonly citations: number;
+  /** How many of them don't hold. */
+  readonly unverified: number;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  readonly elapsedMs: number;
+}
+
 /** One way to answer: what it sends, how long it took to make, and from which files it is. */
 export interface WayResult {
   readonly tokens: number;
@@ -667,6 +835,7 @@ export interface Requests {
   'carrel/search': { params: SearchParams; result: SearchResult };
   'carrel/context': { params: ContextParams; result: ContextResult };
   'carrel/augment': { params: AugmentParams; result: AugmentResult };
+  'carrel/chat': { params: ChatParams; result: ChatResult };
   'carrel/review': { params: ReviewParams; result: ReviewResult };
   'carrel/explain': { params: ExplainParams; result: Readonly<Record<string, unknown>> };
   'carrel/similar': { params: SimilarParams; result: SearchResult };
@@ -685,6 +854,7 @@ export interface ClientRequests {
 
 /** What such a request reports before its result. */
 export interface PartialResults {
+  'carrel/chat': ChatStep;
   'carrel/review': ReviewStep;
 }
 

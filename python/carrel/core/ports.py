@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NewType, Protocol
+from typing import Any, Literal, NewType, Protocol, runtime_checkable
 
 from carrel.core.conversation import Finish, Message, ToolCall, ToolSpec
-from carrel.core.types import Chunk, Query
+from carrel.core.types import Chunk, ContextItem, Query
 from carrel.core.vectors import Vectors
 
 ChunkId = NewType("ChunkId", str)
@@ -98,6 +98,8 @@ class ChatSpec:
     tools: bool = True  # whether it can call tools
     tokenizer: Tokenizer | None = None  # its own, None where it isn't known
     leaves_machine: bool = False
+    price: float | None = None  # US dollars for a million tokens of prompts, None where it isn't known
+    output_price: float | None = None  # likewise, of answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +248,16 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool says to a model; `is_error` that it failed, with the cause in the text."""
+    """What a tool says to a model; `is_error` that it failed, with the cause in the text.
+
+    `note` may stand in place of the text when room is needed later. `given` are the lines of the workspace that the text shows:
+    citations are checked against them.
+    """
 
     text: str
     is_error: bool = False
+    note: str = ""
+    given: tuple[ContextItem, ...] = ()
 
 
 class Tool(Protocol):
@@ -259,6 +267,14 @@ class Tool(Protocol):
     def spec(self) -> ToolSpec: ...
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Do it. A failure that the model can do something about is a result with `is_error`."""
+
+
+@runtime_checkable
+class BudgetedTool(Tool, Protocol):
+    """A tool that chooses by itself what to leave out; what any other says is cut at the end."""
+
+    async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
+        """Do as `run`, with a text of at most so many tokens."""
 
 
 @dataclass(frozen=True, slots=True)

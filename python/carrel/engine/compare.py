@@ -21,11 +21,16 @@ FORM: Format = "xml"
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from."""
+    """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from.
+
+    `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for.
+    """
 
     tokens: int
     milliseconds: float
     files: tuple[str, ...]
+    items: tuple[ContextItem, ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,19 @@ class Comparison:
     unread: tuple[str, ...]
 
 
-def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, budget: Budget, cancel: CancelToken) -> Comparison:
-    """Answer with a pack, then with the whole of each file that the hits come from, attached in the same form."""
+def compare(
+    view: SnapshotView,
+    prepared: PreparedQuery,
+    tokenizer: Tokenizer,
+    budget: Budget,
+    cancel: CancelToken,
+    *,
+    most_tokens: int = 0,
+) -> Comparison:
+    """Answer with a pack, then with the whole of each file that the hits come from, attached in the same form.
+
+    `most_tokens` is what a chat model has room for, 0 where none is asked.
+    """
     began = time.perf_counter()
     hits = retrieve(view, prepared, cancel).hits
     packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
@@ -46,6 +62,8 @@ def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, b
         packed.tokens,
         round(prepared.milliseconds + _since(began), 3),
         tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)),
+        packed.items,
+        packed.text,
     )
     began = time.perf_counter()
     best = {hit.chunk.path: hit for hit in reversed(hits)}
@@ -60,7 +78,13 @@ def compare(view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, b
             blocks.append(_attached(best[path], text))
             read.append(path)
     tokens = tokenizer.count(render(blocks, form_of(FORM)))
-    return Comparison(chunks, Strategy(tokens, _since(began), tuple(read)), tuple(unread))
+    elapsed = _since(began)
+    fitting: tuple[ContextItem, ...] = ()
+    for block in blocks:
+        if most_tokens and tokenizer.count(render((*fitting, block), form_of(FORM))) <= most_tokens:
+            fitting = (*fitting, block)
+    whole = Strategy(tokens, elapsed, tuple(read), fitting, render(fitting, form_of(FORM)))
+    return Comparison(chunks, whole, tuple(unread))
 
 
 def _attached(hit: Hit, text: str) -> ContextItem:

@@ -87,14 +87,18 @@ class ToolForm:
 
     def block(self, item: ContextItem) -> str:
         """Return `--- path (lines a-b, relevance: 0.83) ---` and the code."""
-        code, _ = escape(_TOOL_HEADER, item.text)
-        return f"{self.header(item.hit)}\n{_body(code)}"
+        return f"{self.header(item.hit)}\n{_body(harmless_code(item.text))}"
 
     def header(self, hit: Hit) -> str:
         """Return the line that says where code is from."""
         path, _ = escape(_LINES_OF_HEADER, one_line(hit.chunk.path))
         span = hit.chunk.span
         return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}) ---"
+
+
+def harmless_code(code: str) -> str:
+    """Return code that can't forge a header of the tools' text form."""
+    return escape(_TOOL_HEADER, code)[0]
 
 
 def source_of(chunk: Chunk) -> str:
@@ -165,9 +169,10 @@ def _without(separator: str, code: str) -> str:
     return harmless[before : len(harmless) - after]
 
 
-def quoted(tag: str, text: str) -> str:
-    """Put somebody's words between tags of this name, which they can't close."""
-    harmless, _ = escape(re.compile(rf"<(?=\n*/?\n*{spelled(tag)})"), text)
+def quoted(tag: str, text: str, *others: str) -> str:
+    """Put somebody's words between tags of this name, which they can't close; nor can they open or close one of the others."""
+    names = "|".join(spelled(name) for name in (tag, *others))
+    harmless, _ = escape(re.compile(rf"<(?=\n*/?\n*(?:{names}))"), text)
     return f"<{tag}>\n{_body(harmless)}\n</{tag}>"
 
 

@@ -1,24 +1,23 @@
 """The issue reviewer (spec A7): a chat model searches the code step by step, then says what an issue takes.
 
-Bounded in every direction: searches, requests to the model, and tokens of a request. The model decides what to search
-for and how to answer; what it was given is counted here, and what it answers is checked.
+The loop is `agent`, with one tool and its limits; here is what the model is told, and what its answer must be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
-from carrel.core.errors import InvalidInput
+from carrel.core.conversation import Message
+from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.ports import ChatModel, Tokenizer
-from carrel.core.structs import decode_call, schema
 from carrel.core.types import Hit
 from carrel.engine import search_tool
-from carrel.engine.chat_model import complete
+from carrel.engine.agent import Agent
+from carrel.engine.agent_steps import AskedAgain, AssistantMessage, Event, Limits, ToolFinished, ToolStarted, Wording
 from carrel.engine.formats import quoted
 from carrel.engine.review_answer import FORM, ReviewAnswer, read_answer
-from carrel.engine.search_tool import SearchArguments, SearchPage
+from carrel.engine.tools.search_code import SPEC, Search, SearchCode
 from carrel.engine.window import Window
 
 MOST_SEARCHES = 12
@@ -30,10 +29,9 @@ LEAST_TOKENS = 4_000
 """A smaller window has no room for the instructions and one good search."""
 ANSWER_TOKENS = 1_000
 """Kept free for what the model says."""
-_TRUSTED = 0.85
+TRUSTED = 0.85
 """The share of a window that is used: a model may count more tokens than the tokenizer that stands in for its own."""
-_LONGEST_RESULT = 3_000
-_FILTER_NAMES = {"path_globs": search_tool.argument_name("path_glob")}
+LIMITS = Limits(steps=MOST_TURNS, calls=MOST_SEARCHES, answer_tokens=ANSWER_TOKENS)
 
 _INSTRUCTIONS = f"""You are an experienced engineer who says what an issue takes before somebody is given it.
 You don't know the code yet. Find out with {search_tool.NAME}: search instead of reading whole files, first with the words of the
@@ -43,13 +41,12 @@ When you know enough, answer with this JSON object and nothing else:
 {FORM}
 difficulty_score is a whole number: 1 is a change in one obvious place, 5 needs a new design or knowledge of many parts.
 Say of the code only what you saw in it."""
-_NO_MORE = "No more searches. Answer now, from what you found, with the JSON object and nothing else."
+_WORDING = Wording(
+    no_more="No more searches. Answer now, from what you found, with the JSON object and nothing else.",
+    again="Your answer can't be used: {problem}. Answer again, with the JSON object and nothing else.",
+    asks_more="it asks for another search",
+)
 _CUT = "\n(The issue is longer; its end was left out.)"
-
-TOOL = ToolSpec(search_tool.NAME, search_tool.DESCRIPTION, schema(SearchArguments))
-
-Search = Callable[[SearchArguments, int], Awaitable[SearchPage]]
-"""(arguments, tokens that the text may have) -> what was found; raises `InvalidInput` for arguments that can't be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +70,6 @@ class SearchFinished:
 
     query: str
     hits: tuple[Hit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AssistantMessage:
-    """What the model said; `answer` when it asked for no search with it, so that it is meant as the answer."""
-
-    text: str
-    answer: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AskedAgain:
-    """The answer can't be used, and the model is told why."""
-
-    problem: str
 
 
 Step = SearchStarted | SearchFinished | AssistantMessage | AskedAgain
@@ -118,7 +100,32 @@ async def review(window: Window, model: ChatModel, search: Search, notify: Calla
 
     Raises whatever `model` and `search` raise (but `InvalidInput`): without a model or an index there is nothing to say.
     """
-    return await _Review(window, model, search, notify).run()
+
+    def tell(event: Event) -> None:
+        if step := _step(event):
+            notify(step)
+
+    agent = Agent(
+        model,
+        [SearchCode(search)],
+        window,
+        limits=LIMITS,
+        notify=tell,
+        check=lambda text: read_answer(text)[1],
+        wording=_WORDING,
+        fatal=(CarrelError,),
+    )
+    outcome = await agent.run()
+    answer = None if outcome.problem else read_answer(outcome.text)[0]
+    hits = {item.hit.chunk.id: item.hit for item in outcome.given}
+    return Reviewed(
+        answer,
+        outcome.problem,
+        "" if answer else outcome.text,
+        tuple(hits.values()),
+        outcome.usage.calls,
+        outcome.usage.largest,
+    )
 
 
 def opened(issue: Issue, tokenizer: Tokenizer, max_tokens: int) -> Window:
@@ -127,15 +134,15 @@ def opened(issue: Issue, tokenizer: Tokenizer, max_tokens: int) -> Window:
         raise InvalidInput("title", "is empty", "Say in a line what the issue is.")
     if max_tokens < LEAST_TOKENS:
         raise InvalidInput("max_tokens", f"is too small: a review needs a model that takes at least {LEAST_TOKENS:,} tokens")
-    limit = int(min(max_tokens, MOST_TOKENS) * _TRUSTED) - ANSWER_TOKENS
+    limit = int(min(max_tokens, MOST_TOKENS) * TRUSTED) - ANSWER_TOKENS
     instructions = Message("system", _INSTRUCTIONS)
-    budget = Window([instructions], [TOOL], limit, tokenizer).budget
+    budget = Window([instructions], [SPEC], limit, tokenizer).budget
     title = tokenizer.trim(issue.title.strip()[: _longest(budget)], budget // 8)
     body = tokenizer.trim(issue.body[: _longest(budget)], budget // 3)
     text = quoted("issue_title", title)
     if issue.body.strip():
         text += "\n" + quoted("issue_body", body) + (_CUT if len(body) < len(issue.body) else "")
-    return Window([instructions, Message("user", text)], [TOOL], limit, tokenizer)
+    return Window([instructions, Message("user", text)], [SPEC], limit, tokenizer)
 
 
 def _longest(tokens: int) -> int:
@@ -143,80 +150,13 @@ def _longest(tokens: int) -> int:
     return 16 * tokens
 
 
-class _Review:
-    """One review while it goes on."""
-
-    def __init__(self, window: Window, model: ChatModel, search: Search, notify: Callable[[Step], None]) -> None:
-        self._model = model
-        self._search = search
-        self._notify = notify
-        self._window = window
-        self._hits: dict[str, Hit] = {}  # by the chunk's id
-        self._searches = 0
-
-    async def run(self) -> Reviewed:
-        for _ in range(MOST_TURNS):
-            said = await self._turn()
-            if not said.calls:
-                return await self._checked(said)
-            for call in said.calls:
-                await self._answer(call)
-            if self._searches >= MOST_SEARCHES:
-                break
-        self._window.say(_NO_MORE)
-        return await self._checked(await self._turn())
-
-    async def _checked(self, said: Completion) -> Reviewed:
-        """Read the answer; ask once more when it can't be used."""
-        answer, problem = _read(said)
-        if answer is None:
-            self._notify(AskedAgain(problem))
-            for call in said.calls:
-                self._window.answer(call, "Not searched.")
-            self._window.say(f"Your answer can't be used: {problem}. Answer again, with the JSON object and nothing else.")
-            said = await self._turn()
-            answer, problem = _read(said)
-        hits = tuple(self._hits.values())
-        return Reviewed(answer, problem, "" if answer else said.text, hits, self._searches, self._window.largest)
-
-    async def _turn(self) -> Completion:
-        # The tool is always offered: some providers refuse a conversation with calls of a tool that they aren't told of.
-        said = self._window.record_response(await complete(self._model, self._window.messages(), [TOOL]))
-        if said.text.strip():
-            self._notify(AssistantMessage(said.text, answer=not said.calls))
-        return said
-
-    async def _answer(self, call: ToolCall) -> None:
-        """Run a call and give the model its result. What is wrong with a call is the model's to mend."""
-        if self._searches >= MOST_SEARCHES:
-            self._window.answer(call, "Not searched: there were enough searches.")
-            return
-        self._searches += 1  # a call that can't be run counts too, or it could be made for ever
-        if call.name != search_tool.NAME:
-            self._window.answer(call, f"There is no such tool; the only one is {search_tool.NAME}.")
-            return
-        try:
-            asked = decode_call(SearchArguments, dict(call.arguments))
-        except InvalidInput as error:
-            self._window.answer(call, _refusal(error))
-            return
-        self._notify(SearchStarted(asked.query))
-        try:
-            page = await self._search(asked, min(_LONGEST_RESULT, self._window.share))
-        except InvalidInput as error:
-            page = SearchPage(_refusal(error), ())
-        self._hits |= {hit.chunk.id: hit for hit in page.hits}
-        self._notify(SearchFinished(asked.query, page.hits))
-        note = f"(Left out to make room; search again to see it.)\n{search_tool.places_of(page.hits)}" if page.hits else None
-        self._window.answer(call, page.text, note)
-
-
-def _refusal(error: InvalidInput) -> str:
-    """Say what is wrong with a call, with the name that the model knows the field by."""
-    return f"Not searched: {_FILTER_NAMES.get(error.field, error.field)}: {error.sentence}"
-
-
-def _read(said: Completion) -> tuple[ReviewAnswer | None, str]:
-    if said.calls and not said.text.strip():
-        return None, "it asks for another search"
-    return read_answer(said.text)
+def _step(event: Event) -> Step | None:
+    """Return a step of the loop as a step of a review; None for what nobody is told of."""
+    match event:
+        case ToolStarted(_, arguments):
+            return SearchStarted(str(arguments["query"]))
+        case ToolFinished(_, arguments, result):
+            return SearchFinished(str(arguments["query"]), tuple(item.hit for item in result.given))
+        case AssistantMessage() | AskedAgain():
+            return event
+    return None

@@ -57,10 +57,15 @@ def argument_name(field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """What a search gives a model within a budget: the text, and the hits that it holds, whole or in part."""
+    """What a search gives a model within a budget: the text, and the hits that it holds, each as it is shown there."""
 
     text: str
-    hits: tuple[Hit, ...]
+    given: tuple[ContextItem, ...]
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits, whole or in part."""
+        return tuple(item.hit for item in self.given)
 
 
 def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
@@ -91,8 +96,17 @@ def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: Lin
     from carrel.engine.context import pack
 
     packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)
-    shown = [(item.hit.chunk.path, item.hit.chunk.span) for item in packed.items]  # neighbours are one item
-    given = tuple(hit for hit in hits if any(path == hit.chunk.path and span.overlaps(hit.chunk.span) for path, span in shown))
+    given = tuple(item for hit in hits if (item := _shown(hit, packed.items)))
     if hits and not given:
         return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())
     return SearchPage(packed.text, given)
+
+
+def _shown(hit: Hit, items: Sequence[ContextItem]) -> ContextItem | None:
+    """Return the hit as a pack shows it, by itself: neighbours are one item there."""
+    for item in items:
+        if item.hit.chunk.id == hit.chunk.id and item.elided:
+            return item
+        if item.hit.chunk.path == hit.chunk.path and item.hit.chunk.span.overlaps(hit.chunk.span):
+            return ContextItem(hit, hit.chunk.text)
+    return None

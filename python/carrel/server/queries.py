@@ -16,6 +16,7 @@ from carrel.core.types import Budget, Hit, Query
 if TYPE_CHECKING:
     from carrel.core.conversation import Message
     from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.compare import Comparison
     from carrel.engine.explain import Explanation
@@ -116,19 +117,18 @@ async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit
     return await workspace.run_interactive(lambda token: find(view, path, lines, vector, floor, token, limit=limit))
 
 
-async def compare(workspace: Workspace, query: Query, budget: Budget, model: str | None, wait_ms: int) -> tuple[Comparison, str]:
-    """Compare chunks with whole files for one question; return the name of the tokenizer that counted, too."""
+async def compare(
+    workspace: Workspace, query: Query, budget: Budget, tokenizer: Tokenizer, wait_ms: int, most_tokens: int = 0
+) -> Comparison:
+    """Compare chunks with whole files for one question; `most_tokens` is what a chat model has room for, if one is asked."""
     from carrel.engine.compare import compare as both
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
     prepared = await prepare(query, index.embedder)
 
-    def work(token: CancelToken) -> tuple[Comparison, str]:
-        tokenizer = workspace.tokenizer(model)
-        return both(index.store.snapshot(), prepared, tokenizer, budget, token), tokenizer.name
-
-    return await workspace.run_interactive(work)
+    view = index.store.snapshot()
+    return await workspace.run_interactive(lambda token: both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens))
 
 
 async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:

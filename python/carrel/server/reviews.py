@@ -7,19 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from carrel.core.types import Query
-from carrel.server import queries
+from carrel.server.workspace_tools import searcher, tokenizer_of
 
 if TYPE_CHECKING:
-    from carrel.core.ports import ChatModel, Tokenizer
+    from carrel.core.ports import ChatModel
     from carrel.engine.reviewer import Reviewed, Step
-    from carrel.engine.search_tool import SearchArguments, SearchPage
     from carrel.server.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What to review, and within which limits. `max_tokens` None: as many as a review may take."""
+    """What to review, and within which limits. `max_tokens` None: as many as the model takes."""
 
     title: str
     body: str = ""
@@ -34,23 +32,11 @@ async def review(
 ) -> tuple[Reviewed, str]:
     """Review an issue; return the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
     from carrel.engine import reviewer
-    from carrel.engine.search_tool import page, to_filters
+    from carrel.engine.tools.scope import Scope
 
-    tokenizer = await workspace.run_interactive(lambda _: _warm(workspace.tokenizer(request.model)))
-    most = reviewer.MOST_TOKENS if request.max_tokens is None else request.max_tokens
+    tokenizer = await tokenizer_of(workspace, request.model, model.spec.tokenizer)
+    most = model.spec.window if request.max_tokens is None else request.max_tokens
     window = reviewer.opened(reviewer.Issue(request.title, request.body), tokenizer, most)
     await workspace.ready(explicit=True, wait_ms=request.wait_ms)
-
-    async def search(asked: SearchArguments, tokens: int) -> SearchPage:
-        # The index of this moment each time: the person may go on typing while a model thinks.
-        query = Query(asked.query, asked.limit, to_filters(asked, request.exclude))
-        found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
-        return await workspace.run_interactive(lambda _: page(found.hits, tokens, tokenizer))
-
+    search = searcher(workspace, tokenizer, Scope(request.exclude))
     return await reviewer.review(window, model, search, tell), tokenizer.name
-
-
-def _warm(tokenizer: Tokenizer) -> Tokenizer:
-    """Have its table loaded on a thread: the review itself counts on the event loop."""
-    tokenizer.count("warm")
-    return tokenizer

@@ -25,7 +25,7 @@ from carrel.server.status import Status, read_status
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
-    from carrel.core.ports import Tokenizer
+    from carrel.core.ports import ChatModel, Tokenizer
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.indexer import IndexReport
     from carrel.server.composition import Composition
@@ -180,6 +180,10 @@ class Workspace:
     def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
         """Return the models that help with a question; None for what the settings say."""
         return self._composition.assistants(self.settings, plan=plan, rerank=rerank)
+
+    def chat_model(self, name: str | None = None) -> ChatModel:
+        """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
+        return self._composition.chat_model(self.settings, name)
 
     async def settle(self) -> None:
         """Have the settings of this moment in force: what they leave out since now must not answer any more."""

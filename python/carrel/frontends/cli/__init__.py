@@ -80,6 +80,7 @@ def _check_text(arguments: Namespace) -> None:
 
 _MODULES = {
     **dict.fromkeys(("search", "context", "files", "compare", "explain"), "query"),
+    **dict.fromkeys(("ask", "chat", "review"), "conversation"),
     "clear": "status",
     "copilot-proxy": "copilot_proxy",
     "eval": "evaluate",

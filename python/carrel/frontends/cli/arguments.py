@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.argument_types import count, place, port, positive, query
+from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
@@ -105,6 +106,7 @@ def parser() -> ArgumentParser:
     _json(index)
 
     _asking(commands)
+    add_conversations(commands)
     _maintaining(commands)
     _serving_assistants(commands)
     add_models(commands)
@@ -153,6 +155,8 @@ def _asking(commands: _Commands) -> None:
     _query(compare)
     compare.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
     compare.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
+    compare.add_argument("--answers", action="store_true", help="have the chat model that is set answer both ways, side by side")
+    compare.add_argument("--model", metavar="NAME", help="with --answers: another model of the provider that is set")
     _json(compare)
 
     explain = commands.add_parser("explain", help="say why a line was or wasn't found")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
@@ -25,6 +26,7 @@ from carrel.server.workspace import Workspace
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.frontends.cli.output import Output
+    from carrel.frontends.lsp.client_model import Asker
 
 T = TypeVar("T")
 _WAIT_MS = 600_000
@@ -94,9 +96,17 @@ def current_index(root: Path, chosen: Settings, token: CancelToken, progress: Ca
     return index
 
 
-def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]]) -> T:
+def with_commands(
+    path: Path,
+    output: Output,
+    use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]],
+    *,
+    client: Asker | None = None,
+    interruptible: bool = True,
+) -> T:
     """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`.
 
+    `client` is told of partial results. Without `interruptible`, `use` minds Ctrl-C itself, which ends the process elsewhere.
     Raises `SettingsError` where the settings of the user or of the folder can't be read.
     """
 
@@ -109,11 +119,11 @@ def with_commands(path: Path, output: Output, use: Callable[[Commands, Workspace
             if workspace.blocked:
                 raise workspace.blocked
             tell(problems, output)
-            return await use(Commands(session, None), workspace)
+            return await use(Commands(session, None, client), workspace)
         finally:
             await session.close()
 
-    return run_cancellable(work())
+    return run_cancellable(work()) if interruptible else asyncio.run(work())
 
 
 async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Output) -> int:

@@ -54,13 +54,13 @@ def run(arguments: Namespace, output: Output) -> int:
 def _text(arguments: Namespace) -> str:
     """Return the text that was typed, or that stands in the file or on standard input."""
     source = arguments.file or ("-" if arguments.text == "-" else None)
-    text = arguments.text if source is None else _read(source)
+    text = arguments.text if source is None else read_text(source)
     if not text.strip():
         raise InvalidInput("text", "is empty", "Give the text of an issue, a trace or a question.")
     return str(text)
 
 
-def _read(source: str) -> str:
+def read_text(source: str) -> str:
     """Read a text. Pasted logs hold any bytes: those that are not text become marks; a byte order mark says the encoding."""
     try:
         with contextlib.ExitStack() as opened:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from carrel.frontends.cli.terminal_text import LINE_END, one_line
+from carrel.frontends.cli.terminal_text import harmless, one_line
 
 if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
     from rich.console import Console
@@ -44,8 +44,13 @@ class Output:
 
     def whole(self, text: str) -> None:
         """Print a text of many lines: byte for byte into a file or a pipe, harmless on a terminal."""
-        shown = "\n".join(one_line(line) for line in LINE_END.split(text)) if _is_terminal(sys.stdout) else text
+        shown = harmless(text) if _is_terminal(sys.stdout) else text
         _write(shown.encode(errors="surrogateescape"))
+
+    def piece(self, text: str) -> None:
+        """Print a part of a text as it comes, harmless on a terminal."""
+        shown = harmless(text) if _is_terminal(sys.stdout) else text
+        _write(shown.encode(errors="replace"), end=b"")
 
     def note(self, text: str) -> None:
         """Tell the person something beside the result."""
@@ -84,11 +89,11 @@ class Output:
             yield _lines(title)
 
 
-def _write(data: bytes) -> None:
+def _write(data: bytes, end: bytes = b"\n") -> None:
     if sys.stdout is None:
         raise OutputFailed("it is closed")
     try:
-        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.write(data + end)
         sys.stdout.buffer.flush()
     except OSError as error:
         # Python must not complain again when it flushes at exit.

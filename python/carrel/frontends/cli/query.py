@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
-from carrel.frontends.cli.terminal_text import LINE_END
+from carrel.frontends.cli.terminal_text import LINE_END, harmless
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -51,9 +51,9 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
         case "files":
             return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
         case "compare":
-            return await commands.compare(
-                {**params, "limit": arguments.limit, "budget": {"tokens": arguments.tokens}, "waitMs": wait}
-            )
+            budget = {"tokens": arguments.tokens}
+            extra = {"answers": arguments.answers, "model": arguments.model if arguments.answers else None}
+            return await commands.compare({**params, **extra, "limit": arguments.limit, "budget": budget, "waitMs": wait})
         case "explain":
             path, line = arguments.place
             path = _in_folder(path, workspace)
@@ -62,8 +62,8 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
                     f"{path} is not there: there is no such file in {workspace.root}, so nothing of it can be found."
                 )
             return await commands.explain({**params, "path": path, "line": line})
-    budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
-    extra = {"budget": budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
+    asked = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
+    extra = {"budget": asked, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
     return await commands.context({**params, **extra, "trigger": "explicit", "waitMs": wait})
 
 
@@ -127,6 +127,7 @@ def _show_story(result: Any, output: Output) -> None:
 
 
 def _show_comparison(result: Any, output: Output) -> None:
+    from msgspec import UnsetType
     from rich.table import Table
 
     table = Table("", "tokens", "time", "files", title=f"counted in {result.tokenizer}")
@@ -139,6 +140,22 @@ def _show_comparison(result: Any, output: Output) -> None:
         output.text(f"  {'chunks' if path in result.chunks.files else 'no room':8} {path}")
     for path in result.unread:
         output.note(f"could not be read whole: {path}")
+    if not isinstance(result.answers, UnsetType):
+        _show_answers(result.answers, output)
+
+
+def _show_answers(answers: Any, output: Output) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("from retrieved chunks", "from whole files", show_lines=True)
+    both = (answers.chunks, answers.whole_files)
+    table.add_row(*(Text(harmless(one.text)) for one in both))
+    table.add_row(
+        *(f"{one.prompt_tokens:,} tokens, {one.answer_tokens:,} of the answer, {one.elapsed_ms / 1000:.1f} s" for one in both)
+    )
+    table.add_row(*(f"{one.citations} places cited, {one.unverified} unverified; {len(one.files)} files given" for one in both))
+    output.console().print(table)
 
 
 _SHOW = {

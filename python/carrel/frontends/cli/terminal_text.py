@@ -19,6 +19,11 @@ def one_line(text: str) -> str:
     return _OBEYED.sub(_escape, text)
 
 
+def harmless(text: str) -> str:
+    """Return a text of several lines with all that a terminal would obey shown as an escape."""
+    return "\n".join(one_line(line) for line in LINE_END.split(text))
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET
 from pygls.exceptions import JsonRpcException
 
 from carrel.core.conversation import Message, ToolCall, ToolSpec
 from carrel.core.errors import Cancelled, InvalidInput, ProviderError
-from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.core.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Sampling
 from carrel.core.structs import decode
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import review_messages as wire
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
 METHOD = "carrel/complete"
 CONFIRM = "carrel/confirm"
-NO_MODEL = (
-    "Carrel has no chat model to ask: this client doesn't lend its own",
-    'Use one that announces `{"complete": true}` under `experimental.carrel` and answers `carrel/complete`.',
-)
-"""Reason and remedy."""
+CLIENT_WINDOW = 32_000
+"""Tokens that a client's model is taken to take, unless the request says how many."""
 PATIENCE_SECONDS = 300.0
 """A model that says nothing for so long won't say anything any more."""
 
@@ -40,16 +37,35 @@ Ask = Callable[[str, Any], asyncio.Future[Any]]
 """Sends a request; gives its result as plain data."""
 
 
+class Asker(Protocol):
+    """Whoever sends requests, as somebody to tell of partial results and to ask for a chat model."""
+
+    @property
+    def remedy(self) -> str:
+        """What else a person can do where no chat model is set."""
+
+    def model(self, token: ProgressToken | None) -> ChatModel | None:
+        """Return the model that it means by this token; None where it lends none."""
+
+    def report(self, token: ProgressToken | None, partial: Wire) -> None:
+        """Take a partial result, if it was asked for."""
+
+
 class Client:
     """The client of one connection."""
+
+    remedy = (
+        'Or use a client that lends its own: one that announces `{"complete": true}` under `experimental.carrel` and answers '
+        "`carrel/complete`."
+    )
 
     def __init__(self, server: CarrelServer) -> None:
         self._server = server
 
-    def model(self, token: ProgressToken | None) -> ClientModel:
-        """Return the model that the client means by this token; raises `ProviderError` where it lends none."""
+    def model(self, token: ProgressToken | None) -> ClientModel | None:
+        """Return the model that the client means by this token; None where it lends none."""
         if not announces(self._server.client_capabilities.experimental, "complete"):
-            raise ProviderError(*NO_MODEL)
+            return None
         return ClientModel(self._server.protocol.ask_client, token)
 
     async def confirm(self, question: Confirmation) -> bool:
@@ -84,8 +100,8 @@ class ClientModel:
 
     @property
     def spec(self) -> ChatSpec:
-        """What is known of the model: the client keeps its window and its provider to itself."""
-        return ChatSpec("client", leaves_machine=True)
+        """What is known of the model: the client keeps its provider to itself."""
+        return ChatSpec("client", window=CLIENT_WINDOW, leaves_machine=True)
 
     async def stream(
         self,

@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
 from carrel.core.outbound import Secret
@@ -16,23 +16,25 @@ from carrel.core.structs import decode
 from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
 from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
-from carrel.frontends.common.wire import iso_time
-from carrel.frontends.lsp import convert, convert_review
+from carrel.frontends.common.wire import Wire, iso_time
+from carrel.frontends.lsp import convert, convert_chat, convert_review
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
-from carrel.frontends.lsp.client_model import NO_MODEL
+from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep
 from carrel.frontends.lsp.convert_models import from_state
 from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
-from carrel.server import context_service, model_report, queries, reviews
+from carrel.server import asks, context_service, model_report, queries, reviews
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
+    from carrel.core.ports import ChatModel
+    from carrel.engine.agent_steps import Event
     from carrel.engine.reviewer import Step
-    from carrel.frontends.lsp.client_model import Client
+    from carrel.frontends.lsp.client_model import Asker
     from carrel.frontends.lsp.progress import ProgressBars
     from carrel.server.session import Session
     from carrel.server.status import Status
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
 class Commands:
     """One coroutine a request; parameters come as plain data, results are wire structs."""
 
-    def __init__(self, session: Session, bars: ProgressBars | None, client: Client | None = None) -> None:
-        """Answer from `session`. `client` can be told of progress and asked for its chat model; the command line has none."""
+    def __init__(self, session: Session, bars: ProgressBars | None, client: Asker | None = None) -> None:
+        """Answer from `session`. `client` is told of partial results and may lend a chat model."""
         self._session = session
         self._bars = bars
         self._client = client
@@ -109,13 +111,23 @@ class Commands:
         params = decode(wire.CompareParams, raw)
         workspace = self._workspace(params)
         budget = convert.to_budget(params.budget, workspace.settings.budget)
-        found, tokenizer = await queries.compare(
-            workspace, Query(params.query, params.limit), budget, params.model, params.wait_ms
-        )
+        query = Query(params.query, params.limit)
+        answers: wire.CompareAnswers | UnsetType = UNSET
+        if params.answers:
+            model = self.chat_model(workspace, params.model_token, params.model)
+            found, (chunks, whole), tokenizer = await asks.compare(workspace, query, budget, model, params.model, params.wait_ms)
+            answers = wire.CompareAnswers(
+                chunks=convert_chat.from_answered(chunks, found.chunks),
+                whole_files=convert_chat.from_answered(whole, found.whole_files),
+            )
+        else:
+            counting = workspace.tokenizer(params.model)
+            found, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
         return wire.CompareResult(
             chunks=convert.from_way(found.chunks),
             whole_files=convert.from_way(found.whole_files),
             unread=found.unread,
+            answers=answers,
             tokenizer=tokenizer,
             elapsed_ms=_since(started),
         )
@@ -131,18 +143,37 @@ class Commands:
         pack = await self._context(params, params.query or question_of(params.text))
         return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
 
+    async def chat(self, raw: Any) -> ChatResult:
+        """Answer `carrel/chat`."""
+        started = time.perf_counter()
+        params = decode(ChatParams, raw)
+        messages = convert_chat.to_messages(params)
+        workspace = self._workspace(params)
+        model = self.chat_model(workspace, params.model_token, params.model)
+        uri_of = partial(_uri_of, workspace)
+        steps: list[ChatStep] = []
+
+        def tell(event: Event) -> None:
+            step = convert_chat.from_event(event, uri_of)
+            if step is not None:
+                self._report(params.partial_result_token, step)
+                steps.extend([step] if step.kind != "text" else [])
+
+        context = self._request(workspace, params, params.query or question_of(messages[-1].text) or messages[-1].text)
+        asked = await asks.ask(workspace, asks.AskRequest(messages, context, params.max_tokens), model, tell)
+        pack = _context_result(workspace, asked.context, started)
+        return convert_chat.from_asked(asked, uri_of, pack, tuple(steps), _since(started))
+
     async def review(self, raw: Any) -> ReviewResult:
         """Answer `carrel/review`."""
         started = time.perf_counter()
         params = decode(ReviewParams, raw)
-        if self._client is None:
-            raise ProviderError(*NO_MODEL)
-        client, workspace = self._client, self._workspace(params)
-        model = client.model(params.model_token)
+        workspace = self._workspace(params)
+        model = self.chat_model(workspace, params.model_token, params.model)
         uri_of = partial(_uri_of, workspace)
 
         def tell(step: Step) -> None:
-            client.report(params.partial_result_token, convert_review.from_step(step, uri_of))
+            self._report(params.partial_result_token, convert_review.from_step(step, uri_of))
 
         found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
         return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
@@ -183,6 +214,21 @@ class Commands:
         return wire.ClearResult(freed_bytes=await workspace.clear())
 
     # --- parts
+
+    def chat_model(self, workspace: Workspace, token: wire.ProgressToken | None, name: str | None) -> ChatModel:
+        """Return the client's own model if it lends one, else the one that is set. Raises `ProviderError`."""
+        if self._client is not None and (lent := self._client.model(token)):
+            return lent
+        try:
+            return workspace.chat_model(name)
+        except ProviderError as error:
+            if self._client is None or workspace.settings.models.chat.provider:
+                raise
+            raise ProviderError(error.reason, f"{error.remedy} {self._client.remedy}") from None
+
+    def _report(self, token: wire.ProgressToken | None, partial_result: Wire) -> None:
+        if self._client is not None:
+            self._client.report(token, partial_result)
 
     async def _run_index(self, workspace: Workspace, params: wire.IndexParams) -> Any:
         index = await workspace.open()

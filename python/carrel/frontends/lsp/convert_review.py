@@ -26,16 +26,16 @@ def to_request(params: wire.ReviewParams) -> ReviewRequest:
 
 def from_step(step: Step, uri_of: UriOf) -> wire.ReviewStep:
     """Encode a step."""
-    from carrel.engine import reviewer  # noqa: PLC0415 - a server starts without the engine
+    from carrel.engine import agent_steps, reviewer  # noqa: PLC0415 - a server starts without the engine
 
     match step:
         case reviewer.SearchStarted(query):
             return wire.ReviewStep(kind="searchStarted", query=query)
         case reviewer.SearchFinished(query, hits):
             return wire.ReviewStep(kind="searchFinished", query=query, places=_places(hits, uri_of))
-        case reviewer.AssistantMessage(text, answer):
+        case agent_steps.AssistantMessage(text, answer):
             return wire.ReviewStep(kind="text", text=text, answer=answer)
-        case reviewer.AskedAgain(problem):
+        case agent_steps.AskedAgain(problem):
             return wire.ReviewStep(kind="askedAgain", problem=problem)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp import chat_messages as chat
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import review_messages as talk
@@ -15,6 +16,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/search": (wire.SearchParams, wire.SearchResult),
     "carrel/context": (wire.ContextParams, wire.ContextResult),
     "carrel/augment": (wire.AugmentParams, wire.AugmentResult),
+    "carrel/chat": (chat.ChatParams, chat.ChatResult),
     "carrel/review": (talk.ReviewParams, talk.ReviewResult),
     "carrel/explain": (wire.ExplainParams, dict[str, Any]),
     "carrel/similar": (wire.SimilarParams, wire.SearchResult),
@@ -26,7 +28,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
 
-PARTIAL_RESULTS: dict[str, type[Wire]] = {"carrel/review": talk.ReviewStep}
+PARTIAL_RESULTS: dict[str, type[Wire]] = {"carrel/chat": chat.ChatStep, "carrel/review": talk.ReviewStep}
 """What such a request reports by `$/progress` under its `partialResultToken`, before its result."""
 
 CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {

@@ -1,0 +1,325 @@
+"""The places that an answer cites, checked against what the model was given (spec D13).
+
+A citation is a path with lines, in one of the usual forms. It holds where the file was given, the lines were among those that
+were given, and words that the answer quotes beside it stand in them. What only looks like one (a URL with a port, a time, a
+version, a path of another machine, anything in a code block) is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+
+from carrel.core.native import detect_language
+from carrel.core.types import ContextItem
+
+MARK = " [unverified]"
+"""Stands behind a citation that doesn't hold."""
+_LONGEST = 200_000
+"""Characters of an answer that are looked through."""
+_NEAR = 400
+"""Characters before or behind a citation in which a quotation belongs to it."""
+_MOST_KNOWN = 2_000
+
+_FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}+|~{3,}+)(?P<rest>.*)")
+_URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s)\]>\"'`]+")
+_CODE = re.compile(r"(?P<ticks>`{1,3})(?!`)(?P<code>[^\n]{1,500}?)(?<!`)(?P=ticks)(?!`)")
+_ANY_PATH = re.compile(r"(?:[\w@+$-][\w@.+$-]*[/\\])*[\w@+$-][\w@.+$-]*\.[A-Za-z][A-Za-z0-9]{0,9}")
+_PATH_CHARACTER = r"\w@.+$/\\:~-"
+_PATH_BEFORE = re.compile(rf"[{_PATH_CHARACTER}]*\Z")
+_GOES_ON = re.compile(rf"(?<![{_PATH_CHARACTER}])(?!\./\Z)[{_PATH_CHARACTER}]+\Z")
+"""More of a word, but for a `./` alone."""
+_PATH_HERE = re.compile(rf"[{_PATH_CHARACTER}]{{1,300}}")
+_DASH = "-\u2013\u2014"
+_LINES = rf"(?P<first>\d{{1,7}})(?:\s?(?:[{_DASH}]|to)\s?L?(?P<last>\d{{1,7}}))?"
+_BEHIND = (
+    re.compile(
+        rf":L?(?P<first>\d{{1,7}})(?:[{_DASH}]L?(?P<last>\d{{1,7}})|:\d{{1,5}})?"
+        rf"(?P<more>(?:,\d{{1,7}}(?:[{_DASH}]\d{{1,7}})?)*)(?!\w|[.:]\d)"
+    ),
+    re.compile(r"#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?(?!\w)"),
+    re.compile(rf"[`*_\]]{{0,3}}(?:\s?\(|,)?\s?\b(?:[Ll]ines?|ll?\.)\s{_LINES}\)?(?!\w)"),
+)
+"""What stands behind a path: its lines."""
+_BEFORE = re.compile(rf"\b[Ll]ines?\s{_LINES}\s(?:of|in)\s(?:the\s)?(?:file\s)?[`*\[]{{0,3}}")
+"""What stands before one."""
+_MOST_FOUND = 2_000
+_LONGEST_PATH = 300
+_CONNECTING = re.compile(
+    r"(?:[\s*_,;:(\[\u2013\u2014-]|\b(?:as|at|by|cf|defined|file|found|from|function|class|method|here|in|is|line|lines|of|on|see|shown|the|"
+    r"where)\b)+\Z"
+)
+_QUOTE_AFTER = re.compile(
+    r"[`*_)\]]{0,3}(?:\s?:|\s(?:says|reads|has|contains|defines|holds|calls|sets|returns))\s[*_]{0,2}(?=[`\"“])"
+)
+_QUOTES = {"`": "`", '"': '"', "”": "“"}
+_ELLIPSIS = re.compile(r"\.\.\.|…")
+_IDENTIFIER = re.compile(r"[\w.:#>\\-]*\w(?:\(\))?")
+_SEPARATOR = re.compile(r"[.:#>\\()-]+")
+_LEAST_WORDS = 3
+"""A shorter text in quotation marks is a word that somebody puts at a distance, not a quotation."""
+_LEAST_PART = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A place that an answer cites. `reason` says why it doesn't hold."""
+
+    path: str
+    start_line: int
+    end_line: int
+    ok: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """An answer with a mark behind each citation that doesn't hold, and the citations, each once."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+    @property
+    def unsupported(self) -> tuple[Citation, ...]:
+        """Those that don't hold."""
+        return tuple(citation for citation in self.citations if not citation.ok)
+
+
+@dataclass(slots=True)
+class _File:
+    """What was given of one file: its lines by number, the places as they were headed, and the symbols there."""
+
+    lines: dict[int, str] = field(default_factory=dict)
+    headed: list[ContextItem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A citation in a text: what it names, and where it and its mark stand."""
+
+    path: str
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+def check(text: str, given: Sequence[ContextItem]) -> CheckedText:
+    """Check every citation of an answer against what the model was given."""
+    files = _files(given)
+    checked: dict[tuple[str, int, int], Citation] = {}
+    marks: set[int] = set()
+    spans = [match.span() for match in _CODE.finditer(text[:_LONGEST])]
+    for found in _citations(text[:_LONGEST], files):
+        citation = _checked(found, text, files, spans)
+        if citation is None:
+            continue
+        key = (citation.path, citation.start_line, citation.end_line)
+        if key not in checked or checked[key].ok:
+            checked[key] = citation
+        if not citation.ok:
+            marks.add(_end_of(found, text, spans))
+    parts, at = [], 0
+    for mark in sorted(marks):
+        parts += [text[at:mark], MARK]
+        at = mark
+    return CheckedText("".join([*parts, text[at:]]), tuple(checked.values()))
+
+
+def cited(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the places that an earlier answer cites, as (path, first line, last line), but for those that were marked."""
+    text = text[:_LONGEST]
+    spans = [match.span() for match in _CODE.finditer(text)]
+    found = (one for one in _citations(text, {}) if not text.startswith(MARK, _end_of(one, text, spans)))
+    return tuple(dict.fromkeys((one.path, one.first, one.last) for one in found if 0 < one.first <= one.last))
+
+
+def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
+    files: dict[str, _File] = {}
+    for item in given:
+        span, chunk = item.hit.chunk.span, item.hit.chunk
+        file = files.setdefault(chunk.path, _File())
+        file.headed.append(item)
+        rows = chunk.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        first, last = item.shown if item.elided and item.shown else (span.start_line, span.end_line)
+        for number, row in enumerate(rows, span.start_line):
+            if first <= number <= last:
+                file.lines[number] = row
+    return files
+
+
+def _citations(text: str, files: dict[str, _File]) -> Iterator[_Found]:
+    """Find what has the form of a citation, outside of code blocks and URLs."""
+    closed: list[tuple[int, int]] = []
+    for start, end in sorted([*_code_blocks(text), *(match.span() for match in _URL.finditer(text))]):
+        if not closed or start >= closed[-1][1]:  # a URL inside of a block is in it already
+            closed.append((start, end))
+    starts = [start for start, _ in closed]
+    known = sorted(files, key=len, reverse=True)[:_MOST_KNOWN]
+
+    def is_open(at: int) -> bool:
+        place = bisect_right(starts, at)
+        return place == 0 or at >= closed[place - 1][1]
+
+    behind = (match for form in _BEHIND for match in form.finditer(text))
+    found = ((match, _path_before(text, match.start(), known)) for match in behind if is_open(match.start()))
+    after = ((match, _path_here(text, match.end(), known)) for match in _BEFORE.finditer(text) if is_open(match.start()))
+    for match, path in islice(((match, path) for match, path in chain(found, after) if path), _MOST_FOUND):
+        names, before = match.groupdict(), match.re is not _BEFORE
+        start = match.start() - len(path) if before else match.start()
+        end = match.end() if before else match.end() + len(path)
+        first = int(names["first"])
+        yield _Found(path, first, int(names["last"] or first), start, end)
+        for more in filter(None, (names.get("more") or "").split(",")):
+            begin, *rest = re.split(f"[{_DASH}]", more)
+            yield _Found(path, int(begin), int(rest[0] if rest else begin), start, end)
+
+
+def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Find blocks between fences; one that is never closed goes to the end."""
+    at, opened, begin = 0, "", 0
+    for line in text.splitlines(keepends=True):
+        match = _FENCE.match(line)
+        if match and not opened:
+            opened, begin = match["fence"], at
+        elif match and match["fence"].startswith(opened) and not match["rest"].strip():
+            yield begin, at + len(line)
+            opened = ""
+        at += len(line)
+    if opened:
+        yield begin, len(text)
+
+
+def _path_before(text: str, end: int, known: Sequence[str]) -> str:
+    """Return the path that ends here: one that was given, whatever characters it has, or what has the form of one."""
+    window = text[max(0, end - _LONGEST_PATH) : end]
+    for path in known:
+        if window.endswith(path) and not _GOES_ON.search(window[: -len(path)]):
+            return path
+    match = _PATH_BEFORE.search(window)
+    return _path_in(match[0]) if match else ""
+
+
+def _path_here(text: str, start: int, known: Sequence[str]) -> str:
+    """Return the path that begins here, unless it has lines of its own."""
+    path = next((path for path in known if text.startswith(path, start)), "")
+    if not path and (match := _PATH_HERE.match(text, start)):
+        path = _path_in(match[0].rstrip(".:"))
+    rest = text[start + len(path) : start + len(path) + 3]
+    return "" if re.match(r"\w|:\d|#L", rest) else path
+
+
+def _path_in(word: str) -> str:
+    """Return a word if it is a relative path; not one of another machine, a URL or an address."""
+    word = word.removeprefix("./")
+    is_address = "@" in word.partition("/")[0][1:]
+    return word if ":" not in word and not is_address and _ANY_PATH.fullmatch(word) else ""
+
+
+def _checked(found: _Found, text: str, files: dict[str, _File], spans: Sequence[tuple[int, int]]) -> Citation | None:
+    """Return the citation with whether it holds; None for what is none after all."""
+    candidates = _resolved(found.path, files)
+    if not candidates:
+        path = found.path.replace("\\", "/")
+        if "/" not in path and not detect_language(path):
+            return None  # a host, a version, a word with a dot
+        return Citation(path, found.first, found.last, ok=False, reason="the file was not given")
+    quotes = _quotes(found, text, spans)
+    verdicts = [(path, _problem(files[path], found, quotes)) for path in candidates]
+    path, reason = next((verdict for verdict in verdicts if not verdict[1]), verdicts[0])
+    return Citation(path, found.first, found.last, ok=not reason, reason=reason)
+
+
+def _resolved(path: str, files: dict[str, _File]) -> list[str]:
+    """Return the given files that a path can mean: the one of that name, or those whose path ends so."""
+    path = path if path in files else path.replace("\\", "/").removeprefix("./")
+    if path in files:
+        return [path]
+    return [known for known in files if known.endswith(f"/{path}") or path.endswith(f"/{known}")]
+
+
+def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:
+    if found.first < 1 or found.last < found.first:
+        return "there are no such lines"
+    wanted = range(found.first, found.last + 1)
+    headed = [item for item in file.headed if _span(item) == (found.first, found.last)]
+    missing = next((number for number in wanted if number not in file.lines), None)
+    if missing is not None and not headed:
+        return f"line {missing} was not given"
+    lines = "\n".join(text for number, text in sorted(file.lines.items()) if number in wanted)
+    here = [item for item in file.headed if _span(item)[0] <= found.last and found.first <= _span(item)[1]]
+    symbols = " ".join(f"{item.hit.chunk.symbol} {item.hit.chunk.container}" for item in here)
+    wrong = next((quote for quote in quotes if not _stands_in(quote, lines, symbols)), None)
+    return "" if wrong is None else f"{wrong[:80]!r} doesn't stand in these lines"
+
+
+def _span(item: ContextItem) -> tuple[int, int]:
+    return item.hit.chunk.span.start_line, item.hit.chunk.span.end_line
+
+
+# --- quotations beside a citation
+
+
+def _quotes(found: _Found, text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Return what the answer quotes right before or behind a citation, in the same line."""
+    start = next((begin for begin, end in spans if begin <= found.start < end), found.start)
+    line = text[max(0, start - _NEAR) : start].rpartition("\n")[2]
+    quotes = [_quote_before(_CONNECTING.sub("", line))]
+    rest = text[found.end : found.end + _NEAR].partition("\n")[0]
+    if match := _QUOTE_AFTER.match(rest):
+        quotes.append(_quote_behind(rest[match.end() :]))
+    return [quote for quote in quotes if quote]
+
+
+def _quote_before(line: str) -> str:
+    opening = _QUOTES.get(line[-1:])
+    if opening is None:
+        return ""
+    begin = line.rfind(opening, 0, -1)
+    return _worth_checking(line[-1], line[begin + 1 : -1]) if begin >= 0 else ""
+
+
+def _quote_behind(line: str) -> str:
+    closing = "”" if line[0] == "“" else line[0]
+    end = line.find(closing, 1)
+    return _worth_checking(closing, line[1:end]) if end > 0 else ""
+
+
+def _worth_checking(mark: str, quote: str) -> str:
+    """Return the quote, or nothing where it is a path, or too short to be a quotation."""
+    quote = quote.strip().strip("`")
+    if mark != "`" and len(quote.split()) < _LEAST_WORDS:
+        return ""
+    is_path = _ANY_PATH.fullmatch(quote) is not None and bool("/" in quote or detect_language(quote))
+    return "" if is_path or len(quote) < _LEAST_PART - 1 else quote
+
+
+def _stands_in(quote: str, lines: str, symbols: str) -> bool:
+    if _IDENTIFIER.fullmatch(quote):
+        name = [part for part in _SEPARATOR.split(quote) if part]
+        word = re.compile(rf"(?<!\w){re.escape(name[-1])}(?!\w)")
+        return bool(word.search(lines) or word.search(symbols))
+    parts = (_plain(part) for part in _ELLIPSIS.split(quote))
+    plain = _plain(lines)
+    return all(part in plain for part in parts if len(part) >= _LEAST_PART)
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _end_of(found: _Found, text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """Return where a mark can stand: behind the code span or link that the citation is in."""
+    end = next((end for begin, end in spans if begin < found.end <= end), found.end)
+    while text[end : end + 1] in ("*", "_", "`"):
+        end += 1
+    if text[end : end + 2] == "](":
+        closing = text.find(")", end)
+        if 0 < closing < end + _NEAR and "\n" not in text[end:closing]:
+            return closing + 1
+    if text[end : end + 1] == ")" and "](" in text[max(0, found.start - 3) : found.start + 1]:
+        return end + 1
+    return end

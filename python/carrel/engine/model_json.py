@@ -1,0 +1,96 @@
+"""JSON as chat models write it: in prose, in a fence, with a comma too many. What has one meaning only is mended."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+LONGEST = 200_000
+"""Characters of a text that are looked through."""
+_MOST_STARTS = 2_000
+_MOST_READ = 10 * LONGEST
+"""Characters that are parsed, those that are parsed again counted again: a text of unfinished objects would take minutes."""
+_MOST_MISSING = 20
+_LONGEST_LITERAL = 20_000
+# No string begins behind a backslash: a text of `\"` alone would be searched to its end from each of them.
+_TRAILING_COMMA = re.compile(r'((?<!\\)"(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
+_FENCE = re.compile(r"\A```\w*[ \t]*\n?(.*?)\n?```\Z", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+
+
+def objects(text: str) -> Iterator[dict[str, Any]]:
+    """Give every JSON object in the text, those within others too; line breaks in strings are let through."""
+    decoder = json.JSONDecoder(strict=False)
+    at, left = text.find("{"), _MOST_READ
+    for _ in range(_MOST_STARTS):
+        if at < 0 or left <= 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            left -= getattr(error, "pos", len(text)) - at + 1
+            end = at + 1
+        else:
+            yield from _within(value)
+        at = text.find("{", end)
+
+
+def without_trailing_commas(text: str) -> str:
+    """Return the text without commas before a closing bracket, but for those in strings."""
+    return _TRAILING_COMMA.sub(lambda match: match[1] or "", text)
+
+
+def parse(text: str) -> Any:
+    """Read a text that is nothing but one JSON value, or None where it can't be read in one way only.
+
+    Mended are a fence around it, commas too many, line breaks in strings, Python's spelling, and brackets that are missing at
+    the end. A string that isn't closed is not: nobody knows how it would have gone on.
+    """
+    text = text[:LONGEST].strip()
+    if fenced := _FENCE.match(text):
+        text = fenced[1].strip()
+    for version in (text, without_trailing_commas(text), _closed(text)):
+        try:
+            return json.loads(version, strict=False, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            continue
+    if len(text) <= _LONGEST_LITERAL and text[:1] in ("{", "["):
+        try:
+            value = ast.literal_eval(text)
+            json.dumps(value, allow_nan=False)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            return None
+        return value if isinstance(value, dict | list) else None
+    return None
+
+
+def _closed(text: str) -> str:
+    """Return the text with the brackets that are missing at its end."""
+    outside = _STRING.sub("", text)
+    missing: list[str] = []
+    for char in outside:
+        if char in _CLOSING:
+            missing.append(_CLOSING[char])
+        elif char in "}]" and (not missing or missing.pop() != char):
+            return text
+    if not 0 < len(missing) <= _MOST_MISSING or '"' in outside:
+        return text
+    return without_trailing_commas(text.rstrip().removesuffix(",") + "".join(reversed(missing)))
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _within(value: Any) -> Iterator[dict[str, Any]]:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+        if isinstance(item, dict | list):
+            waiting += reversed(list(item.values()) if isinstance(item, dict) else item)

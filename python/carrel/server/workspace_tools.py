@@ -1,0 +1,70 @@
+"""The tools of chat models on one workspace: what they ask is asked of the index of that moment, on the interactive pool."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from carrel.core.types import Query
+from carrel.server import queries
+
+if TYPE_CHECKING:
+    from carrel.core.local_index import SnapshotView
+    from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer, Tool
+    from carrel.engine.search_tool import SearchArguments, SearchPage
+    from carrel.engine.tools.scope import Refusal, Scope
+    from carrel.server.workspace import Workspace
+
+T = TypeVar("T")
+
+
+class WorkspaceIndex:
+    """The index of a workspace as it is at each call: the person may go on typing while a model thinks."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def read(self, work: Callable[[SnapshotView, Refusal, CancelToken], T]) -> T:
+        """Run `work` on an ask thread. Raises `CarrelError`."""
+        index = await self._workspace.ready(explicit=True, wait_ms=0)
+        return await self._workspace.run_interactive(lambda token: work(index.store.snapshot(), index.store.refusal, token))
+
+
+def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callable[[SearchArguments, int], Awaitable[SearchPage]]:
+    """Return the search of `search_code`."""
+    from carrel.engine.search_tool import page, to_filters
+
+    async def search(asked: SearchArguments, tokens: int) -> SearchPage:
+        query = Query(asked.query, asked.limit, to_filters(asked, scope.exclude), left_out=scope.left_out)
+        found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
+        return await workspace.run_interactive(lambda _: page(found.hits, tokens, tokenizer))
+
+    return search
+
+
+def tools(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> list[Tool]:
+    """Return all tools that read the workspace."""
+    from carrel.engine.tools.names import FindDefinition, FindUses
+    from carrel.engine.tools.read_lines import ReadLines
+    from carrel.engine.tools.search_code import SearchCode
+
+    index = WorkspaceIndex(workspace)
+    return [
+        SearchCode(searcher(workspace, tokenizer, scope)),
+        ReadLines(index, tokenizer, scope),
+        FindDefinition(index, tokenizer, scope),
+        FindUses(index, tokenizer, scope),
+    ]
+
+
+async def tokenizer_of(workspace: Workspace, name: str | None, own: Tokenizer | None = None) -> Tokenizer:
+    """Return a chat model's own tokenizer, or the one for its name, with its table loaded: a loop counts on the event loop."""
+
+    def warm(_: CancelToken) -> Tokenizer:
+        tokenizer = own or workspace.tokenizer(name)
+        tokenizer.count("warm")
+        return tokenizer
+
+    return await workspace.run_interactive(warm)

@@ -1,0 +1,190 @@
+"""`carrel ask | chat | review` in processes of their own, with a chat model that plays a script."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import one_json
+
+PLAYED = """
+import asyncio, json, os, sys
+from pathlib import Path
+from carrel.core.conversation import Completion, ToolCall
+from carrel.core.fakes import FakeChatModel
+from carrel.core.ports import ChatSpec, Delta
+from carrel.server.composition import Composition
+
+class Played(FakeChatModel):
+    async def stream(self, messages, tools=(), options=None):
+        with open(os.environ["ASKED"], "a", encoding="utf-8") as file:
+            file.write(json.dumps([[message.role, message.text] for message in messages]) + "\\n")
+        if messages[-1].text.endswith("hang"):
+            yield Delta("I begin")
+            await asyncio.Event().wait()
+        async for delta in super().stream(messages, tools, options):
+            yield delta
+
+script = [
+    Completion(line) if isinstance(line, str) else Completion("", tuple(ToolCall(str(n), *call) for n, call in enumerate(line)))
+    for line in json.loads(os.environ["SCRIPT"])
+]
+model = Played(*script, spec=ChatSpec("played", window=16_000))
+Composition.chat_model = lambda self, settings, name=None: model
+from carrel.frontends.cli import main
+from carrel.frontends.common.interrupts import leave_at_once
+leave_at_once()
+sys.exit(main())
+"""
+ANSWER = "`verify_password` compares the hash (src/auth.py:6-9)."
+REVIEW = {
+    "summary": "Compare names in one form.",
+    "difficulty_score": 2,
+    "recommended_level": "Junior",
+    "concepts_required": ["Unicode"],
+    "mentoring_advice": "Begin at src/auth.py:6-9.",
+}
+
+Play = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def asked(project: Path) -> Path:
+    return project.parent / "asked.jsonl"
+
+
+@pytest.fixture
+def environment(project: Path, asked: Path) -> dict[str, str]:
+    return {**os.environ, "ASKED": str(asked), "PYTHONIOENCODING": "utf-8"}
+
+
+@pytest.fixture
+def play(project: Path, environment: dict[str, str]) -> Play:
+    def run(*arguments: str, script: list[Any], stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", PLAYED, *arguments],
+            cwd=project,
+            env={**environment, "SCRIPT": json.dumps(script)},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return run
+
+
+def test_an_answer_is_streamed_and_its_citations_are_shown(play: Play) -> None:
+    done = play("ask", "where are passwords checked?", script=[ANSWER])
+    assert (done.returncode, done.stdout) == (0, ANSWER + "\n")
+    assert "  src/auth.py:6-9  given" in done.stderr.splitlines()
+    assert "1 requests, 0 tool calls" in done.stderr
+
+
+def test_steps_are_shown_where_they_are_asked_for(play: Play) -> None:
+    script = [[["read_lines", {"path": "src/auth.py", "start_line": 6}], ["read_lines", {"path": ".env"}]], ANSWER]
+    done = play("ask", "where are passwords checked?", "--steps", script=script)
+    assert done.stdout == ANSWER + "\n"
+    lines = done.stderr.splitlines()
+    assert "> read_lines(path='src/auth.py', start_line=6)" in lines
+    assert "  1 places" in lines
+    assert any(line.startswith("> model asked, step 2, ") for line in lines)
+    assert "secret" not in done.stderr
+
+
+def test_what_does_not_hold_is_said_and_marked(play: Play) -> None:
+    done = play("ask", "where are passwords checked?", script=["It is src/gone.py:3."])
+    assert done.returncode == 0
+    assert done.stdout.endswith("It is src/gone.py:3 [unverified].\n")
+    assert "> asked again: The answer cites what it can't rely on: src/gone.py:3-3 (the file was not given)" in done.stderr
+    assert "  src/gone.py:3-3  NOT VERIFIED: the file was not given" in done.stderr
+
+
+def test_json_is_one_value(play: Play) -> None:
+    done = play("ask", "where are passwords checked?", "--json", script=[ANSWER])
+    result = one_json(done.stdout)
+    assert (result["text"], done.stderr) == (ANSWER, "")
+    assert result["citations"][0]["ok"] is True
+
+
+def test_without_a_model_the_remedy_is_said_and_nothing_is_indexed(run: Any, project: Path) -> None:
+    for command in (("ask", "x"), ("review", "x"), ("chat",)):
+        code, out, err = run(*command)
+        assert (code, out) == (1, "")
+        assert "No chat model is set" in err
+        assert "models = " in err
+        assert "`carrel context` and `carrel search` need no model." in err
+    assert not list((project.parent / "cache").rglob("*.sqlite"))
+
+
+def test_a_conversation_keeps_what_was_said(play: Play, asked: Path) -> None:
+    done = play("chat", script=[ANSWER], stdin="where are passwords checked?\n\nand in which file?\n/quit\nnot asked\n")
+    assert (done.returncode, done.stdout) == (0, (ANSWER + "\n") * 2)
+    first, second = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
+    assert [role for role, _ in first] == ["system", "user"]
+    assert [role for role, _ in second] == ["system", "user", "assistant", "user"]
+    assert (second[1][1], second[2][1]) == ("where are passwords checked?", ANSWER)
+    assert second[3][1].endswith("and in which file?")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT to one process")
+def test_ctrl_c_stops_the_answer_and_not_the_program(project: Path, environment: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PLAYED, "chat"],
+        cwd=project,
+        env={**environment, "SCRIPT": json.dumps([ANSWER])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write("please hang\n")
+        process.stdin.flush()
+        assert process.stdout.read(7) == "I begin"
+        process.send_signal(signal.SIGINT)
+        process.stdin.write("where are passwords checked?\n")
+        process.stdin.flush()
+        assert (process.stdout.readline(), process.stdout.readline()) == ("\n", ANSWER + "\n")
+        out, err = process.communicate("/quit\n", timeout=30)
+        assert (process.returncode, out) == (0, "")
+        assert "Stopped." in err
+
+
+def test_a_review_is_shown(play: Play, project: Path) -> None:
+    script = [[["search_code", {"query": "password"}]], json.dumps(REVIEW)]
+    done = play("review", "Login fails for umlauts", "--body", "-", script=script, stdin="Since yesterday.")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:3] == ["Compare names in one form.", "Difficulty 2 of 5, for Junior", "Needs: Unicode"]
+    assert any(line.startswith("  src/auth.py:") for line in done.stdout.splitlines())
+    (project / "issue.md").write_text("Since yesterday.")
+    done = play("review", "Login fails", "--body", "issue.md", "--json", script=script)
+    assert one_json(done.stdout)["review"]["difficultyScore"] == 2
+
+
+def test_a_review_that_can_not_be_used_fails_with_what_was_said(play: Play) -> None:
+    done = play("review", "Login fails", script=["I can't say."])
+    assert (done.returncode, done.stdout) == (1, "I can't say.\n")
+    assert "there is no JSON object in it" in done.stderr
+
+
+def test_both_answers_of_a_comparison_stand_side_by_side(play: Play) -> None:
+    done = play("compare", "where are passwords checked?", "--answers", "--json", script=[ANSWER])
+    answers = one_json(done.stdout)["answers"]
+    assert {answers[way]["text"] for way in ("chunks", "wholeFiles")} == {ANSWER}
+    assert answers["chunks"]["unverified"] == answers["wholeFiles"]["unverified"] == 0
+    assert "src/auth.py" in answers["wholeFiles"]["files"]
+    shown = play("compare", "where are passwords checked?", "--answers", script=[ANSWER]).stdout
+    assert "from retrieved chunks" in shown
+    assert shown.count("1 places cited, 0 unverified") == 2
+    assert "answers" not in one_json(play("compare", "password", "--json", script=[ANSWER]).stdout)
