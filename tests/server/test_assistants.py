@@ -67,7 +67,10 @@ class ByWord(FakeReranker):
 
 
 async def helped(open_workspace: Open, planner: Any = None, reranker: Any = None, **more: Any) -> Workspace:
-    return await indexed(open_workspace(composition=Helped(planner, reranker, more.pop("fault", None)), **more))
+    """Open a workspace whose models help where a request says so."""
+    workspace = await indexed(open_workspace(composition=Helped(planner, reranker, more.pop("fault", None)), **more))
+    set_to(workspace, planner="off", rerank=False)
+    return workspace
 
 
 def set_to(workspace: Workspace, **values: Any) -> None:
@@ -92,6 +95,13 @@ async def test_a_planner_is_asked_where_the_setting_or_the_request_says_so(open_
     assert model.asked == ["rewrite"] * 2
     found = await queries.search(workspace, Query(ASKED.query), 0, history=TALK)
     assert found.diagnostics.rewritten == answer.rewritten
+
+
+async def test_models_that_are_set_help_unless_somebody_says_no(open_workspace: Open) -> None:
+    composition = Helped(Planner({"rewrite": "where is a login checked"}), ByWord("small shop"))
+    answer = await context(await indexed(open_workspace(composition=composition)), ASKED)
+    assert answer.rewritten == "where is a login checked"
+    assert answer.pack.items[0].hit.chunk.path == "README.md"
 
 
 async def test_with_everything_off_packs_are_the_same_byte_for_byte(open_workspace: Open) -> None:

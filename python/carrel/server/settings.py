@@ -119,8 +119,8 @@ class Settings:
         workspace="own",
     )
     planner: Planning = _setting(
-        "off",
-        'Whether a chat model helps to search, where one is configured for planning: `"auto"` has follow-ups rewritten, '
+        "auto",
+        'Whether a chat model helps to search, where `models` names one for planning: `"auto"` has follow-ups rewritten, '
         "questions about several things divided, and short ones that find nothing good answered for their meaning; the user's "
         "words stand where it fails.",
     )
@@ -128,7 +128,7 @@ class Settings:
         1.5, "How long each call of the planner may take; a request's deadline may shorten it."
     )
     rerank: bool = _setting(
-        False, "Have a reranker judge the best 100 candidates of a question, where one is configured.", workspace="off"
+        True, "Have the reranker that `models` names judge the best 100 candidates of a question.", workspace="off"
     )
     reranker_seconds: Annotated[float, Meta(ge=0.1, le=60)] = _setting(
         5.0, "How long the reranker may take; the order of the search stands then, and a request's deadline may shorten it."
