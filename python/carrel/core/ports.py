@@ -95,6 +95,8 @@ class ChatSpec:
     tools: bool = True  # whether it can call tools
     tokenizer: Tokenizer | None = None  # its own, None where it isn't known
     leaves_machine: bool = False
+    price: float | None = None  # US dollars for a million tokens of prompts, None where it isn't known
+    output_price: float | None = None  # likewise, of answers
 
 
 @dataclass(frozen=True, slots=True)
