@@ -116,6 +116,7 @@ class Session:
         self._handler = handler
 
     async def send(self, prompt: str) -> None:
+        prompt.encode()  # the real program never answers to what can't be
         self._settings["prompt"] = prompt
         self._tell()
 

@@ -25,6 +25,7 @@ from carrel.core.conversation import Message, ToolCall, ToolSpec
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.outbound import Destination, Load, Outbound, Secret, Sent, note
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.core.structs import whole_characters
 from carrel.providers.chat import (
     IDLE_SECONDS,
     MOST_CHARACTERS,
@@ -150,7 +151,7 @@ class CopilotChat:
                 model=self._model,
                 tools=[_tool(tool) for tool in tools],
                 available_tools=[f"custom:{tool.name}" for tool in tools],
-                system_message={"mode": "replace", "content": _joined(messages)},
+                system_message={"mode": "replace", "content": whole_characters(_joined(messages))},
                 streaming=True,
                 client_name="carrel",
                 **_NOTHING_ELSE,
@@ -160,7 +161,7 @@ class CopilotChat:
             program.forget()  # it may have ended
             raise
         session = _Session(client, made, self._service)
-        await made.send(_prompt(messages))
+        await made.send(whole_characters(_prompt(messages)))
         return session
 
     def _count(self, destination: Destination, load: Load, session: _Session) -> None:
@@ -213,7 +214,7 @@ class _Session:
     async def answer(self, messages: Sequence[Message]) -> None:
         """Give the program the results."""
         for message in self.results(messages):
-            request = _result(self.asked.pop(message.call_id), message.text)
+            request = _result(self.asked.pop(message.call_id), whole_characters(message.text))
             await self.made.rpc.tools.handle_pending_tool_call(request)
         self.received = self.prompt_tokens = self.answer_tokens = 0
 

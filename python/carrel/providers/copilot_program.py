@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
+import tempfile
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from carrel.core.errors import ProviderError
@@ -136,23 +138,23 @@ def _client(token: Secret | None, proxy: str, *, own_model: bool) -> Any:
         from copilot import CopilotClient, RuntimeConnection
     except ImportError:
         raise ProviderError(*NO_SDK) from None
-    import platformdirs
-
-    home = Path(platformdirs.user_data_path("carrel", appauthor=False)) / "copilot"
-    empty = home / "empty"
-    empty.mkdir(parents=True, exist_ok=True)
+    logging.getLogger("copilot").setLevel(logging.ERROR)  # it warns of what comes after its loop was closed
+    home = tempfile.mkdtemp(prefix="carrel-copilot-")
     # It runs as a child of this process, which may hold the keys of others.
     environment = {name: value for name, value in os.environ.items() if name not in VARIABLES.values()}
     environment["COPILOT_GITHUB_TELEMETRY_DISABLED"] = "true"
     if proxy:
         environment |= {"HTTPS_PROXY": proxy, "HTTP_PROXY": proxy}
-    options: dict[str, Any] = {"env": environment, "working_directory": str(empty), "log_level": "error"}
+    options: dict[str, Any] = {"env": environment, "working_directory": home, "log_level": "error"}
     if token is not None or own_model:
         # Without the person's own sign-in and settings of the program.
-        options |= {"mode": "empty", "base_directory": str(home), "use_logged_in_user": False}
+        options |= {"mode": "empty", "base_directory": home, "use_logged_in_user": False}
         options |= {"github_token": token.reveal()} if token is not None else {}
     path = os.environ.get("COPILOT_CLI_PATH") or shutil.which("copilot")
     try:
-        return CopilotClient(connection=RuntimeConnection.for_stdio(path=path), **options)
+        client = CopilotClient(connection=RuntimeConnection.for_stdio(path=path), **options)
     except (RuntimeError, OSError):
+        shutil.rmtree(home, ignore_errors=True)
         raise ProviderError(*NO_PROGRAM) from None
+    weakref.finalize(client, shutil.rmtree, home, ignore_errors=True)
+    return client

@@ -334,6 +334,8 @@ _REFUSALS: Mapping[int, tuple[str, str, bool]] = {
 _REDIRECTED = ("{0} wants the request sent elsewhere ({1}), which Carrel doesn't do", "Check `baseUrl`.", False)
 _FAILED = ("{0} failed ({1})", "", True)
 _UNKNOWN = ("{0} refused the request ({1})", "Check `model` and its settings.", False)
+_TOO_LONG = ("{0} has a smaller window than the request needs ({1})", "Set `window` of the model to what the service has.", False)
+_WINDOW_CODES = ("context_length_exceeded", "exceed_context_size_error")
 
 
 async def _refused(response: httpx.Response, service: Service) -> ProviderError:
@@ -352,7 +354,7 @@ async def _refused(response: httpx.Response, service: Service) -> ProviderError:
 def refusal(service: Service, status: int, code: str = "", *, retry_after: float | None = None) -> ProviderError:
     """Say what a status means that a service refused a request with, and which code it named."""
     other = _REDIRECTED if status < 400 else _FAILED if status >= 500 else _UNKNOWN
-    reason, remedy, retryable = _REFUSALS.get(status, other)
+    reason, remedy, retryable = _TOO_LONG if code in _WINDOW_CODES else _REFUSALS.get(status, other)
     words = (service.title, f"{status} {code}" if code else str(status), service.provider)
     return ProviderError(
         reason.format(*words), remedy.format(*words), retryable=retryable, retry_after=retry_after, status=status
