@@ -12,7 +12,7 @@ from typing import Self
 
 from carrel.core.background import run_blocking
 from carrel.core.errors import InvalidInput
-from carrel.core.local_index import Progress
+from carrel.core.local_index import Progress, SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import Embedder, Reranker, Tokenizer
 from carrel.core.structs import whole_characters
@@ -196,6 +196,15 @@ class Index:
         if self._reranker is not None and hits:
             hits = run_blocking(rerank(query, hits, self._reranker))
         return _told(hits[: max(limit, 0)])
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that the index is searched with."""
+        return self._index.embedder
+
+    def snapshot(self) -> SnapshotView:
+        """Return the index as it stands, for the engine's use cases. A folder that was never indexed is indexed first."""
+        return self._current().store.snapshot()
 
     def close(self) -> None:
         """Release files and locks. A second call does nothing."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np  # type: ignore[import-not-found,unused-ignore]
-from usearch.index import MetricKind, search  # type: ignore[import-not-found,unused-ignore]
+from usearch.index import MetricKind, search  # type: ignore[attr-defined, unused-ignore]
 
 ROOT = Path(__file__).parents[2]
 DIM, QUERIES, FOUND, ROUNDS = 256, 8, 10, 5

@@ -120,6 +120,23 @@ export interface CompleteResult {
   readonly toolCalls?: readonly ToolCall[];
 }
 
+/** `carrel/confirm`: have the person decide. The client shows all of it and never answers by itself. */
+export interface ConfirmParams {
+  /** `provider` (text goes to a remote model) or `paidIndex`. */
+  readonly what: string;
+  /** What happens if they agree, in a sentence. */
+  readonly risk: string;
+  /** All that is decided, by name. */
+  readonly details: Readonly<Record<string, string>>;
+  /** Names exactly this decision. */
+  readonly hash: string;
+}
+
+/** What the person said. */
+export interface ConfirmResult {
+  readonly allowed?: boolean;
+}
+
 /** `carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat. */
 export interface ContextParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -324,6 +341,20 @@ export interface IndexResult {
   readonly elapsedMs: number;
 }
 
+/** `carrel/key`: hand over a key from the editor's secret storage, for as long as the server runs. */
+export interface KeyParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  readonly provider: string;
+  /** The key; missing to forget it. */
+  readonly key?: string;
+}
+
+/** Whether there is a key of the editor's now. */
+export interface KeyResult {
+  readonly kept: boolean;
+}
+
 /** Lines of one file. */
 export interface LinesParam {
   readonly uri: string;
@@ -353,6 +384,54 @@ export interface ModelMessage {
 export interface Position {
   readonly line: number;
   readonly character: number;
+}
+
+/** Where text may be sent. */
+export interface ProviderDestination {
+  readonly provider: string;
+  readonly host: string;
+  /** Whether it is this machine. */
+  readonly local: boolean;
+  /** Whether a person allowed it; this machine needs no permission. */
+  readonly allowed: boolean;
+}
+
+/** A model that is set. */
+export interface ProviderModel {
+  /** `embedder`, `reranker`, `chat` or `planner`. */
+  readonly role: string;
+  readonly provider: string;
+  readonly model: string;
+  /** None for a model inside the server. */
+  readonly destinations: readonly ProviderDestination[];
+  /** Whether a key was found. The key itself is never told. */
+  readonly hasKey: boolean;
+  /** Ever sent to these destinations. */
+  readonly requests: number;
+  readonly tokens: number;
+  /** What they cost, by the prices in the settings. */
+  readonly dollars: number;
+  /** Of the last request, if it failed. */
+  readonly lastError?: string;
+  /** With `check`: how long it took to answer. */
+  readonly answeredMs?: number;
+  /** Why it can't be used. */
+  readonly problem?: string;
+}
+
+/** `carrel/providers`: which models are set, and where their text goes. */
+export interface ProvidersParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** Ask each model for as little as it can answer. It may cost a fraction of a cent. */
+  readonly check?: boolean;
+}
+
+/** The models that are set, and which providers there are for each role. */
+export interface ProvidersResult {
+  readonly models: readonly ProviderModel[];
+  /** By role, the providers that can be set. */
+  readonly known: Readonly<Record<string, readonly string[]>>;
 }
 
 /** LSP's range: the end is exclusive. */
@@ -571,12 +650,15 @@ export interface Requests {
   'carrel/similar': { params: SimilarParams; result: SearchResult };
   'carrel/files': { params: FilesParams; result: FilesResult };
   'carrel/compare': { params: CompareParams; result: CompareResult };
+  'carrel/providers': { params: ProvidersParams; result: ProvidersResult };
+  'carrel/key': { params: KeyParams; result: KeyResult };
   'carrel/clear': { params: ClearParams; result: ClearResult };
 }
 
 /** What the server asks: its parameters and its result. */
 export interface ClientRequests {
   'carrel/complete': { params: CompleteParams; result: CompleteResult };
+  'carrel/confirm': { params: ConfirmParams; result: ConfirmResult };
 }
 
 /** What such a request reports before its result. */

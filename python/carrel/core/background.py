@@ -10,10 +10,10 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from carrel.core.errors import Cancelled, CarrelError
 
@@ -86,6 +86,57 @@ def run_blocking(work: Coroutine[Any, Any, T], token: Stoppable | None = None) -
         if not ended.done():  # a Ctrl-C
             loop.call_soon_threadsafe(cancel)
         raise
+
+
+def iterate_blocking(pieces: AsyncIterable[T]) -> Iterator[T]:
+    """Give what an asynchronous iterator gives. It runs as one task on the background loop, which ends when this is closed."""
+    running = _Running(pieces)
+    try:
+        while (piece := run_blocking(running.next())) is not None:
+            yield piece[0]
+    finally:
+        running.stop()
+
+
+class _Running(Generic[T]):
+    """An asynchronous iterator in one task: some can't bear that each step runs in another."""
+
+    def __init__(self, pieces: AsyncIterable[T]) -> None:
+        self._pieces = pieces
+        self._queue = asyncio.Queue[tuple[T] | Exception | None]()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def next(self) -> tuple[T] | None:
+        """Return the next piece, None after the last one."""
+        if self._task is None:
+            self._loop = asyncio.get_running_loop()
+            self._task = self._loop.create_task(self._run())
+        piece = await self._queue.get()
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    def stop(self) -> None:
+        """Cancel what still runs. Doesn't wait, since it may be the garbage collector that closes an iterator."""
+        if self._loop is not None and self._task is not None and not self._task.done() and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    async def _run(self) -> None:
+        try:
+            async for piece in self._pieces:
+                self._queue.put_nowait((piece,))
+        except asyncio.CancelledError:
+            self._queue.put_nowait(Cancelled("cancelled"))
+        except SystemExit as error:  # would end the loop that others share
+            self._queue.put_nowait(CarrelError(f"The work ended by SystemExit({error.code!r})"))
+        except Exception as error:
+            self._queue.put_nowait(error)
+        else:
+            self._queue.put_nowait(None)
+        finally:
+            if isinstance(self._pieces, AsyncGenerator):
+                await self._pieces.aclose()
 
 
 def _pass_on(ended: Future[T], task: asyncio.Task[T]) -> None:

@@ -3,6 +3,7 @@
 CarrelError           `reason`, `remedy` and `retryable` of whatever went wrong
 ├── Cancelled         the caller's token was cancelled
 ├── InvalidInput      a parameter that can't be used: `field` names it, `value` may quote it
+│   └── WindowTooSmall  prompts and history leave a model no room for an answer
 ├── SettingsError     a settings file that can't be read, so that nobody knows what it leaves out
 ├── NotReady          no index yet, or the deadline came first
 ├── StoreError        disk or database; the reason names the file
@@ -60,6 +61,10 @@ class InvalidInput(CarrelError):
     def renamed(self, field: str, remedy: str | None = None) -> InvalidInput:
         """Return the same error under the name that the caller knows the field by, with a remedy where one is known here."""
         return InvalidInput(field, self.reason, self.remedy if remedy is None else remedy, value=self.value)
+
+
+class WindowTooSmall(InvalidInput):
+    """Prompts and history fill a model's window so far that the least answer doesn't fit."""
 
 
 class SettingsError(CarrelError):

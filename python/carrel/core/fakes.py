@@ -274,10 +274,11 @@ class FakeKeys:
 
 
 class FakeMeter:
-    """Admits everything. `used` holds what was recorded."""
+    """Admits everything. `used` and `failures` hold what was recorded."""
 
     def __init__(self) -> None:
         self.used: list[tuple[Destination, Load]] = []
+        self.failures: list[tuple[Destination, str]] = []
 
     async def admit(self, destination: Destination, load: Load) -> None:
         """Never wait."""
@@ -285,6 +286,10 @@ class FakeMeter:
     def record(self, destination: Destination, load: Load) -> None:
         """Keep it."""
         self.used.append((destination, load))
+
+    def failed(self, destination: Destination, reason: str) -> None:
+        """Keep it."""
+        self.failures.append((destination, reason))
 
 
 def fake_outbound(**keys: str) -> Outbound:

@@ -122,23 +122,35 @@ class SourceForm:
 
     def block(self, item: ContextItem) -> str:
         """Return the header, if it is asked for, and the code."""
-        code = self._harmless(item.text)
+        standard = self.header_fmt == HEADER and self.make_source is source_of and self.separator.strip()
+        code = harmless(
+            item.text,
+            self.separator,
+            self.header_fmt if self.include_metadata else None,
+            header=_SOURCE_HEADER if standard else None,
+        )
         if not self.include_metadata:
             return _body(code)
         source = one_line(self.make_source(item.hit.chunk))
         return f"{self.header_fmt.format(source=source)}\n{_body(code)}"
 
-    def _harmless(self, code: str) -> str:
-        code, _ = escape(_SEPARATOR_LINE, code)
-        if self.separator.strip() and self.separator != SEPARATOR:
-            code = _without(self.separator, code)
-        if not self.include_metadata:
-            return code
-        if self.header_fmt == HEADER and self.make_source is source_of and self.separator.strip():
-            return escape(_SOURCE_HEADER, code)[0]
-        # Somebody's own header, or nothing but blank lines between items: a line that begins like a header is one.
-        start = folded(self.header_fmt.partition("{")[0]).strip("\n")
-        return escape(re.compile(rf"^(?={re.escape(start)})", re.MULTILINE), code)[0] if start else code
+
+def harmless(text: str, separator: str, header_fmt: str | None, *, header: re.Pattern[str] | None = None) -> str:
+    """Return a text with a backslash before whatever in it looks like a separator or, where items have one, a header.
+
+    Headers are found by the pattern `header`; without one, a line that begins as `header_fmt` does is a header.
+    """
+    text, _ = escape(_SEPARATOR_LINE, text)
+    if separator.strip() and separator != SEPARATOR:
+        text = _without(separator, text)
+    if header_fmt is None:
+        return text
+    if header is None:  # somebody's own header, or nothing but blank lines between items
+        start = folded(header_fmt.partition("{")[0]).strip("\n")
+        if not start:
+            return text
+        header = re.compile(rf"^(?={re.escape(start)})", re.MULTILINE)
+    return escape(header, text)[0]
 
 
 def _without(separator: str, code: str) -> str:

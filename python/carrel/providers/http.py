@@ -21,7 +21,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from carrel.core.errors import InvalidInput, ProviderError
+from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
 from carrel.core.outbound import Destination, Load, Outbound, Role, Sent, is_loopback, note
 from carrel.providers.keys import VARIABLES
 
@@ -193,7 +193,18 @@ class ServiceClient:
 
     @asynccontextmanager
     async def _opened(self, method: str, path: str, body: Mapping[str, Any] | None, load: Load) -> AsyncIterator[httpx.Response]:
-        """Give the response of a request that was taken, its body still to be read."""
+        """Give the response of a request that was taken, its body still to be read. Its failures are remembered."""
+        try:
+            async with self._taken(method, path, body, load) as response:
+                yield response
+        except NotAllowed:
+            raise
+        except ProviderError as error:
+            self._outbound.meter.failed(self.service.destination, str(error))
+            raise
+
+    @asynccontextmanager
+    async def _taken(self, method: str, path: str, body: Mapping[str, Any] | None, load: Load) -> AsyncIterator[httpx.Response]:
         destination = self.service.destination
         self._outbound.permissions.check(destination)
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")

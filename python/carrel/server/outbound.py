@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.core.outbound import Meter, Outbound
+from carrel.core.outbound import Outbound, Secret
 from carrel.server.permissions import PermissionFile
 
 if TYPE_CHECKING:
     from carrel.providers.keys import StandardKeys
     from carrel.server.settings import Settings
-    from carrel.store.usage import Limits
+    from carrel.store.usage import Limits, UsageMeter
 
 
 def usage_file() -> Path:
@@ -22,11 +22,25 @@ def usage_file() -> Path:
     return platformdirs.user_data_path("carrel", appauthor=False) / "usage.sqlite"
 
 
+def keep_key(provider: str, key: Secret) -> None:
+    """Keep a provider's key in the system's keyring. Raises `ProviderError`."""
+    from carrel.providers.keys import keyring_set
+
+    keyring_set(provider, key)
+
+
+def delete_key(provider: str) -> bool:
+    """Delete a provider's key from the system's keyring; tell whether there was one. Raises `ProviderError`."""
+    from carrel.providers.keys import keyring_remove
+
+    return keyring_remove(provider)
+
+
 class OutboundServices:
     """Permission, keys and limits as the settings of this moment say."""
 
     def __init__(
-        self, permissions: PermissionFile | None = None, keys: StandardKeys | None = None, meter: Meter | None = None
+        self, permissions: PermissionFile | None = None, keys: StandardKeys | None = None, meter: UsageMeter | None = None
     ) -> None:
         """Take those that shall not be the person's own: tests hand in theirs."""
         self._settings: Settings | None = None
@@ -44,7 +58,7 @@ class OutboundServices:
         return self._keys
 
     @property
-    def meter(self) -> Meter:
+    def meter(self) -> UsageMeter:
         """Return what counts and limits the use."""
         if self._meter is None:
             from carrel.store.usage import UsageMeter

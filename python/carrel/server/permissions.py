@@ -45,12 +45,15 @@ class PermissionFile:
         """Take the file, and the setting `allowProviders` as a function."""
         self._path = path
         self._allowed = allowed
+        self.on_missing: Callable[[Destination], None] = lambda _: None
+        """Told of what was asked for and isn't allowed, on any thread."""
         self._lock = threading.Lock()
         self._read: tuple[tuple[int, int] | None, tuple[Permission, ...]] = (None, ())
 
     def check(self, destination: Destination) -> None:
         """Raise `NotAllowed` unless text may go there."""
         if not self.allows(destination):
+            self.on_missing(destination)
             raise NotAllowed(destination.provider, destination.host)
 
     def allows(self, destination: Destination) -> bool:

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from carrel.core.errors import ProviderError
+from carrel.core.errors import ProviderError, StoreError
 from carrel.core.outbound import Destination, Load
 
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 60.0
 """Seconds. The buckets of a minute are never empty for longer."""
-KEPT_DAYS = 400
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS usage (
     day TEXT NOT NULL, provider TEXT NOT NULL, host TEXT NOT NULL,
@@ -77,6 +76,8 @@ class UsageMeter:
         self._minute: dict[Destination, deque[tuple[float, int]]] = {}
         self._memory: dict[tuple[str, Destination], Usage] = {}
         self._writer: ThreadPoolExecutor | None = None
+        self.failures: dict[Destination, str] = {}
+        """The last failure of each destination since the last success, for a person."""
 
     async def admit(self, destination: Destination, load: Load) -> None:
         """Wait until the request keeps within the limits of a minute. Raises `ProviderError` where the day's cost is reached."""
@@ -89,6 +90,7 @@ class UsageMeter:
 
     def record(self, destination: Destination, load: Load) -> None:
         """Count what was used, on a thread of its own. Never raises."""
+        self.failures.pop(destination, None)
         day = self._today()
         if self._path is None:
             self._remember(day, destination, load)
@@ -96,6 +98,10 @@ class UsageMeter:
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, "carrel-usage")
         self._writer.submit(self._write, self._path, day, destination, load)
+
+    def failed(self, destination: Destination, reason: str) -> None:
+        """Remember the last failure."""
+        self.failures[destination] = reason
 
     def close(self) -> None:
         """Wait until all is written. May be used again afterwards."""
@@ -121,21 +127,17 @@ class UsageMeter:
             self._remember(day, destination, load)
 
     def total(self, destination: Destination | None = None, *, since: str = "") -> Usage:
-        """Sum what was used from a day on (`YYYY-MM-DD`), by one destination or all. Raises `sqlite3.Error`, `OSError`."""
+        """Sum what was used from a day on (`YYYY-MM-DD`), by one destination or all. Raises `StoreError`."""
         if self._writer is not None:
             self._writer.submit(lambda: None).result()  # what was recorded before is in it
         rows = [usage for (day, of), usage in self._memory.items() if day >= since and (destination is None or of == destination)]
         if self._path is not None and self._path.exists():
-            where, values = "day >= ?", [since]
-            if destination is not None:
-                where, values = where + " AND provider = ? AND host = ?", [since, destination.provider, destination.host]
-            with _opened(self._path) as database:
-                found = database.execute(
-                    "SELECT TOTAL(requests), TOTAL(texts), TOTAL(characters), TOTAL(tokens), TOTAL(dollars) "  # noqa: S608 - two fixed forms
-                    f"FROM usage WHERE {where}",
-                    values,
-                ).fetchone()
-            rows.append(Usage(int(found[0]), int(found[1]), int(found[2]), int(found[3]), found[4]))
+            try:
+                rows.append(_summed(self._path, destination, since))
+            except (OSError, sqlite3.Error) as error:
+                raise StoreError(
+                    f"What was spent can't be read from {self._path} ({error})", "Mend or delete the file."
+                ) from None
         return Usage(
             sum(row.requests for row in rows),
             sum(row.texts for row in rows),
@@ -147,11 +149,8 @@ class UsageMeter:
     def _check_cost(self, most: float, load: Load) -> None:
         try:
             spent = self.total(since=self._today()).dollars
-        except (OSError, sqlite3.Error) as error:
-            raise ProviderError(
-                f"Nobody can tell what was spent today: {self._path} can't be read ({error})",
-                "Mend or delete the file, or set `costPerDay` of `limits` to 0.",
-            ) from None
+        except StoreError as error:
+            raise ProviderError(error.reason, f"{error.remedy} Or set `costPerDay` of `limits` to 0.") from None
         if spent + load.dollars > most:
             raise ProviderError(
                 f"The day's limit of ${most:g} is reached: ${spent:.2f} was spent",
@@ -180,6 +179,16 @@ class UsageMeter:
             had.tokens + load.tokens,
             had.dollars + load.dollars,
         )
+
+
+def _summed(path: Path, destination: Destination | None, since: str) -> Usage:
+    where, values = "day >= ?", [since]
+    if destination is not None:
+        where, values = where + " AND provider = ? AND host = ?", [since, destination.provider, destination.host]
+    sums = "TOTAL(requests), TOTAL(texts), TOTAL(characters), TOTAL(tokens), TOTAL(dollars)"
+    with _opened(path) as database:
+        found = database.execute(f"SELECT {sums} FROM usage WHERE {where}", values).fetchone()  # noqa: S608 - fixed texts
+    return Usage(int(found[0]), int(found[1]), int(found[2]), int(found[3]), found[4])
 
 
 @contextlib.contextmanager

@@ -46,6 +46,7 @@ POOL = """export class ConnectionPool {
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     root = tmp_path / "project"
     (root / "src").mkdir(parents=True)
     (root / "src" / "auth.py").write_text(AUTH)

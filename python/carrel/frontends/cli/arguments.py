@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.argument_types import count, place, port, positive, query
+from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def parser() -> ArgumentParser:
     _asking(commands)
     _maintaining(commands)
     _serving_assistants(commands)
+    add_models(commands)
     add_proxies(commands)
     return top
 

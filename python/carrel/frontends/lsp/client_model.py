@@ -17,11 +17,14 @@ from carrel.core.structs import decode
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import review_messages as wire
 from carrel.frontends.lsp.messages import ProgressToken
+from carrel.frontends.lsp.model_messages import ConfirmParams, ConfirmResult
 
 if TYPE_CHECKING:
     from carrel.frontends.lsp.rpc import CarrelServer
+    from carrel.server.consent import Confirmation
 
 METHOD = "carrel/complete"
+CONFIRM = "carrel/confirm"
 NO_MODEL = (
     "Carrel has no chat model to ask: this client doesn't lend its own",
     'Use one that announces `{"complete": true}` under `experimental.carrel` and answers `carrel/complete`.',
@@ -45,9 +48,20 @@ class Client:
 
     def model(self, token: ProgressToken | None) -> ClientModel:
         """Return the model that the client means by this token; raises `ProviderError` where it lends none."""
-        if not lends_model(self._server.client_capabilities.experimental):
+        if not announces(self._server.client_capabilities.experimental, "complete"):
             raise ProviderError(*NO_MODEL)
         return ClientModel(self._server.protocol.ask_client, token)
+
+    async def confirm(self, question: Confirmation) -> bool:
+        """Have the person decide, however long they take. False where the client can't ask them, or gives the question back."""
+        if not announces(self._server.client_capabilities.experimental, "confirm"):
+            return False
+        details = dict(question.details)
+        params = ConfirmParams(what=question.what, risk=question.risk, details=details, hash=question.hash)
+        try:
+            return decode(ConfirmResult, await self._server.protocol.ask_client(CONFIRM, params)).allowed
+        except (JsonRpcException, InvalidInput):
+            return False
 
     def report(self, token: ProgressToken | None, partial: Wire) -> None:
         """Send a partial result, if it was asked for."""
@@ -55,10 +69,10 @@ class Client:
             self._server.protocol.send("$/progress", {"token": token, "value": partial})
 
 
-def lends_model(experimental: object) -> bool:
-    """Return whether a client's experimental capabilities say that it answers `carrel/complete`."""
+def announces(experimental: object, what: str) -> bool:
+    """Return whether a client's experimental capabilities say that it answers `carrel/<what>`."""
     carrel = experimental.get("carrel") if isinstance(experimental, Mapping) else None
-    return isinstance(carrel, Mapping) and carrel.get("complete") is True
+    return isinstance(carrel, Mapping) and carrel.get(what) is True
 
 
 @dataclass(frozen=True, slots=True)

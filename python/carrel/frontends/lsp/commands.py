@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
+from carrel.core.outbound import Secret
 from carrel.core.structs import decode
 from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
@@ -18,11 +19,13 @@ from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
 from carrel.frontends.common.wire import iso_time
 from carrel.frontends.lsp import convert, convert_review
 from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp.client_model import NO_MODEL
+from carrel.frontends.lsp.convert_models import from_state
 from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
-from carrel.server import context_service, queries, reviews
+from carrel.server import context_service, model_report, queries, reviews
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
 
 if TYPE_CHECKING:
@@ -134,6 +137,20 @@ class Commands:
 
         found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
         return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
+
+    async def providers(self, raw: Any) -> models.ProvidersResult:
+        """Answer `carrel/providers`."""
+        params = decode(models.ProvidersParams, raw)
+        composition, settings = self._session.composition, self._session.settings
+        states = await model_report.report(composition, settings, check=params.check)
+        allows = composition.outbound.permissions.allows
+        return models.ProvidersResult(models=tuple(from_state(state, allows) for state in states), known=model_report.known())
+
+    async def key(self, raw: Any) -> models.KeyResult:
+        """Answer `carrel/key`."""
+        params = decode(models.KeyParams, raw)
+        self._session.composition.outbound.keys.give(params.provider, Secret(params.key) if params.key else None)
+        return models.KeyResult(kept=bool(params.key))
 
     async def explain(self, raw: Any) -> dict[str, Any]:
         """Answer `carrel/explain`."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import review_messages as talk
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
@@ -19,6 +20,8 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/similar": (wire.SimilarParams, wire.SearchResult),
     "carrel/files": (wire.FilesParams, wire.FilesResult),
     "carrel/compare": (wire.CompareParams, wire.CompareResult),
+    "carrel/providers": (models.ProvidersParams, models.ProvidersResult),
+    "carrel/key": (models.KeyParams, models.KeyResult),
     "carrel/clear": (wire.ClearParams, wire.ClearResult),
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
@@ -26,7 +29,10 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
 PARTIAL_RESULTS: dict[str, type[Wire]] = {"carrel/review": talk.ReviewStep}
 """What such a request reports by `$/progress` under its `partialResultToken`, before its result."""
 
-CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {"carrel/complete": (talk.CompleteParams, talk.CompleteResult)}
+CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {
+    "carrel/complete": (talk.CompleteParams, talk.CompleteResult),
+    "carrel/confirm": (models.ConfirmParams, models.ConfirmResult),
+}
 """What the server asks of a client that announces it in its capabilities, under `experimental.carrel`: `{"complete": true}`."""
 
 NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": wire.StatusResult}

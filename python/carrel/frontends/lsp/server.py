@@ -12,30 +12,33 @@ import logging
 import os
 import signal
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lsprotocol import types
 from pygls.protocol import default_converter
 
-from carrel.core.errors import CarrelError
+from carrel.core.errors import CarrelError, NotAllowed
 from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
 from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.capabilities import own_settings
-from carrel.frontends.lsp.client_model import Client
+from carrel.frontends.lsp.client_model import Client, announces
 from carrel.frontends.lsp.commands import Commands, status_result
 from carrel.frontends.lsp.documents import Documents
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.lsp.user_messages import UserMessages
 from carrel.server.composition import Composition
+from carrel.server.consent import Consent
 from carrel.server.session import Session
 from carrel.server.workspace import WorkspaceEvents
 
 if TYPE_CHECKING:
-    from carrel.server.settings import Problem
+    from carrel.core.outbound import Destination
+    from carrel.server.settings import Problem, Settings
     from carrel.server.state import Progress
     from carrel.server.workspace import Workspace
 
@@ -68,13 +71,15 @@ class LspServer:
             Composition(),
             _locate,
             events=WorkspaceEvents(self.statuses.changed, self._progressed, self.user_messages.tell_unless_answered),
-            on_settings=lambda settings: logs.set_level(settings.log_level),
+            on_settings=self._take_settings,
             on_problems=self._tell_problems,
         )
+        client = Client(self.pygls)
+        permissions = self.session.composition.outbound.permissions
+        self.consent = Consent(permissions, client.confirm, self._allowed)
         self.documents = Documents(self.pygls, self.session)
         self.protocol.requests = {
-            method: self._guarded(handler)
-            for method, handler in Commands(self.session, self.bars, Client(self.pygls)).table().items()
+            method: self._guarded(handler) for method, handler in Commands(self.session, self.bars, client).table().items()
         }
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)
@@ -89,6 +94,7 @@ class LspServer:
         """Take messages until `exit`, the end of input or the parent's death."""
         loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
+        self.session.composition.outbound.permissions.on_missing = partial(_on_loop, loop, self._missing)
         writer = Writer(self._stdout, lambda: _on_loop(loop, self._exit, 1))
         self.protocol.set_writer(writer)
         logs.to_editor(
@@ -137,6 +143,18 @@ class LspServer:
 
     # --- what the session tells
 
+    def _missing(self, destination: Destination) -> None:
+        """Ask the person for a permission that was missing; where the client can't, tell them how to give it."""
+        if announces(self.pygls.client_capabilities.experimental, "confirm"):
+            self.consent.want(destination)
+        else:
+            self.user_messages.tell(str(NotAllowed(destination.provider, destination.host)))
+
+    def _allowed(self, _: Destination) -> None:
+        """Take up what failed for want of a permission."""
+        for workspace in self.session.folders.values():
+            self.session.start(workspace)
+
     def _send_status(self, workspace: Workspace) -> None:
         if workspace.root_key not in self.session.folders:
             return
@@ -163,6 +181,10 @@ class LspServer:
         self._auto.discard(job)
         if bar:
             self.bars.end(job, bar, "stopped" if job.done.exception() else "done")
+
+    def _take_settings(self, settings: Settings) -> None:
+        logs.set_level(settings.log_level)
+        self.consent.forget()
 
     def _tell_problems(self, problems: tuple[Problem, ...]) -> None:
         for problem in problems:

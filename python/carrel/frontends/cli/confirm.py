@@ -1,0 +1,85 @@
+"""`carrel confirm`: say which providers text may be sent to. Only a person at a terminal can allow one."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from carrel.core.background import run_blocking
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.outbound import Destination
+from carrel.frontends.cli.terminal_confirmation import agreed
+from carrel.server import consent
+from carrel.server.composition import Composition
+from carrel.server.model_report import report
+from carrel.server.permissions import PermissionFile
+from carrel.server.settings import resolve
+from carrel.server.settings_files import read_user
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Show, give or withdraw permissions."""
+    settings, _ = resolve(read_user())
+    permissions = PermissionFile(allowed=lambda: settings.allow_providers)
+    if arguments.list:
+        _show(permissions, output)
+        return 0
+    if arguments.provider and not arguments.host:
+        raise InvalidInput("HOST", "is missing", "Name the host too, such as `carrel confirm openai api.openai.com`.")
+    if arguments.provider:
+        wanted = [Destination(arguments.provider, arguments.host.lower())]
+    else:
+        states = run_blocking(report(Composition(), settings))
+        wanted = [place for state in states for place in state.destinations if not permissions.allows(place)]
+    if arguments.withdraw:
+        return _withdraw(wanted, permissions, output)
+    allowed = []
+    for place in dict.fromkeys(wanted):
+        if permissions.allows(place):
+            output.note(f"{place} is allowed already.")
+        elif agreed(_lines(place)):
+            permissions.allow(place)
+            allowed.append(place)
+        else:
+            raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
+    if not wanted:
+        output.note("No model that is set waits for a permission.")
+    if output.json:
+        output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
+    for place in allowed:
+        output.note(f"{place} may be sent text from now on. Withdraw it: carrel confirm --withdraw {place.provider} {place.host}")
+    return 0
+
+
+def _lines(place: Destination) -> list[str]:
+    question = consent.of_provider(place)
+    return [f"{question.risk}", *(f"  {name}: {value}" for name, value in question.details.items())]
+
+
+def _withdraw(places: list[Destination], permissions: PermissionFile, output: Output) -> int:
+    if not places:
+        raise InvalidInput("PROVIDER", "is missing", "`carrel confirm --list` shows what is allowed.")
+    for place in places:
+        if not permissions.withdraw(place):
+            raise CarrelError(f"{place} was not allowed here", "What your settings file allows is changed there.")
+        output.note(f"{place} may not be sent text any more.")
+    if output.json:
+        output.value({"withdrawn": [{"provider": place.provider, "host": place.host} for place in places]})
+    return 0
+
+
+def _show(permissions: PermissionFile, output: Output) -> None:
+    known = permissions.known()
+    if output.json:
+        rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in known]
+        output.value({"providers": rows})
+        return
+    for item in known:
+        since = f"since {datetime.fromtimestamp(item.at, UTC):%Y-%m-%d}" if item.at else "by your settings file"
+        output.text(f"{item.destination}, {since}")
+    if not known:
+        output.note("Text may be sent nowhere but to this machine.")

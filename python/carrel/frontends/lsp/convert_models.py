@@ -1,0 +1,31 @@
+"""Models as the server knows them, to what travels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import UNSET
+
+from carrel.core.outbound import Destination
+from carrel.frontends.lsp.model_messages import ProviderDestination, ProviderModel
+from carrel.server.model_report import ModelState
+
+
+def from_state(state: ModelState, allows: Callable[[Destination], bool]) -> ProviderModel:
+    """Encode a model's state."""
+    return ProviderModel(
+        role=state.role,
+        provider=state.provider,
+        model=state.model,
+        destinations=tuple(
+            ProviderDestination(provider=place.provider, host=place.host, local=place.local, allowed=allows(place))
+            for place in state.destinations
+        ),
+        has_key=state.has_key,
+        requests=state.requests,
+        tokens=state.tokens,
+        dollars=round(state.dollars, 6),
+        last_error=state.last_error or UNSET,
+        answered_ms=UNSET if state.answered_ms is None else state.answered_ms,
+        problem=state.problem or UNSET,
+    )

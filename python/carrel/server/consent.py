@@ -1,0 +1,84 @@
+"""Ask a person whether text may go somewhere, once a session for each destination, without holding up whoever wanted it.
+
+A front end that reaches a person gives the asking; the others (MCP, the proxies, a hook) give none, and what wasn't allowed
+before stays forbidden.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from carrel.core.errors import CarrelError, place_of
+from carrel.core.outbound import Destination
+from carrel.server.permissions import PermissionFile
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Something that only a person may decide. `details` are shown to them, all of them."""
+
+    what: Literal["provider", "paidIndex"]
+    risk: str
+    details: Mapping[str, str]
+
+    @property
+    def hash(self) -> str:
+        """Name exactly what is decided: an answer holds for nothing else."""
+        parts = (self.what, self.risk, *(f"{key}={value}" for key, value in sorted(self.details.items())))
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+Ask = Callable[[Confirmation], Awaitable[bool]]
+"""Asks a person; False for a no, and where nobody can be asked."""
+
+
+def of_provider(destination: Destination) -> Confirmation:
+    """Return the question whether text may be sent to a provider."""
+    return Confirmation(
+        "provider",
+        "Text of your code and of your questions leaves this machine.",
+        {"provider": destination.provider, "host": destination.host},
+    )
+
+
+class Consent:
+    """Asks for what is missing. Used on the event loop."""
+
+    def __init__(self, permissions: PermissionFile, ask: Ask, on_allowed: Callable[[Destination], None]) -> None:
+        """Take who asks the person, and who is told when something was allowed."""
+        self._permissions = permissions
+        self._ask = ask
+        self._on_allowed = on_allowed
+        self._asked: dict[Destination, asyncio.Task[bool]] = {}
+
+    def want(self, destination: Destination) -> asyncio.Task[bool]:
+        """Begin to ask, unless this was asked before; a later request for the same gets the same answer."""
+        task = self._asked.get(destination)
+        if task is None:
+            task = self._asked[destination] = asyncio.get_running_loop().create_task(self._decide(destination))
+        return task
+
+    def forget(self) -> None:
+        """Ask again for what was declined: the person changed their settings."""
+        self._asked = {destination: task for destination, task in self._asked.items() if not task.done()}
+
+    async def _decide(self, destination: Destination) -> bool:
+        try:
+            if not await self._ask(of_provider(destination)):
+                return False
+            self._permissions.allow(destination)
+        except CarrelError as error:
+            log.warning("The permission for %s was not kept: %s", destination, error)
+            return False
+        except Exception as error:
+            log.warning("Nobody could be asked about %s: %s at %s", destination, type(error).__name__, place_of(error))
+            return False
+        self._on_allowed(destination)
+        return True

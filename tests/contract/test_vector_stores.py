@@ -1,0 +1,350 @@
+"""The stores of vectors beside the one in memory: their contract, and what each promises beyond it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
+pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
+pytest.importorskip("usearch", reason="the extra usearch isn't installed")
+
+import lancedb
+import numpy as np
+from qdrant_client import AsyncQdrantClient
+from tests.contract import qdrant_server
+from tests.contract.edge_client import EdgeClient
+
+from carrel.core.errors import CarrelError, NotAllowed, ProviderError, StoreError
+from carrel.core.ports import Scalar, VectorRecord, VectorStore, Where
+from carrel.store.hnsw import HnswStore
+from carrel.store.lance import LanceStore
+from carrel.store.qdrant import QdrantStore
+
+from . import suites
+from .suites.common import chunk_id, collected, pack
+
+_NUMBERS = count()
+
+
+def client(url: str) -> AsyncQdrantClient:
+    return AsyncQdrantClient(url=url, check_compatibility=False, trust_env=False, timeout=30)
+
+
+def qdrant(url: str, dim: int = 4, collection: str | None = None) -> QdrantStore:
+    return QdrantStore(client(url), collection or f"carrel-test-{os.getpid()}-{next(_NUMBERS)}", dim, leaves_machine=False)
+
+
+class OnDisk:
+    """Gives each store a folder, and closes it."""
+
+    @pytest.fixture(autouse=True)
+    def _folders(self, tmp_path: Path) -> Iterator[None]:
+        self._tmp = tmp_path
+        self._opened: list[Any] = []
+        yield
+        for store in self._opened:
+            store.close()
+
+    def folder(self) -> Path:
+        return self._tmp / str(next(_NUMBERS))
+
+    def kept(self, store: Any) -> Any:
+        self._opened.append(store)
+        return store
+
+
+class TestExactScan(OnDisk, suites.VectorStoreContract):
+    def make(self) -> VectorStore:
+        return cast("VectorStore", self.kept(HnswStore(self.folder(), self.DIM)))
+
+
+class TestGraph(OnDisk, suites.VectorStoreContract):
+    def make(self) -> VectorStore:
+        return cast("VectorStore", self.kept(HnswStore(self.folder(), self.DIM, graph_from=1)))
+
+
+class TestLanceDB(OnDisk, suites.VectorStoreContract):
+    def make(self) -> VectorStore:
+        return cast("VectorStore", self.kept(LanceStore(str(self.folder()), "chunks", self.DIM)))
+
+
+class TestQdrantLocalMode(suites.VectorStoreContract):
+    def make(self) -> VectorStore:
+        return QdrantStore(AsyncQdrantClient(":memory:"), "carrel-test", self.DIM, leaves_machine=False)
+
+
+class TestQdrantEngine(OnDisk, suites.VectorStoreContract):
+    def make(self) -> VectorStore:
+        engine = cast("AsyncQdrantClient", EdgeClient(self.folder()))
+        return QdrantStore(engine, "carrel-test", self.DIM, leaves_machine=False)
+
+
+class TestQdrantServer(suites.VectorStoreContract):
+    def make(self) -> VectorStore:
+        return qdrant(qdrant_server.server_url(), self.DIM)
+
+    def broken(self) -> VectorStore:
+        return qdrant("http://127.0.0.1:1", self.DIM)
+
+    def stuck(self) -> VectorStore:
+        listening = socket.create_server(("127.0.0.1", 0))
+        self._never_answers = listening
+        return qdrant(f"http://127.0.0.1:{listening.getsockname()[1]}", self.DIM)
+
+
+# --- on disk
+
+
+def directions(rows: int, dim: int, seed: int = 1) -> np.ndarray[Any, Any]:
+    """Vectors in clusters, as those of real texts are."""
+    random = np.random.default_rng(seed)
+    centres = random.normal(size=(max(rows // 50, 1), dim))
+    made = centres[random.integers(len(centres), size=rows)] + 0.7 * random.normal(size=(rows, dim))
+    scaled: np.ndarray[Any, Any] = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype("<f4")
+    return scaled
+
+
+def records(rows: np.ndarray[Any, Any], first: int = 0) -> list[VectorRecord]:
+    return [VectorRecord(chunk_id(first + n), row.tobytes(), {"even": n % 2 == 0}) for n, row in enumerate(rows)]
+
+
+async def recall(
+    store: VectorStore, rows: np.ndarray[Any, Any], queries: np.ndarray[Any, Any], where: Where | None = None
+) -> float:
+    """Return the share of the ten exact neighbours that the store finds."""
+    allowed = np.arange(len(rows)) if where is None else np.arange(0, len(rows), 2)
+    found = 0
+    for query in queries:
+        best = allowed[np.argsort(-(rows[allowed] @ query))[:10]]
+        hits = {chunk for chunk, _ in await store.search(query.tobytes(), 10, where)}
+        found += len(hits & {chunk_id(int(number)) for number in best})
+    return found / (10 * len(queries))
+
+
+async def test_the_graph_finds_what_an_exact_scan_does(tmp_path: Path) -> None:
+    rows, queries = directions(6_000, 64), directions(50, 64, seed=2)
+    store = HnswStore(tmp_path, 64, graph_from=2_000)
+    await store.publish(records(rows))
+    await store.settled()
+    assert store.graph_size == len(rows)
+    assert await recall(store, rows, queries) >= 0.98
+    assert await recall(store, rows, queries[:20], Where({"even": (True,)})) >= 0.98
+    store.close()
+
+
+async def test_a_worn_graph_is_made_again_and_a_saved_one_is_taken_up(tmp_path: Path) -> None:
+    rows = directions(3_000, 16)
+    store = HnswStore(tmp_path, 16, graph_from=500)
+    await store.publish(records(rows))
+    await store.publish([], [chunk_id(n) for n in range(2_000)])
+    await store.settled()
+    assert store.graph_size == 1_000
+    store.close()
+    saved = (tmp_path / "graph.usearch").stat().st_mtime_ns
+    again = HnswStore(tmp_path, 16, graph_from=500)
+    await again.settled()
+    assert again.graph_size == 1_000
+    assert (await again.search(rows[2_500].tobytes(), 1))[0][0] == chunk_id(2_500)
+    again.close()
+    assert (tmp_path / "graph.usearch").stat().st_mtime_ns == saved, "nothing changed, so nothing is written"
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a graph at all", None])
+async def test_a_graph_that_is_damaged_or_behind_is_mended(tmp_path: Path, damage: bytes | None) -> None:
+    rows = directions(1_000, 16)
+    store = HnswStore(tmp_path, 16, graph_from=100)
+    await store.publish(records(rows[:600]))
+    await store.settled()
+    store.close()
+    old = (tmp_path / "graph.usearch").read_bytes()
+    store = HnswStore(tmp_path, 16, graph_from=100)
+    await store.publish(records(rows[600:], first=600), [chunk_id(3)])
+    store.close()
+    (tmp_path / "graph.usearch").write_bytes(old if damage is None else damage)
+    again = HnswStore(tmp_path, 16, graph_from=100)
+    await again.settled()
+    assert again.graph_size == 999
+    assert (await again.search(rows[900].tobytes(), 1))[0][0] == chunk_id(900)
+    assert chunk_id(3) not in {chunk for chunk, _ in await again.search(rows[3].tobytes(), 5)}
+    again.close()
+
+
+async def test_questions_are_answered_while_the_graph_is_made(tmp_path: Path) -> None:
+    rows = directions(3_000, 64)
+    store = HnswStore(tmp_path, 64, graph_from=1_000)
+    await store.publish(records(rows))
+    answered = 0
+    while store.graph_size == 0 and answered < 10_000:
+        assert (await store.search(rows[7].tobytes(), 1))[0][0] == chunk_id(7)
+        answered += 1
+    assert answered
+    await store.settled()
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["graph", "lance"])
+async def test_another_dimension_in_the_same_place_is_refused(tmp_path: Path, kind: str) -> None:
+    first = _store(kind, tmp_path, 4)
+    await first.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
+    first.close()
+    with pytest.raises(StoreError, match=r"holds vectors of 4 values, not 8\. Delete it"):
+        await _store(kind, tmp_path, 8).search(pack(*[1.0] * 8), 1)
+
+
+@pytest.mark.parametrize("kind", ["graph", "lance"])
+async def test_a_place_that_cannot_be_used_is_named(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CarrelError, match="file"):
+        await _store(kind, tmp_path / "file", 4).publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
+
+
+def _store(kind: str, folder: Path, dim: int) -> Any:
+    return HnswStore(folder, dim) if kind == "graph" else LanceStore(str(folder), "chunks", dim)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 has no twin there")
+@pytest.mark.parametrize("kind", ["graph", "lance"])
+async def test_a_kill_while_writing_leaves_whole_records(tmp_path: Path, kind: str) -> None:
+    make = "HnswStore(Path(sys.argv[1]), 4)" if kind == "graph" else "LanceStore(sys.argv[1], 'chunks', 4)"
+    writer = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _WRITE_FOR_EVER.format(make=make, module="hnsw" if kind == "graph" else "lance"), str(tmp_path),
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert writer.stdout is not None
+    for _ in range(5):
+        await writer.stdout.readline()
+    writer.kill()
+    await writer.wait()
+    store = _store(kind, tmp_path, 4)
+    ids = [chunk for page in await collected(store.ids()) for chunk in page]
+    assert set(await store.vectors(ids)) == set(ids)
+    store.close()
+    batches = Counter(int(chunk, 16) // 20 for chunk in ids)
+    assert len(batches) >= 5
+    assert set(batches.values()) == {20}, "a batch is there or isn't"
+
+
+_WRITE_FOR_EVER = """
+import asyncio, itertools, struct, sys
+from pathlib import Path
+from carrel.core.ports import VectorRecord
+from carrel.store.{module} import *
+
+async def write():
+    store = {make}
+    for n in itertools.count():
+        await store.publish([VectorRecord(f"{{20 * n + one:032x}}", struct.pack("<4f", 1, 0, 0, 0)) for one in range(20)])
+        print(n, flush=True)
+
+asyncio.run(write())
+"""
+
+
+async def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.store.lance.TIDY_AFTER", 5)
+    monkeypatch.setattr("carrel.store.lance.KEPT_VERSIONS", timedelta(milliseconds=1))
+    store = LanceStore(str(tmp_path), "chunks", 4)
+    for n in range(40):
+        await store.publish([VectorRecord(chunk_id(n), pack(1, 0, 0, 0), {"path": f"{n}.py"})])
+    files = await asyncio.to_thread(lambda: [path for path in tmp_path.rglob("*") if path.is_file()])
+    assert len(files) < 40, "each write leaves three files or more"
+    assert await store.count() == 40
+    store.close()
+
+
+async def test_rows_have_the_columns_that_other_programs_read(tmp_path: Path) -> None:
+    store = LanceStore(str(tmp_path), "chunks", 4)
+    payload: dict[str, Scalar] = {"path": "src/a.py", "start_line": 3, "end_line": 9, "symbol": "A.f", "content": "def f(): ..."}
+    await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0), payload)])
+    store.close()
+    (row,) = lancedb.connect(str(tmp_path)).open_table("chunks").to_arrow().to_pylist()
+    assert row.pop("labels")
+    assert row == {
+        "id": chunk_id(1),
+        "filePath": "src/a.py",
+        "content": "def f(): ...",
+        "functionName": "A.f",
+        "startLine": 3,
+        "endLine": 9,
+        "vector": [1, 0, 0, 0],
+    }
+
+
+# --- Qdrant
+
+
+async def test_a_point_has_the_payload_that_other_programs_read() -> None:
+    asked = client(qdrant_server.server_url())
+    store = QdrantStore(asked, f"carrel-test-{os.getpid()}-payload", 4, leaves_machine=False)
+    payload: dict[str, Scalar] = {
+        "path": "a.py",
+        "start_line": 3,
+        "end_line": 9,
+        "symbol": "A.f",
+        "content": "x",
+        "content_hash": "ff",
+    }
+    await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0), payload)])
+    ((point,), _) = await asked.scroll(store.collection, with_payload=True)
+    assert str(point.id) == "00000000-0000-0000-0000-000000000001"
+    assert point.payload == {
+        "filePath": "a.py",
+        "startLine": 3,
+        "endLine": 9,
+        "symbolName": "A.f",
+        "content": "x",
+        "contentHash": "ff",
+    }
+    assert [page async for page in store.scroll()] == [[(chunk_id(1), payload)]]
+    await store.drop()
+
+
+async def test_points_are_deleted_by_what_they_say() -> None:
+    store = qdrant(qdrant_server.server_url())
+    await store.publish([VectorRecord(chunk_id(n), pack(1, 0, 0, 0), {"path": f"{n % 2}.py"}) for n in range(10)])
+    await store.delete_where(Where({"path": ("1.py",)}))
+    assert await store.count() == 5
+    assert {item["path"] for page in await collected(store.scroll()) for _, item in page} == {"0.py"}
+    await store.drop()
+
+
+async def test_a_collection_of_another_dimension_is_told() -> None:
+    url = qdrant_server.server_url()
+    first = qdrant(url, 4)
+    await first.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
+    with pytest.raises(ProviderError, match="holds vectors of 4 values; the model gives 8"):
+        await qdrant(url, 8, first.collection).open()
+    await first.drop()
+
+
+async def test_a_collection_that_was_deleted_is_told_once_and_made_again() -> None:
+    url = qdrant_server.server_url()
+    store = qdrant(url)
+    await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
+    await client(url).delete_collection(store.collection)
+    with pytest.raises(ProviderError, match="no such collection any more") as raised:
+        await store.search(pack(1, 0, 0, 0), 1)
+    assert raised.value.retryable
+    assert list(await store.search(pack(1, 0, 0, 0), 1)) == []
+    await store.drop()
+
+
+async def test_nothing_is_sent_where_nobody_allowed_it() -> None:
+    def refuse() -> None:
+        raise NotAllowed("qdrant", "db.example:6333")
+
+    store = QdrantStore(client("http://127.0.0.1:1"), "x", 4, leaves_machine=True, permit=refuse)
+    with pytest.raises(NotAllowed, match="carrel confirm qdrant"):
+        await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])

@@ -1,0 +1,133 @@
+"""`carrel models` and `carrel confirm` as a person types them, on a terminal and without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.frontends.cli.conftest import Run, one_json
+
+
+def settings_file(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "carrel" / "settings.toml"
+
+
+def test_without_settings_the_bundled_model_is_all_there_is_and_it_answers(run: Run) -> None:
+    code, out, _ = run("models", "check", "--json")
+    answer = one_json(out)
+    assert code == 0
+    (model,) = answer["models"]
+    assert (model["role"], model["provider"], model["destinations"]) == ("embedder", "bundled", [])
+    assert model["answeredMs"] > 0
+    assert set(answer["known"]) == {"embedder", "reranker", "chat", "planner"}
+
+
+def test_a_model_is_chosen_and_given_up_again(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("models", "set", "embedder", "hashed words")
+    assert code == 0
+    assert str(settings_file(tmp_path)) in err
+    assert "embedder: hashed words" in run("models", "list")[1]
+    assert run("models", "set", "embedder", "bundled")[0] == 0
+    assert "embedder: bundled" in run("models", "list")[1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("set", "embedder", "nobody"), 'there is no provider "nobody" for embedder. There are: bundled'),
+        (("set", "embedder", "hashed words", "--key", "sk-planted"), "A key itself doesn't belong into a settings file"),
+        (("set", "embedder", "hashed words", "--base-url", "nowhere"), "must be a URL"),
+        (("set", "poet", "x"), "invalid choice"),
+    ],
+)
+def test_what_cannot_be_chosen_is_named_and_nothing_is_written(
+    run: Run, tmp_path: Path, typed: tuple[str, ...], said: str
+) -> None:
+    code, _, err = run("models", *typed)
+    assert (code, said in err) == (2, True), err
+    assert "sk-planted" not in err
+    assert not settings_file(tmp_path).exists()
+
+
+def test_without_a_terminal_nobody_can_allow_anything(project: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "carrel", "confirm", "openai", "api.openai.com"],
+        input="yes\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    assert done.returncode == 1
+    assert "There is no terminal to ask a person on" in done.stderr
+    assert "allowProviders" in done.stderr
+    assert not (tmp_path / "data" / "carrel" / "permissions.json").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the console of Windows can't be played by a test")
+@pytest.mark.parametrize("right", [True, False])
+def test_a_person_types_the_code(project: Path, tmp_path: Path, right: bool) -> None:
+    code, shown = _typed_at_a_terminal(["confirm", "openai", "API.openai.com"], right)
+    assert "host: api.openai.com" in shown
+    kept = tmp_path / "data" / "carrel" / "permissions.json"
+    if right:
+        assert code == 0
+        assert [(row["provider"], row["host"]) for row in json.loads(kept.read_text())["providers"]] == [
+            ("openai", "api.openai.com")
+        ]
+    else:
+        assert code == 1
+        assert "Nothing was allowed" in shown
+        assert not kept.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the console of Windows can't be played by a test")
+def test_a_permission_is_shown_and_withdrawn(project: Path, run: Run) -> None:
+    _typed_at_a_terminal(["confirm", "openai", "api.openai.com"], right=True)
+    assert [row["host"] for row in one_json(run("confirm", "--list", "--json")[1])["providers"]] == ["api.openai.com"]
+    assert run("confirm", "--withdraw", "openai", "api.openai.com")[0] == 0
+    assert one_json(run("confirm", "--list", "--json")[1]) == {"providers": []}
+    assert run("confirm", "--withdraw", "openai", "api.openai.com")[0] == 1
+
+
+@pytest.mark.parametrize("typed", [("openai",), ("--withdraw",)])
+def test_what_is_missing_is_named(run: Run, typed: tuple[str, ...]) -> None:
+    code, _, err = run("confirm", *typed)
+    assert code == 2
+    assert "is missing" in err
+
+
+def test_with_no_remote_model_set_there_is_nothing_to_confirm(run: Run) -> None:
+    code, _, err = run("confirm")
+    assert (code, "No model that is set waits for a permission." in err) == (0, True)
+
+
+def _typed_at_a_terminal(arguments: list[str], right: bool) -> tuple[int, str]:
+    """Run the command with a terminal of its own; type the code that it shows, or another one."""
+    import pty  # noqa: PLC0415 - not on Windows
+
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "carrel", *arguments])  # noqa: S606
+    shown = b""
+    typed = False
+    while True:
+        try:
+            piece = os.read(terminal, 1000)
+        except OSError:  # Linux says so that the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+        found = re.search(rb"Type (\w{4}) to allow", shown)
+        if found and not typed:
+            os.write(terminal, (found[1] if right else b"zzzz") + b"\n")
+            typed = True
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), shown.decode()
