@@ -14,21 +14,29 @@ from tests.server.conftest import Open, indexed, open_workspace  # noqa: F401 - 
 
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.fakes import FakePermissions
-from carrel.core.outbound import collect
+from carrel.core.outbound import Destination, collect
 from carrel.core.types import Query
 from carrel.engine.chat_model import complete
 from carrel.server import queries
 from carrel.server.composition import Composition
 from carrel.server.jobs import Jobs
+from carrel.server.model_report import report
 from carrel.server.model_settings import Models, ModelSettings
 from carrel.server.models import chat_models, rerankers
 from carrel.server.outbound import OutboundServices
 from carrel.server.permissions import PermissionFile
 from carrel.server.reviews import ReviewRequest, review
 from carrel.server.settings import Settings
+from carrel.store.usage import Limits, UsageMeter
 
 from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker
 from .standin import HANG, HELLO, Call, Reply, StandIn, failure, running
+
+
+@pytest.fixture
+def _nobodys(env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
 
 
 async def test_hung_models_delay_no_other_question(open_workspace: Open, service: StandIn) -> None:  # noqa: F811
@@ -91,7 +99,9 @@ async def test_nothing_leaves_the_machine_where_nobody_allowed_it(provider: str)
 
 
 async def test_the_settings_choose_the_models_and_a_receipt_names_them(service: StandIn, tmp_path: Any) -> None:
-    composition = Composition(outbound=OutboundServices(PermissionFile(tmp_path / "allowed.json"), meter=keyed().meter))
+    composition = Composition(
+        outbound=OutboundServices(PermissionFile(tmp_path / "allowed.json"), meter=UsageMeter(None, Limits))
+    )
     ollama = ModelSettings(provider="ollama", model="tiny", base_url=service.url)
     settings = Settings(models=Models(chat=ollama, reranker=ModelSettings(provider="tei", base_url=service.url)))
     with collect() as receipt:
@@ -105,6 +115,27 @@ async def test_the_settings_choose_the_models_and_a_receipt_names_them(service: 
         ("ollama", "chat"),
         ("tei", "reranker"),
     ]
+
+
+@pytest.mark.usefixtures("_nobodys")
+@pytest.mark.parametrize(
+    ("provider", "role", "host"),
+    [
+        ("openai", "chat", "api.openai.com"),
+        ("openrouter", "chat", "openrouter.ai"),
+        ("ollama", "chat", "localhost:11434"),
+        ("copilot", "chat", "api.githubcopilot.com"),
+        ("cohere", "reranker", "api.cohere.com"),
+        ("jina", "reranker", "api.jina.ai"),
+        ("voyage", "reranker", "api.voyageai.com"),
+        ("tei", "reranker", "localhost:8080"),
+    ],
+)
+async def test_each_provider_says_where_text_goes(provider: str, role: str, host: str) -> None:
+    settings = Settings(models=Models(**{role: ModelSettings(provider=provider, model="m")}))
+    (*_, state) = await report(Composition(), settings)
+    assert (state.role, state.destinations, state.problem) == (role, (Destination(provider, host),), "")
+    assert state.allowed is state.destinations[0].local
 
 
 async def test_openais_own_client_understands_the_stand_in(service: StandIn) -> None:

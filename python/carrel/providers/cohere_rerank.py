@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from carrel.core.errors import ProviderError
-from carrel.core.outbound import Load, Outbound
+from carrel.core.outbound import Destination, Load, Outbound
 from carrel.core.ports import RerankerSpec
 from carrel.core.structs import whole_characters
 from carrel.providers.http import Service, ServiceClient, key_for
@@ -85,6 +85,11 @@ class CohereReranker:
         self._api = api
         self._raw = False
         """Whether the service was seen to give raw scores. They stay so: scores of several requests are compared."""
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._client.service.destination,)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one score a text; a blank one has 0 and isn't sent, and so has each where the query is blank."""

@@ -73,6 +73,11 @@ class CopilotChat:
         self._connect = connect
         self._programs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program[_Session]] = weakref.WeakKeyDictionary()
 
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._service.destination,)
+
     async def stream(
         self,
         messages: Sequence[Message],
@@ -80,7 +85,7 @@ class CopilotChat:
         options: Sampling = MODEL_DEFAULTS,  # noqa: ARG002 - the SDK has no such options
     ) -> AsyncIterator[Delta]:
         """Give the answer piece by piece; it ends with calls where the program waits for tools."""
-        destination = self._service.destination
+        (destination,) = self.destinations
         self._outbound.permissions.check(destination)
         program = self._program()
         session = program.take(lambda waiting: bool(waiting.results(messages)))
@@ -99,10 +104,10 @@ class CopilotChat:
                 async for piece in session.read():
                     waits = bool(piece.calls)
                     yield piece
-            except (CarrelError, asyncio.CancelledError):
+            except asyncio.CancelledError:
                 raise
-            except Exception as error:  # of whatever the SDK raises, which may quote what was said
-                raise ProviderError(f"Copilot's program failed ({type(error).__name__}).", retryable=True) from None
+            except Exception as error:
+                raise self._told(error) from None
             finally:
                 if session is not None:
                     self._count(destination, load, session)
@@ -113,6 +118,13 @@ class CopilotChat:
         program = self._programs.pop(asyncio.get_running_loop(), None)
         if program is not None:
             await program.stop()
+
+    def _told(self, error: Exception) -> CarrelError:
+        """Return what is said of a failure, and remember it. What the SDK raises may quote what was said."""
+        if not isinstance(error, CarrelError):
+            error = ProviderError(f"Copilot's program failed ({type(error).__name__}).", retryable=True)
+        self._outbound.meter.failed(self._service.destination, str(error))
+        return error
 
     def _program(self) -> Program[_Session]:
         loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ from typing import Any
 
 from carrel.core.conversation import Message, ToolCall, ToolSpec
 from carrel.core.errors import ProviderError
-from carrel.core.outbound import Outbound
+from carrel.core.outbound import Destination, Outbound
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
     IDLE_SECONDS,
@@ -51,6 +51,11 @@ class OllamaChat:
         self._client = client
         self._model = model
         self._abilities: frozenset[str] | None = None
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._client.service.destination,)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS

@@ -15,7 +15,7 @@ from typing import Any
 
 from carrel.core.conversation import Message, ToolCall, ToolSpec
 from carrel.core.errors import ProviderError
-from carrel.core.outbound import Outbound
+from carrel.core.outbound import Destination, Outbound
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
     IDLE_SECONDS,
@@ -114,6 +114,11 @@ class OpenAIChat:
         self._dialect = dialect
         self._counts: bool | None = None
         """Whether the service takes the wish for a count of tokens. Some refuse what they don't know."""
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._client.service.destination,)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
