@@ -107,12 +107,15 @@ async def test_long_texts_are_shortened_and_blank_ones_stay_here(service: StandI
     assert len(service.requests) == 1
 
 
-async def test_cohere_itself_wants_a_key_and_names_its_place() -> None:
+async def test_cohere_itself_wants_a_key_and_warns_once_by_its_name(caplog: pytest.LogCaptureFixture) -> None:
     model = rerankers().make(ModelSettings(provider="cohere"), fake_outbound())
     spec = model.spec
     assert (spec.id, spec.max_texts, spec.leaves_machine, spec.price) == ("cohere:rerank-english-v3.0", 100, True, 2.0)
-    with pytest.raises(ProviderError, match=r"There is no key for cohere\. Set COHERE_API_KEY, or enter one"):
-        await model.rerank(QUERY, TEXTS)
+    for _ in range(3):
+        with pytest.raises(ProviderError, match=r"There is no key for cohere\. Set COHERE_API_KEY, or enter one"):
+            await model.rerank(QUERY, TEXTS)
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith("Nothing is reranked by cohere:rerank-english-v3.0: There is no key for cohere. Set COHERE_API_KEY")
 
 
 async def test_a_key_nobody_named_goes_to_its_own_provider_only(service: StandIn) -> None:

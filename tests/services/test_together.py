@@ -109,6 +109,8 @@ async def test_the_settings_choose_the_models_and_a_receipt_names_them(service: 
         judge = composition.reranker(settings)
         assert judge
         assert (await judge.rerank("password", ["password"]))[0] == 1
+        assert composition.chat_model(settings) is composition.chat_model(settings)  # with its connections
+        assert composition.chat_model(settings, "other") is not composition.chat_model(settings)
     assert [call.name for call in answer.calls] == ["search_code"]
     assert [(sent.destination.provider, sent.role) for sent in receipt.sent] == [
         ("ollama", "chat"),

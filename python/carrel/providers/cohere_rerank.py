@@ -5,6 +5,7 @@ They differ in a few names. Scores that aren't from 0 to 1 are a model's raw one
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from carrel.core.outbound import Destination, Load, Outbound
 from carrel.core.ports import RerankerSpec
 from carrel.core.structs import whole_characters
 from carrel.providers.http import Service, ServiceClient, key_for
+
+log = logging.getLogger(__name__)
 
 MOST_TEXTS = 100
 LONGEST_TEXT = 12_000
@@ -83,6 +86,7 @@ class CohereReranker:
         self._client = client
         self._model = model
         self._api = api
+        self._warned_of = ""
         self._raw = False
         """Whether the service was seen to give raw scores. They stay so: scores of several requests are compared."""
 
@@ -96,7 +100,11 @@ class CohereReranker:
         asked = [number for number, text in enumerate(texts) if text.strip()]
         scores = [0.0] * len(texts)
         if asked and query.strip():
-            given = await self._ask(query[:LONGEST_QUERY], [texts[number][:LONGEST_TEXT] for number in asked])
+            try:
+                given = await self._ask(query[:LONGEST_QUERY], [texts[number][:LONGEST_TEXT] for number in asked])
+            except ProviderError as error:
+                self._warn(str(error))
+                raise
             for number, score in zip(asked, given, strict=True):
                 scores[number] = score
         return scores
@@ -104,6 +112,12 @@ class CohereReranker:
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._client.aclose()
+
+    def _warn(self, reason: str) -> None:
+        """Log why the order stays as it was, once as long as the reason is the same."""
+        if reason != self._warned_of:
+            log.warning("Nothing is reranked by %s: %s", self.spec.id, reason)
+        self._warned_of = reason
 
     async def _ask(self, query: str, texts: list[str]) -> list[float]:
         query, texts = whole_characters(query), [whole_characters(text) for text in texts]

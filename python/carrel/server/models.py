@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from carrel.core.errors import InvalidInput
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from carrel.providers.chat import ChatOptions
 
 M = TypeVar("M")
+
+_KEPT = lru_cache(maxsize=16)
+"""Equal settings have one model: it keeps connections from one question to the next, and Copilot's a program."""
 
 BUNDLED = "bundled"
 HASHED_WORDS = "hashed words"
@@ -73,6 +76,7 @@ def hashed_words() -> Embedder:
     return LocalEmbedder.hashed()
 
 
+@_KEPT
 def _cohere_rerank(provider: str, settings: ModelSettings, outbound: Outbound) -> Reranker:
     from carrel.providers.cohere_rerank import RerankOptions, cohere_rerank
 
@@ -80,18 +84,21 @@ def _cohere_rerank(provider: str, settings: ModelSettings, outbound: Outbound) -
     return cohere_rerank(provider, chosen, outbound)
 
 
+@_KEPT
 def _openai_chat(provider: str, settings: ModelSettings, outbound: Outbound) -> ChatModel:
     from carrel.providers.openai_chat import openai_chat
 
     return openai_chat(provider, _chat_options(settings), outbound)
 
 
+@_KEPT
 def _ollama_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
     from carrel.providers.ollama_chat import ollama_chat
 
     return ollama_chat(_chat_options(settings), outbound)
 
 
+@_KEPT
 def _copilot_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
     from carrel.providers.copilot_chat import copilot_chat
 
