@@ -22,7 +22,7 @@ from carrel.providers import copilot_program
 from carrel.providers.chat import ChatOptions
 from carrel.providers.copilot_chat import CopilotChat, copilot_chat
 
-from .models import ASKED, KEY, SEARCH, TOOL
+from .models import ASKED, KEY, SEARCH, TOOL, until
 
 Turn = Callable[["Program", list[str]], Iterator[tuple[str, dict[str, Any]]]]
 
@@ -175,7 +175,7 @@ async def test_one_session_asks_for_tools_and_goes_on_with_their_results() -> No
     assert (session["model"], session["prompt"]) == ("gpt-4.1", "Search for login.")
     assert session["system_message"] == {"mode": "replace", "content": "Be brief."}
     assert session["available_tools"] == ["custom:search_code"]
-    await asyncio.sleep(0.01)
+    await until(lambda: program.ended)
     assert program.ended == ["1"]
     await model.aclose()
     assert program.stopped == 1
@@ -206,25 +206,20 @@ async def test_sessions_that_nobody_answers_are_ended(monkeypatch: pytest.Monkey
     model = chat(program)
     for _ in range(copilot_program.MOST_WAITING + 2):
         await complete(model, SEARCH, [TOOL])
-    await asyncio.sleep(0.01)
-    assert program.ended == ["1", "2"]
+    await until(lambda: program.ended == ["1", "2"])
     monkeypatch.setattr(copilot_program, "REST_SECONDS", 0.01)
     await complete(model, ASKED)
-    await asyncio.sleep(0.1)
-    assert (program.stopped, len(program.ended)) == (1, copilot_program.MOST_WAITING + 3)
+    await until(lambda: (program.stopped, len(program.ended)) == (1, copilot_program.MOST_WAITING + 3))
 
 
 async def test_a_cancel_stops_the_program_s_work() -> None:
     program = Program(silent)
     task = asyncio.create_task(complete(chat(program), ASKED))
-    async with asyncio.timeout(5):
-        while not program.sessions:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await until(lambda: program.sessions)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.sleep(0.01)
-    assert program.sessions[0]["aborted"]
+    await until(lambda: program.sessions[0].get("aborted"))
 
 
 @pytest.mark.parametrize(

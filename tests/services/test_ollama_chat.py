@@ -17,7 +17,7 @@ from carrel.providers import ollama_chat
 from carrel.server.model_settings import ModelSettings
 from carrel.server.models import chat_models
 
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed
+from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, until
 from .standin import HANG, HELLO, Call, Reply, StandIn, failure
 
 
@@ -157,9 +157,7 @@ async def test_an_endless_answer_is_cut(service: StandIn, monkeypatch: pytest.Mo
 async def test_a_cancel_closes_the_connection_at_once(service: StandIn) -> None:
     service.script = [HANG]
     task = asyncio.create_task(complete(chat("ollama", service.url), ASKED))
-    async with asyncio.timeout(10):
-        while not any(asked.path == "/api/chat" for asked in service.requests):  # noqa: ASYNC110 - another thread fills it
-            await asyncio.sleep(0.01)
+    await until(lambda: any(asked.path == "/api/chat" for asked in service.requests))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

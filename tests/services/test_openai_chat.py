@@ -19,7 +19,7 @@ from carrel.providers import openai_chat
 from carrel.server.model_settings import ModelSettings
 from carrel.server.models import chat_models
 
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed
+from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, until
 from .standin import HANG, HELLO, Call, Reply, StandIn, failure
 
 QUERY = {"query": "größe"}
@@ -177,7 +177,10 @@ async def test_an_answer_is_whole_though_the_count_of_its_tokens_never_comes(
     service: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openai_chat, "REST_SECONDS", 0.05)
-    pieces = [b'data: {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}\n\n'] + [b": still here\n\n"] * 1_000
+    pieces = [b'data: {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}\n\n'] + [
+        b": still here\n\n",
+        b'data: {"choices": []}\n\n',
+    ] * 2_000
     service.script = [Reply(body=b"".join(pieces), piece=len(pieces[0]), pause=0.01)]
     assert await complete(chat("openai", service.url), ASKED) == Completion("a")
     service.script = [Reply("a", cut_after=4)]
@@ -210,9 +213,7 @@ async def test_endless_calls_are_cut(service: StandIn) -> None:
 async def test_a_cancel_closes_the_connection_at_once(service: StandIn, reply: Reply) -> None:
     service.script = [reply]
     task = asyncio.create_task(complete(chat("openai", service.url), ASKED))
-    async with asyncio.timeout(10):
-        while not service.requests:  # noqa: ASYNC110 - another thread fills it
-            await asyncio.sleep(0.01)
+    await until(lambda: service.requests)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

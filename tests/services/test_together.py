@@ -29,7 +29,7 @@ from carrel.server.reviews import ReviewRequest, review
 from carrel.server.settings import Settings
 from carrel.store.usage import Limits, UsageMeter
 
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker
+from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker, until
 from .standin import HANG, HELLO, Call, Reply, StandIn, failure, running
 
 
@@ -49,9 +49,7 @@ async def test_hung_models_delay_no_other_question(open_workspace: Open, service
         asyncio.create_task(review(asking, ReviewRequest("Logins fail"), model, lambda _: None)) for model in models
     ]
     hung += [asyncio.create_task(reranker("cohere", service.url).rerank("a", ["b"])) for _ in range(4)]
-    async with asyncio.timeout(20):
-        while sum(asked.path != "/api/show" for asked in service.requests) < 8:  # noqa: ASYNC110 - another thread fills it
-            await asyncio.sleep(0.01)
+    await until(lambda: sum(asked.path != "/api/show" for asked in service.requests) == 8)
     found = await queries.search(quick, Query("authenticate_user", 1), 0)
     assert found.hits[0].chunk.symbol == "authenticate_user"
     assert not any(task.done() for task in hung)

@@ -127,10 +127,11 @@ class OpenAIChat:
         body = self._body(messages, tools, options)
         bill = Bill(self._client, self.spec, len(messages), characters_of(messages, body))
         calls, reason, ended = _Calls(), None, False
+        deadline: float | None = None
         async with aclosing(self._events(body, bill)) as pieces:
             while True:
                 try:
-                    async with asyncio.timeout(REST_SECONDS if reason else None):
+                    async with asyncio.timeout_at(deadline):
                         piece = await anext(pieces)
                 except StopAsyncIteration:
                     break
@@ -153,7 +154,9 @@ class OpenAIChat:
                 if text:
                     yield Delta(text)
                 reason = choice.get("finish_reason")
-                if not reason and (bill.received >= MOST_CHARACTERS or calls.full):
+                if reason:
+                    deadline = asyncio.get_running_loop().time() + REST_SECONDS
+                elif bill.received >= MOST_CHARACTERS or calls.full:
                     reason = "length"
                     break
         if not (reason or ended):
