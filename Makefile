@@ -1,7 +1,8 @@
 # One command each; every target makes what it needs. Needs Python 3.11+, Rust, a C compiler (and git for the tests).
 #   make demo    index a well-known package with a real server and show what a chat request would get
 #   make test    all tests          make lint    formatters, linters, types, layers
-#   make test-long   what compares or races many thousand times; ends in minutes, not seconds
+#   make test-long   what compares or races many thousand times, and real programs behind the providers of models, where environment
+#                    variables name them (tests/services/test_real_services.py); ends in minutes, not seconds
 #   make vscode-test  the VS Code extension, in a real VS Code (needs Node.js 20+; gets the editor and a browser)
 #   make intellij-test  the IntelliJ plugin, over the real server (needs a JDK 17+ and Maven 3.8+; gets a virtual screen)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
@@ -30,9 +31,12 @@ test: rust-test build
 rust-test:
 	cargo test --locked -p carrel-core
 
-test-long:
+# Copilot's SDK leaves its pipes to the garbage collector.
+REAL := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+test-long: build
 	CARREL_TEST_GIT_CASES=$(or $(CARREL_TEST_GIT_CASES),6000) cargo test --locked -p carrel-core --test git_ignore -- --nocapture
 	CARREL_TEST_RACES=$(or $(CARREL_TEST_RACES),100000) cargo test --locked -p carrel-core --test store races -- --nocapture
+	$(BIN)/python -m pytest -rs $(REAL) tests/services/test_real_services.py
 
 lint: setup
 	$(BIN)/ruff check

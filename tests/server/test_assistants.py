@@ -68,9 +68,9 @@ class ByWord(FakeReranker):
 
 async def helped(open_workspace: Open, planner: Any = None, reranker: Any = None, **more: Any) -> Workspace:
     """Open a workspace whose models help where a request says so."""
-    workspace = await indexed(open_workspace(composition=Helped(planner, reranker, more.pop("fault", None)), **more))
+    workspace = open_workspace(composition=Helped(planner, reranker, more.pop("fault", None)), **more)
     set_to(workspace, planner="off", rerank=False)
-    return workspace
+    return await indexed(workspace)
 
 
 def set_to(workspace: Workspace, **values: Any) -> None:

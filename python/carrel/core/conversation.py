@@ -11,9 +11,20 @@ Finish = Literal["stop", "length", "tools", "filter"]
 """Why an answer ended: it was complete, too long, waits for tools, or was withheld."""
 
 
+class RawArguments(dict[str, Any]):
+    """Arguments that are no JSON object: `value` is what the model wrote. They are empty until somebody reads that."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
+
+    def __reduce__(self) -> tuple[type[RawArguments], tuple[object]]:
+        return RawArguments, (self.value,)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model wants run. Nothing of it can be trusted to fit the tool."""
+    """A tool that the model wants run. Nothing of it can be trusted to fit the tool; `arguments` may be `RawArguments`."""
 
     id: str
     name: str

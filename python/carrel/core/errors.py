@@ -97,13 +97,23 @@ class NotWriter(StoreError):
 
 
 class ProviderError(CarrelError):
-    """A model or remote service failed; `retryable` says whether waiting helps, `retry_after` for how many seconds it asked."""
+    """A model or remote service failed; `retryable` says whether waiting helps, `retry_after` for how many seconds it asked.
+
+    `status` is the HTTP status that it answered with, where it did.
+    """
 
     def __init__(
-        self, reason: str = "", remedy: str = "", *, retryable: bool | None = None, retry_after: float | None = None
+        self,
+        reason: str = "",
+        remedy: str = "",
+        *,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+        status: int | None = None,
     ) -> None:
         super().__init__(reason, remedy, retryable=retryable)
         self.retry_after = retry_after
+        self.status = status
 
 
 class NotAllowed(ProviderError):

@@ -82,6 +82,8 @@ class Load:
     characters: int = 0
     tokens: int = 0
     dollars: float = 0.0
+    requests: int = 1
+    """0 for what is counted later of a request that was counted already."""
 
 
 @dataclass(frozen=True, slots=True)

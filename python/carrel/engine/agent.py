@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from carrel.core.background import is_being_cancelled
-from carrel.core.conversation import Completion, Finish, Message, ToolCall, ToolSpec
+from carrel.core.conversation import Completion, Finish, Message, RawArguments, ToolCall, ToolSpec
 from carrel.core.errors import Cancelled, CarrelError, ProviderError, place_of
 from carrel.core.ports import MODEL_DEFAULTS, BudgetedTool, ChatModel, Delta, Sampling, Tool, ToolResult
 from carrel.core.structs import whole_characters
@@ -278,7 +278,7 @@ class Agent:
             return said
         if not self._window.as_text:
             self._notify(Repaired("a call of a tool that stood in the text"))
-        calls = tuple(ToolCall("", call.name, _Raw(call.arguments)) for call in found.calls)
+        calls = tuple(ToolCall("", call.name, RawArguments(call.arguments)) for call in found.calls)
         return replace(said, text=found.text, calls=calls)
 
     def _is_quotation(self, block: str) -> bool:
@@ -309,7 +309,7 @@ class Agent:
             known = names_of(list(self._tools))
             return _Call(call, f"There is no such tool; {known}." if call.name else f"The call can't be read; {known}.")
         try:
-            arguments, mended = read_arguments(given.value if isinstance(given, _Raw) else given, tool.spec.schema)
+            arguments, mended = read_arguments(given.value if isinstance(given, RawArguments) else given, tool.spec.schema)
             json.dumps(arguments)
         except (RecursionError, TypeError, ValueError):
             arguments, mended = None, False
@@ -396,14 +396,6 @@ class Agent:
     def _remember(self, text: str) -> None:
         if sum(map(len, self._quoted)) < _LONGEST_QUOTED:
             self._quoted.append(_folded(text))
-
-
-class _Raw(dict[str, Any]):
-    """Arguments as they stood in a text: whatever they are, until they are read."""
-
-    def __init__(self, value: object) -> None:
-        super().__init__()
-        self.value = value
 
 
 def _folded(text: str) -> str:

@@ -16,13 +16,14 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
 from carrel.core.outbound import Destination, Load, Outbound, Role, Sent, is_loopback, note
+from carrel.providers.keys import VARIABLES
 
 if TYPE_CHECKING:
     import httpx
@@ -39,11 +40,12 @@ MOST_LINE = 4_000_000
 """The longest line of a stream."""
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60.0
-"""Between two pieces of an answer. How long a whole request may take is the caller's to say."""
+"""Between two pieces of an answer, where a service is known to need no longer. How long a whole request may take is the caller's
+to say."""
 KEPT_CONNECTIONS = 8
 
+_KEY_HEADERS = ("authorization", "api-key", "x-api-key")
 _CODE = re.compile(r"[a-z][a-z_]{2,39}")
-_ENTER_KEY = "Enter one with `carrel models key {}`."
 NO_LOAD = Load()
 
 
@@ -76,7 +78,11 @@ class KeyAuth:
         key = await asyncio.to_thread(self._outbound.keys.find, self._provider, self._place)
         if key is None:
             if self._required:
-                raise ProviderError(f"There is no key for {self._provider}", _ENTER_KEY.format(self._provider))
+                name = VARIABLES.get(self._provider)
+                set_it = f"Set {name}, or enter" if name else "Enter"
+                raise ProviderError(
+                    f"There is no key for {self._provider}", f"{set_it} one with `carrel models key {self._provider}`."
+                )
             return {}
         value = key.reveal()
         return {self._header: f"Bearer {value}" if self._header == "Authorization" else value}
@@ -84,6 +90,15 @@ class KeyAuth:
     def rejected(self) -> bool:
         """Tell that there is no other key."""
         return False
+
+
+def key_for(outbound: Outbound, service: Service, place: str, *, own: bool, header: str = "Authorization") -> KeyAuth:
+    """Return the key of a service. One whose place nobody named is sent to its own provider only, never to another host.
+
+    `own` says that the service is asked at its own address. Another one that speaks its API may need no key.
+    """
+    place = place or ("" if own else "none")
+    return KeyAuth(outbound, service.provider, place, required=place != "none", header=header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +110,7 @@ class Service:
     base_url: str
     role: Role
     headers: Mapping[str, str] = field(default_factory=dict)
+    idle_seconds: float = IDLE_SECONDS
 
     def __post_init__(self) -> None:
         """Raise `InvalidInput` for a base URL that can't be used."""
@@ -167,7 +183,7 @@ class ServiceClient:
 
     def used(self, load: Load) -> None:
         """Count what an answer says that it took, where that was not known before."""
-        self._outbound.meter.record(self.service.destination, load)
+        self._outbound.meter.record(self.service.destination, replace(load, requests=0))
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -242,7 +258,7 @@ class ServiceClient:
         client = self._clients.get(loop)
         if client is None:
             client = self._clients[loop] = httpx.AsyncClient(
-                timeout=httpx.Timeout(IDLE_SECONDS, connect=CONNECT_SECONDS),
+                timeout=httpx.Timeout(self.service.idle_seconds, connect=CONNECT_SECONDS),
                 limits=httpx.Limits(max_connections=32, max_keepalive_connections=KEPT_CONNECTIONS),
                 follow_redirects=False,
                 proxy=(self._outbound.proxy or None) if self.service.leaves_machine else None,
@@ -303,9 +319,9 @@ def _unreachable(error: Exception, service: Service) -> ProviderError:
             f"{service.title} can't be reached at {host}", "Check the network, `httpProxy` and `baseUrl`.", retryable=True
         )
     if isinstance(error, httpx.TimeoutException):
-        return ProviderError(f"{service.title} at {host} stopped answering for {IDLE_SECONDS:g} s.", retryable=True)
+        return ProviderError(f"{service.title} at {host} stopped answering for {service.idle_seconds:g} s.", retryable=True)
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
-        return ProviderError(f"The connection to {service.title} at {host} was cut in the middle of an answer.", retryable=True)
+        return ProviderError(f"{service.title} at {host} cut the connection in the middle of an answer.", retryable=True)
     if isinstance(error, httpx.ProxyError):
         return ProviderError(f"The HTTP proxy on the way to {host} refused the connection", "Check `httpProxy`.", retryable=True)
     return ProviderError(f"{service.title} can't be asked: {type(error).__name__}", "Check `baseUrl` and the key.")
@@ -329,17 +345,31 @@ _REFUSALS: Mapping[int, tuple[str, str, bool]] = {
 _REDIRECTED = ("{0} wants the request sent elsewhere ({1}), which Carrel doesn't do", "Check `baseUrl`.", False)
 _FAILED = ("{0} failed ({1})", "", True)
 _UNKNOWN = ("{0} refused the request ({1})", "Check `model` and its settings.", False)
+_TOO_LONG = ("{0} has a smaller window than the request needs ({1})", "Set `window` of the model to what the service has.", False)
+_WINDOW_CODES = ("context_length_exceeded", "exceed_context_size_error")
 
 
 async def _refused(response: httpx.Response, service: Service) -> ProviderError:
     """Say why a request was refused by its status, and the code that the service names, which is a word and quotes nobody."""
-    status = response.status_code
-    code = _code_of(await _beginning(response))
-    other = _REDIRECTED if status < 400 else _FAILED if status >= 500 else _UNKNOWN
-    reason, remedy, retryable = _REFUSALS.get(status, other)
-    words = (service.title, f"{status} {code}" if code else str(status), service.provider)
+    try:
+        error = json.loads(await _beginning(response))
+    except (ValueError, RecursionError):
+        error = None
     after = _retry_after(response.headers.get("retry-after"))
-    return ProviderError(reason.format(*words), remedy.format(*words), retryable=retryable, retry_after=after)
+    if response.status_code in (401, 403) and not any(name in response.request.headers for name in _KEY_HEADERS):
+        reason = f"{service.title} wants a key ({response.status_code}), and none was sent"
+        return ProviderError(reason, 'Say where it is: `key` is "keyring" or "env:NAME".', status=response.status_code)
+    return refusal(service, response.status_code, error_code(error), retry_after=after)
+
+
+def refusal(service: Service, status: int, code: str = "", *, retry_after: float | None = None) -> ProviderError:
+    """Say what a status means that a service refused a request with, and which code it named."""
+    other = _REDIRECTED if status < 400 else _FAILED if status >= 500 else _UNKNOWN
+    reason, remedy, retryable = _TOO_LONG if code in _WINDOW_CODES else _REFUSALS.get(status, other)
+    words = (service.title, f"{status} {code}" if code else str(status), service.provider)
+    return ProviderError(
+        reason.format(*words), remedy.format(*words), retryable=retryable, retry_after=retry_after, status=status
+    )
 
 
 async def _beginning(response: httpx.Response) -> bytes:
@@ -356,12 +386,8 @@ async def _beginning(response: httpx.Response) -> bytes:
     return bytes(gathered)
 
 
-def _code_of(body: bytes) -> str:
+def error_code(error: object) -> str:
     """Return the error code that an answer of OpenAI's form names, if it is no more than a word."""
-    try:
-        error = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
     if isinstance(error, dict) and isinstance(error.get("error"), dict):
         error = error["error"]
     if not isinstance(error, dict):

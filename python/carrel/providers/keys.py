@@ -18,8 +18,11 @@ from carrel.core.outbound import Secret
 KEYRING_SERVICE = "carrel"
 VARIABLES: Mapping[str, str] = {
     "openai": "OPENAI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
     "helicone": "HELICONE_API_KEY",
     "cohere": "COHERE_API_KEY",
+    "jina": "JINA_API_KEY",
+    "voyage": "VOYAGE_API_KEY",
     "qdrant": "QDRANT_API_KEY",
 }
 """The environment variable that each provider's own programs read."""

@@ -13,6 +13,7 @@ from carrel.core.structs import whole_characters
 Encoding = Literal["cl100k_base", "o200k_base"]
 
 # Which encoding OpenAI's models use, as its tokenizer library publishes it. Other vendors' are not public: cl100k is near them.
+_CL100K = re.compile(r"(?:^|/)(?:gpt-4|gpt-3\.5)(?:\b|-|\.)", re.IGNORECASE)
 _O200K = re.compile(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134])(?:\b|-|\.)", re.IGNORECASE)
 
 
@@ -65,3 +66,10 @@ def tokenizer_for(model: str | None = None, *, approx_chars_per_token: float | N
     if approx_chars_per_token is not None:
         return ApproximateTokenizer(approx_chars_per_token)
     return ExactTokenizer("o200k_base" if model and _O200K.search(model) else "cl100k_base")
+
+
+def known_tokenizer(model: str) -> Tokenizer | None:
+    """Return a model's own tokenizer, None where it isn't known."""
+    if _O200K.search(model):
+        return ExactTokenizer("o200k_base")
+    return ExactTokenizer("cl100k_base") if _CL100K.search(model) else None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from carrel.core.errors import InvalidInput
@@ -12,8 +13,12 @@ from carrel.server.model_settings import ModelSettings
 if TYPE_CHECKING:
     from carrel.core.outbound import Outbound
     from carrel.core.ports import ChatModel, Embedder, Reranker
+    from carrel.providers.chat import ChatOptions
 
 M = TypeVar("M")
+
+_KEPT = lru_cache(maxsize=16)
+"""Equal settings have one model: it keeps connections from one question to the next, and Copilot's a program."""
 
 BUNDLED = "bundled"
 HASHED_WORDS = "hashed words"
@@ -48,12 +53,13 @@ def embedders() -> Registry[Embedder]:
 
 def rerankers() -> Registry[Reranker]:
     """Return the providers of rerankers."""
-    return Registry("reranker", {})
+    return Registry("reranker", {name: partial(_cohere_rerank, name) for name in ("cohere", "jina", "voyage", "tei")})
 
 
 def chat_models() -> Registry[ChatModel]:
     """Return the providers of chat models; the one that a client lends is no provider's."""
-    return Registry("chat model", {})
+    compatible = {name: partial(_openai_chat, name) for name in ("openai", "openrouter")}
+    return Registry("chat model", {**compatible, "ollama": _ollama_chat, "copilot": _copilot_chat})
 
 
 def bundled() -> Embedder:
@@ -68,3 +74,47 @@ def hashed_words() -> Embedder:
     from carrel.providers.local import LocalEmbedder
 
     return LocalEmbedder.hashed()
+
+
+@_KEPT
+def _cohere_rerank(provider: str, settings: ModelSettings, outbound: Outbound) -> Reranker:
+    from carrel.providers.cohere_rerank import RerankOptions, cohere_rerank
+
+    chosen = RerankOptions(settings.model, settings.base_url, settings.key, settings.max_texts, settings.price)
+    return cohere_rerank(provider, chosen, outbound)
+
+
+@_KEPT
+def _openai_chat(provider: str, settings: ModelSettings, outbound: Outbound) -> ChatModel:
+    from carrel.providers.openai_chat import openai_chat
+
+    return openai_chat(provider, _chat_options(settings), outbound)
+
+
+@_KEPT
+def _ollama_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
+    from carrel.providers.ollama_chat import ollama_chat
+
+    return ollama_chat(_chat_options(settings), outbound)
+
+
+@_KEPT
+def _copilot_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
+    from carrel.providers.copilot_chat import copilot_chat
+
+    return copilot_chat(_chat_options(settings), outbound)
+
+
+def _chat_options(settings: ModelSettings) -> ChatOptions:
+    from carrel.providers.chat import ChatOptions
+
+    return ChatOptions(
+        settings.model,
+        settings.base_url,
+        settings.key,
+        settings.window,
+        settings.max_output,
+        settings.tools,
+        settings.price,
+        settings.output_price,
+    )

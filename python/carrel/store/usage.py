@@ -113,10 +113,14 @@ class UsageMeter:
         try:
             with _opened(path) as database:
                 database.execute(
-                    "INSERT INTO usage VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + 1, "
-                    "texts = texts + excluded.texts, characters = characters + excluded.characters, "
-                    "tokens = tokens + excluded.tokens, dollars = dollars + excluded.dollars",
-                    (day, destination.provider, destination.host, load.texts, load.characters, load.tokens, load.dollars),
+                    "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                    "requests = requests + excluded.requests, texts = texts + excluded.texts, "
+                    "characters = characters + excluded.characters, tokens = tokens + excluded.tokens, "
+                    "dollars = dollars + excluded.dollars",
+                    (
+                        *(day, destination.provider, destination.host),
+                        *(load.requests, load.texts, load.characters, load.tokens, load.dollars),
+                    ),
                 )
         except (OSError, sqlite3.Error) as error:
             log.warning("What was asked of %s is counted in this process only: %s", destination, error)
@@ -169,7 +173,7 @@ class UsageMeter:
     def _remember(self, day: str, destination: Destination, load: Load) -> None:
         had = self._memory.get((day, destination), Usage())
         self._memory[day, destination] = Usage(
-            had.requests + 1,
+            had.requests + load.requests,
             had.texts + load.texts,
             had.characters + load.characters,
             had.tokens + load.tokens,

@@ -1,0 +1,154 @@
+"""What the chat models of remote services share: their settings, bounds of an answer, calls of tools, and what an answer cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from carrel.core.conversation import Finish, Message, RawArguments, ToolCall
+from carrel.core.errors import InvalidInput
+from carrel.core.outbound import Load
+from carrel.core.ports import ChatSpec
+from carrel.providers.http import ServiceClient
+from carrel.providers.tokenizers import known_tokenizer
+
+MOST_CHARACTERS = 400_000
+"""The longest answer, its calls' arguments included; a model that repeats itself for ever is cut there."""
+MOST_CALLS = 64
+IDLE_SECONDS = 300.0
+"""A local model is loaded and reads a long prompt before it says anything."""
+THINKING_TOKENS = 8_000
+"""Added to the tokens that a caller allows for an answer, where the service counts the model's thinking too."""
+UNKNOWN_WINDOW = 8_192
+_NO_WORD = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """What a person set of a chat model; what is empty or 0 is the provider's own."""
+
+    model: str = ""
+    base_url: str = ""
+    key: str = ""
+    window: int = 0
+    max_output: int = 0
+    tools: bool | None = None
+    price: float = 0.0
+    output_price: float = 0.0
+
+
+def spec_of(
+    provider: str, model: str, options: ChatOptions, *, window: int, max_output: int | None, leaves_machine: bool
+) -> ChatSpec:
+    """Return what is known of a model; `window` and `max_output` count where the person set none."""
+    return ChatSpec(
+        f"{provider}:{model}",
+        window=options.window or window,
+        max_output=options.max_output or max_output,
+        tools=options.tools is not False,
+        tokenizer=known_tokenizer(model),
+        leaves_machine=leaves_machine,
+        price=options.price or (None if leaves_machine else 0.0),
+        output_price=options.output_price or (None if leaves_machine else 0.0),
+    )
+
+
+def required_model(options: ChatOptions, example: str) -> str:
+    """Return the model's name. Raises `InvalidInput` where none is set."""
+    if not options.model:
+        raise InvalidInput("model", "is not set", f'Name the model, such as `model = "{example}"`.')
+    return options.model
+
+
+def name_for_service(name: str) -> str:
+    """Return a tool's name as services take it: a model may have made one up that they refuse to be reminded of."""
+    return _NO_WORD.sub("_", name)[:64] or "unnamed"
+
+
+def sent_arguments(call: ToolCall) -> Mapping[str, Any]:
+    """Return a call's arguments as the model is reminded of them. Services refuse what is no JSON object."""
+    if isinstance(call.arguments, RawArguments):
+        return {"not_a_json_object": call.arguments.value}
+    return call.arguments
+
+
+def read_arguments(written: object) -> Mapping[str, Any]:
+    """Return arguments that came as JSON or as an object; `RawArguments` where they are no JSON object."""
+    if written is None or (isinstance(written, str) and not written.strip()):
+        return {}
+    value = written
+    if isinstance(written, str):
+        try:
+            value = json.loads(written)
+        except (ValueError, RecursionError):
+            return RawArguments(written)
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else RawArguments(written)
+
+
+def made_up_id(others: Collection[str] = ()) -> str:
+    """Return an id for a call that has none, unlike all others of its conversation."""
+    while True:
+        identity = f"call_{secrets.token_hex(8)}"
+        if identity not in others:
+            return identity
+
+
+def finish_of(reason: object, calls: Sequence[ToolCall]) -> Finish:
+    """Return why an answer ended by the words of the services, some of which say `stop` with calls."""
+    if reason in ("length", "max_tokens", "model_length"):
+        return "length"
+    if reason in ("content_filter", "safety"):
+        return "filter"
+    return "tools" if calls else "stop"
+
+
+def tokens_of(characters: int) -> int:
+    """Estimate the tokens of so many characters."""
+    return -(-characters // 4)
+
+
+@dataclass(slots=True)
+class Bill:
+    """What one answer takes: an estimate before it is asked for, the rest when it has ended."""
+
+    client: ServiceClient
+    spec: ChatSpec
+    messages: int
+    sent: int
+    """Characters of the request."""
+    received: int = 0
+    """Characters of the answer so far."""
+    prompt: object = None
+    """Tokens as the service counted them, None where it didn't."""
+    answer: object = None
+
+    @property
+    def load(self) -> Load:
+        """Return what is known before."""
+        tokens = tokens_of(self.sent)
+        return Load(self.messages, self.sent, tokens, tokens * (self.spec.price or 0.0) / 1e6)
+
+    def settle(self) -> None:
+        """Count what the estimate didn't hold. Called once for each answer that began."""
+        before = self.load
+        prompt = _count(self.prompt, before.tokens)
+        answer = _count(self.answer, tokens_of(self.received))
+        dollars = (prompt * (self.spec.price or 0.0) + answer * (self.spec.output_price or 0.0)) / 1e6
+        self.client.used(Load(tokens=prompt + answer - before.tokens, dollars=dollars - before.dollars))
+
+
+def characters_of(messages: Sequence[Message], body: Mapping[str, Any]) -> int:
+    """Return roughly how many characters a request has, without writing it."""
+    tools = sum(len(json.dumps(tool)) for tool in body.get("tools", ()))
+    return tools + sum(len(message.text) + sum(len(str(call.arguments)) for call in message.calls) for message in messages)
+
+
+def _count(reported: object, estimate: int) -> int:
+    known = isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported < 10**9
+    return int(reported) if known and isinstance(reported, int) else estimate

@@ -1,0 +1,90 @@
+"""Server-sent events whose data is JSON, as services of OpenAI's form send them, and the faults that they send within."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from carrel.core.errors import ProviderError
+from carrel.providers.http import MOST_BYTES, Service, error_code, refusal
+
+DONE = "[DONE]"
+_MOST_PARTS = 100
+"""Lines of one event's data. Nearly every service sends one."""
+_TRANSIENT = ("server_error", "internal_error", "internal_server_error", "overloaded_error", "rate_limit_exceeded", "timeout")
+
+
+async def events(lines: AsyncIterator[str], service: Service) -> AsyncIterator[dict[str, Any] | None]:
+    """Give each event's data, None for the announced end, after which nothing is read.
+
+    A service that doesn't stream, though it was asked to, gives its whole answer as one piece. Raises `ProviderError` for a fault
+    that the service reports, and for what is no event.
+    """
+    data: list[str] = []
+    kind, read = "", 0
+    async for line in lines:
+        read += len(line)
+        if read > MOST_BYTES:
+            raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
+        if line[:1] in ("{", "[", "<"):
+            yield await _whole(line, lines, service)
+            return
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "event":
+            kind = value
+        if name == "error":  # of older llama.cpp servers
+            raise fault_within(_read(value), service)
+        if name == "data":
+            if value.strip() == DONE:
+                yield None
+                return
+            data.append(value)
+        piece = _read("\n".join(data)) if data else None
+        if piece is None and (len(data) > _MOST_PARTS or (data and not line)):
+            raise ProviderError(f"{service.title} sent an event that is not JSON", "Check `baseUrl`.")
+        if piece is not None:
+            yield _checked(piece, kind, service)
+            data, kind = [], ""
+
+
+async def _whole(first: str, lines: AsyncIterator[str], service: Service) -> dict[str, Any]:
+    text, size = [first], len(first)
+    async for line in lines:
+        text.append(line)
+        size += len(line)
+        if size > MOST_BYTES:
+            raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
+    piece = _read("\n".join(text))
+    if piece is None:
+        raise ProviderError(f"{service.title} answered with something that is not JSON", "Check `baseUrl`.")
+    return _checked(piece, "", service)
+
+
+def _checked(piece: object, kind: str, service: Service) -> dict[str, Any]:
+    if kind == "error" or (isinstance(piece, dict) and piece.get("error")):
+        raise fault_within(piece, service)
+    if not isinstance(piece, dict):
+        raise ProviderError(f"{service.title} sent an event that is no answer", "Check `baseUrl`.")
+    return piece
+
+
+def fault_within(piece: object, service: Service) -> ProviderError:
+    """Return the error that a service reports in the middle of its answer. Its words are not repeated: they may quote a key."""
+    error = piece.get("error", piece) if isinstance(piece, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        found = refusal(service, code, error_code({"type": error.get("type")} if isinstance(error, dict) else None))
+        found.retryable = found.retryable or code == 429
+        return found
+    word = error_code(error)
+    said = f" ({word})" if word else ""
+    return ProviderError(f"{service.title} failed in the middle of an answer{said}.", retryable=not word or word in _TRANSIENT)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

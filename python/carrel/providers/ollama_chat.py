@@ -1,0 +1,204 @@
+"""Chat models that Ollama serves, by its own API: the one compatible with OpenAI's can't say how long the window shall be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from carrel.core.conversation import Message, ToolCall, ToolSpec
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination, Outbound
+from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.providers.chat import (
+    IDLE_SECONDS,
+    MOST_CALLS,
+    MOST_CHARACTERS,
+    THINKING_TOKENS,
+    UNKNOWN_WINDOW,
+    Bill,
+    ChatOptions,
+    characters_of,
+    finish_of,
+    made_up_id,
+    name_for_service,
+    read_arguments,
+    required_model,
+    sent_arguments,
+    spec_of,
+)
+from carrel.providers.event_stream import fault_within
+from carrel.providers.http import MOST_BYTES, Service, ServiceClient, key_for
+
+BASE_URL = "http://localhost:11434"
+
+
+def ollama_chat(options: ChatOptions, outbound: Outbound) -> OllamaChat:
+    """Make a chat model of the Ollama at `baseUrl`. Raises `InvalidInput`."""
+    model = required_model(options, "qwen3")
+    url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1")  # people know the other API's address
+    service = Service("ollama", "Ollama", url, "chat", idle_seconds=IDLE_SECONDS)
+    spec = spec_of("ollama", model, options, window=UNKNOWN_WINDOW, max_output=None, leaves_machine=service.leaves_machine)
+    return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, own=False)), model, spec)
+
+
+class OllamaChat:
+    """A model behind `/api/chat`. Its window is the one that is set: Ollama reserves memory for what it is asked for."""
+
+    def __init__(self, client: ServiceClient, model: str, spec: ChatSpec) -> None:
+        self.spec = spec
+        self._client = client
+        self._model = model
+        self._abilities: frozenset[str] | None = None
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._client.service.destination,)
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
+    ) -> AsyncIterator[Delta]:
+        """Give the answer piece by piece. One that is too long ends as `length`."""
+        abilities = await self._known()
+        tools = tools if self.spec.tools else ()
+        if tools and abilities and "tools" not in abilities:
+            raise ProviderError(
+                f"The model {self._model} can't call tools", "Set `model` to one that can, or `tools` of the model to false."
+            )
+        body = self._body(messages, tools, options)
+        bill = Bill(self._client, self.spec, len(messages), characters_of(messages, body))
+        calls: list[ToolCall] = []
+        reason: object = None
+        read = 0
+        try:
+            async with self._client.lines("/api/chat", body, bill.load) as lines:
+                try:
+                    async for line in lines:
+                        read += len(line)
+                        piece = self._piece(line, read)
+                        said = piece.get("message")
+                        said = said if isinstance(said, dict) else {}
+                        text = said.get("content")
+                        text = text[: MOST_CHARACTERS - bill.received] if isinstance(text, str) else ""
+                        bill.received += len(text) + _add(said.get("tool_calls"), calls)
+                        if text:
+                            yield Delta(text)
+                        if piece.get("done"):
+                            bill.prompt, bill.answer = piece.get("prompt_eval_count"), piece.get("eval_count")
+                            reason = piece.get("done_reason") or "stop"
+                            break
+                        if bill.received >= MOST_CHARACTERS or len(calls) > MOST_CALLS:
+                            reason = "length"
+                            break
+                finally:
+                    bill.settle()
+        except ProviderError as error:
+            raise self._named(error) from None
+        if reason is None:
+            raise ProviderError("Ollama broke off in the middle of an answer.", retryable=True)
+        made = tuple(calls[:MOST_CALLS])
+        yield Delta(calls=made, finish=finish_of(reason, made))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._client.aclose()
+
+    async def _known(self) -> frozenset[str]:
+        """Return what the model can do, asked once; a window that is longer than its own is cut to that."""
+        if self._abilities is None:
+            try:
+                shown = await self._client.post("/api/show", {"model": self._model})
+            except ProviderError as error:
+                raise self._named(error) from None
+            shown = shown if isinstance(shown, dict) else {}
+            longest = _context_length(shown.get("model_info"))
+            if longest and longest < self.spec.window:
+                self.spec = replace(self.spec, window=longest)
+            abilities = shown.get("capabilities")
+            self._abilities = frozenset(filter(_is_text, abilities)) if isinstance(abilities, list) else frozenset()
+        return self._abilities
+
+    def _named(self, error: ProviderError) -> ProviderError:
+        """Return the error, with what to do about a model that isn't there."""
+        if error.status != 404:
+            return error
+        return ProviderError(f"Ollama has no model {self._model}", f"Get it with `ollama pull {self._model}`.", status=404)
+
+    def _piece(self, line: str, read: int) -> Mapping[str, Any]:
+        if read > MOST_BYTES:
+            raise ProviderError(f"Ollama sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
+        if not line.strip():
+            return {}
+        try:
+            piece = json.loads(line)
+        except (ValueError, RecursionError):
+            piece = None
+        if not isinstance(piece, dict):
+            raise ProviderError("Ollama answered with something that is not JSON", "Check `baseUrl`.")
+        if piece.get("error"):
+            raise fault_within(piece, self._client.service)
+        return piece
+
+    def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Sampling) -> dict[str, Any]:
+        longest = self.spec.max_output if options.max_tokens is None else options.max_tokens
+        chosen: dict[str, Any] = {"num_ctx": self.spec.window}
+        if longest is not None:
+            thinks = "thinking" in (self._abilities or ()) and options.max_tokens is not None
+            chosen["num_predict"] = min(longest, self.spec.max_output or longest) + (THINKING_TOKENS if thinks else 0)
+        if options.temperature is not None:
+            chosen["temperature"] = options.temperature
+        if options.stop:
+            chosen["stop"] = list(options.stop)
+        names = {call.id: call.name for message in messages for call in message.calls}
+        said = [_message(message, names) for message in messages]
+        body: dict[str, Any] = {"model": self._model, "messages": said, "stream": True, "options": chosen}
+        if tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)},
+                }
+                for tool in tools
+            ]
+        return body
+
+
+def _message(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
+    made: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.role == "tool":
+        made["tool_name"] = name_for_service(names.get(message.call_id, ""))
+    if message.calls:
+        made["tool_calls"] = [
+            {"function": {"name": name_for_service(call.name), "arguments": dict(sent_arguments(call))}} for call in message.calls
+        ]
+    return made
+
+
+def _add(pieces: object, calls: list[ToolCall]) -> int:
+    """Take the calls of a piece, which are whole; return how many characters they have."""
+    added = 0
+    for piece in pieces if isinstance(pieces, list) else ():
+        function = piece.get("function") if isinstance(piece, dict) else None
+        if not isinstance(function, dict):
+            continue
+        name, written = function.get("name"), function.get("arguments")
+        known = {call.id for call in calls}
+        identity = piece.get("id")
+        identity = identity if isinstance(identity, str) and identity and identity not in known else made_up_id(known)
+        calls.append(ToolCall(identity, name if isinstance(name, str) else "", read_arguments(written)))
+        added += len(str(written))
+    return added
+
+
+def _context_length(info: object) -> int:
+    """Return the longest window that a model has, which stands under the name of its architecture."""
+    if not isinstance(info, dict):
+        return 0
+    found = (value for name, value in info.items() if str(name).endswith(".context_length"))
+    return next((value for value in found if isinstance(value, int) and value > 0), 0)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

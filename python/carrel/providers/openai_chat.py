@@ -1,0 +1,310 @@
+"""Chat models of OpenAI and of whoever speaks its API: llama.cpp, vLLM, LM Studio, LiteLLM, OpenRouter, Azure (its `/openai/v1`).
+
+Only `/chat/completions` with `stream` is used. A model's thinking (`reasoning_content`) is not part of its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from carrel.core.conversation import Message, ToolCall, ToolSpec
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination, Outbound
+from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.providers.chat import (
+    IDLE_SECONDS,
+    MOST_CALLS,
+    MOST_CHARACTERS,
+    THINKING_TOKENS,
+    UNKNOWN_WINDOW,
+    Bill,
+    ChatOptions,
+    characters_of,
+    finish_of,
+    made_up_id,
+    name_for_service,
+    read_arguments,
+    required_model,
+    sent_arguments,
+    spec_of,
+)
+from carrel.providers.event_stream import events
+from carrel.providers.http import Service, ServiceClient, key_for
+
+SERVICES: Mapping[str, tuple[str, str]] = {
+    "openai": ("OpenAI", "https://api.openai.com/v1"),
+    "openrouter": ("OpenRouter", "https://openrouter.ai/api/v1"),
+}
+"""What each is called, and where it is asked unless `baseUrl` says otherwise."""
+DEFAULT_MODEL = "gpt-4.1-mini"
+REST_SECONDS = 3.0
+"""How long the count of tokens, which comes after the end of an answer, is waited for."""
+MOST_STOPS = 4
+
+_MODELS: tuple[tuple[str, int, int], ...] = (
+    (r"gpt-4\.1", 1_047_576, 32_768),
+    (r"gpt-5-chat", 128_000, 16_384),
+    (r"gpt-5", 400_000, 128_000),
+    (r"gpt-4o|chatgpt-4o", 128_000, 16_384),
+    (r"o[134](-mini|-pro)?", 200_000, 100_000),
+    (r"gpt-4-turbo", 128_000, 4_096),
+    (r"gpt-4", 8_192, 8_192),
+    (r"gpt-3\.5-turbo", 16_385, 4_096),
+    (r"claude-[\w.-]+", 200_000, 0),
+    (r"gemini-[\w.-]+", 1_048_576, 0),
+    (r"deepseek-(chat|reasoner)", 128_000, 8_192),
+    (r"mistral-(large|medium|small)", 128_000, 0),
+)
+"""Window and longest answer (0: unknown) of models that only their makers serve: what one serves oneself has the window it was
+started with."""
+_THINKS = re.compile(r"(?:^|/)(?:o[134]|gpt-5(?!-chat))(?:\b|-)", re.IGNORECASE)
+_AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a service or model demands beside the common form."""
+
+    thinks: bool = False
+    """A model of OpenAI's that thinks: it takes no temperature and no stop, and counts its thinking as answer."""
+    completion_tokens: bool = False
+    """The longest answer is called `max_completion_tokens`."""
+
+
+def openai_chat(provider: str, options: ChatOptions, outbound: Outbound) -> OpenAIChat:
+    """Make a chat model of one of `SERVICES`, or of the service at `baseUrl`. Raises `InvalidInput`."""
+    title, url = SERVICES[provider]
+    home = Service(provider, title, url, "chat", idle_seconds=IDLE_SECONDS)
+    service = replace(home, base_url=options.base_url or url)
+    host = service.destination.host
+    own = service.destination == home.destination
+    if not own:
+        service = replace(service, title="The chat service")
+    model = options.model or (DEFAULT_MODEL if own and provider == "openai" else required_model(options, "qwen3-coder"))
+    azure = host.endswith(_AZURE)
+    auth = key_for(outbound, service, options.key, own=own, header="api-key" if azure else "Authorization")
+    window, longest = known_limits(model)
+    spec = spec_of(provider, model, options, window=window, max_output=longest, leaves_machine=service.leaves_machine)
+    thinks = _THINKS.search(model) is not None
+    dialect = Dialect(thinks, completion_tokens=thinks or azure or (own and provider == "openai"))
+    return OpenAIChat(ServiceClient(service, outbound, auth), model, spec, dialect)
+
+
+def known_limits(model: str) -> tuple[int, int | None]:
+    """Return the window of a model, and its longest answer where that is known."""
+    for name, window, longest in _MODELS:
+        if re.match(rf"(?:[\w.-]+/)*(?:{name})(?![a-z0-9])", model, re.IGNORECASE):
+            return window, longest or None
+    return UNKNOWN_WINDOW, None
+
+
+class OpenAIChat:
+    """A model behind `/chat/completions`."""
+
+    def __init__(self, client: ServiceClient, model: str, spec: ChatSpec, dialect: Dialect = Dialect()) -> None:
+        self.spec = spec
+        self._client = client
+        self._model = model
+        self._dialect = dialect
+        self._counts: bool | None = None
+        """Whether the service takes the wish for a count of tokens. Some refuse what they don't know."""
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._client.service.destination,)
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
+    ) -> AsyncIterator[Delta]:
+        """Give the answer piece by piece. One that is too long ends as `length`."""
+        body = self._body(messages, tools, options)
+        bill = Bill(self._client, self.spec, len(messages), characters_of(messages, body))
+        calls, reason, ended = _Calls(), None, False
+        deadline: float | None = None
+        async with aclosing(self._events(body, bill)) as pieces:
+            while True:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        piece = await anext(pieces)
+                except StopAsyncIteration:
+                    break
+                except (ProviderError, TimeoutError):
+                    if reason:
+                        break  # only the count of tokens is missing
+                    raise
+                if piece is None:
+                    ended = True
+                    break
+                usage = piece.get("usage")
+                if isinstance(usage, dict):
+                    bill.prompt, bill.answer = usage.get("prompt_tokens"), usage.get("completion_tokens")
+                choice = _choice(piece)
+                if reason or choice is None:
+                    continue
+                said = choice.get("delta") or choice.get("message")
+                text = _text(said)[: MOST_CHARACTERS - bill.received]
+                bill.received += len(text) + calls.add(said)
+                if text:
+                    yield Delta(text)
+                reason = choice.get("finish_reason")
+                if reason:
+                    deadline = asyncio.get_running_loop().time() + REST_SECONDS
+                elif bill.received >= MOST_CHARACTERS or calls.full:
+                    reason = "length"
+                    break
+        if not (reason or ended):
+            raise ProviderError(f"{self._client.service.title} broke off in the middle of an answer.", retryable=True)
+        made = calls.made()
+        yield Delta(calls=made, finish=finish_of(reason, made))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._client.aclose()
+
+    async def _events(self, body: dict[str, Any], bill: Bill) -> AsyncGenerator[dict[str, Any] | None, None]:
+        """Give the answer's pieces, None at its announced end."""
+        for wished in (True, False) if self._counts is None else (self._counts,):
+            begun = False
+            try:
+                sent = {**body, "stream_options": {"include_usage": True}} if wished else body
+                async with self._client.lines("/chat/completions", sent, bill.load) as lines:
+                    begun, self._counts = True, wished
+                    try:
+                        async for piece in events(lines, self._client.service):
+                            yield piece
+                    finally:
+                        bill.settle()
+            except ProviderError as error:
+                if begun or not wished or self._counts is not None or error.status not in (400, 422):
+                    raise
+            else:
+                return
+
+    def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Sampling) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._model, "messages": [_message(message) for message in messages], "stream": True}
+        if tools and self.spec.tools:
+            body["tools"] = [_tool(tool) for tool in tools]
+        longest = self.spec.max_output if options.max_tokens is None else options.max_tokens
+        if longest is not None:
+            longest = min(longest, self.spec.max_output or longest)
+            longest += THINKING_TOKENS if self._dialect.thinks and options.max_tokens is not None else 0
+            body["max_completion_tokens" if self._dialect.completion_tokens else "max_tokens"] = longest
+        if not self._dialect.thinks:
+            if options.temperature is not None:
+                body["temperature"] = options.temperature
+            if options.stop:
+                body["stop"] = list(options.stop[:MOST_STOPS])
+        return body
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    written: list[str] = field(default_factory=list)
+    given: object = None
+    """Arguments that came as an object instead of its JSON."""
+
+
+class _Calls:
+    """Calls of tools that come in pieces."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._numbered: dict[int, _Call] = {}
+
+    @property
+    def full(self) -> bool:
+        """Tell whether there are more calls than any answer needs."""
+        return len(self._calls) > MOST_CALLS
+
+    def add(self, said: object) -> int:
+        """Take the calls of a piece; return how many characters they had."""
+        pieces = said.get("tool_calls") if isinstance(said, dict) else None
+        return sum(self._add(piece) for piece in pieces if isinstance(piece, dict)) if isinstance(pieces, list) else 0
+
+    def made(self) -> tuple[ToolCall, ...]:
+        """Return the calls, each with an id of its own."""
+        made: list[ToolCall] = []
+        for call in self._calls[:MOST_CALLS]:
+            others = {other.id for other in made}
+            identity = call.id if call.id and call.id not in others else made_up_id(others)
+            written = "".join(call.written) if call.given is None else call.given
+            made.append(ToolCall(identity, call.name, read_arguments(written)))
+        return tuple(made)
+
+    def _add(self, piece: dict[str, Any]) -> int:
+        function = piece.get("function")
+        function = function if isinstance(function, dict) else {}
+        identity, name, arguments = _string(piece.get("id")), _string(function.get("name")), function.get("arguments")
+        call = self._of(piece.get("index"), identity, name)
+        call.id, call.name = call.id or identity, call.name or name
+        if isinstance(arguments, str):
+            call.written.append(arguments)
+            return len(arguments)
+        if arguments is not None:
+            call.given = arguments
+            return len(str(arguments))
+        return 0
+
+    def _of(self, index: object, identity: str, name: str) -> _Call:
+        """Return the call that a piece belongs to. Some services number all calls 0, or none."""
+        number = index if isinstance(index, int) else None
+        known = self._numbered.get(number) if number is not None else (self._calls[-1] if self._calls else None)
+        begins = bool(name) and (identity != known.id if known and identity else number is None)
+        if known is not None and not begins:
+            return known
+        call = _Call()
+        self._calls.append(call)
+        if number is not None:
+            self._numbered[number] = call
+        return call
+
+
+def _choice(piece: Mapping[str, Any]) -> dict[str, Any] | None:
+    choices = piece.get("choices")
+    found = choices[0] if isinstance(choices, list) and choices else None
+    return found if isinstance(found, dict) else None
+
+
+def _text(said: object) -> str:
+    """Return the words of a piece; some services send them in parts, or what they refuse apart."""
+    if not isinstance(said, dict):
+        return ""
+    content = said.get("content") or said.get("refusal")
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(_string(part.get("text")) for part in parts)
+    return _string(content)
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    if not message.calls:
+        return {"role": message.role, "content": message.text}
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": name_for_service(call.name), "arguments": json.dumps(sent_arguments(call), ensure_ascii=False)},
+        }
+        for call in message.calls
+    ]
+    return {"role": message.role, "content": message.text or None, "tool_calls": calls}
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
+    return {"type": "function", "function": function}
