@@ -1,0 +1,54 @@
+"""Models that ask a service, and the consent that their first index needs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination
+from carrel.core.ports import Embedder
+
+
+@runtime_checkable
+class RemoteEmbedder(Embedder, Protocol):
+    """An `Embedder` that asks a service. `spec.dim` is 0 as long as nobody knows it."""
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return all that it asks."""
+
+    async def check(self) -> None:
+        """Raise `ProviderError` where it can't ask: a permission or a key is missing. Asks nobody."""
+
+    async def learn_dim(self) -> int:
+        """Embed a word, and return how many numbers its vector has. Raises `ProviderError`."""
+
+    def with_dim(self, dim: int) -> Self:
+        """Return the same with this dimension."""
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What a person is asked before something that costs money. `hash` names it, and stays while nothing important changes."""
+
+    what: str
+    risk: str
+    details: tuple[str, ...]
+    hash: str
+
+
+Confirm = Callable[[Confirmation], Awaitable[bool]]
+"""Asks a person; tells whether they agree. Raises `ProviderError` where nobody can be asked."""
+
+
+async def refuse(asked: Confirmation) -> bool:
+    """Raise `ProviderError` that says how a person agrees: what a program does that can't ask one."""
+    raise ProviderError(
+        f"{asked.what} was not begun: {asked.risk}, and nobody confirmed it",
+        f"Run `carrel confirm {asked.hash}`, or confirm it in the editor.",
+    )
