@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
@@ -30,6 +30,14 @@ class RemoteEmbedder(Embedder, Protocol):
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
+
+
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """A model that need not ask for every text."""
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the documents that would have to be asked for. Runs on a thread."""
 
 
 @dataclass(frozen=True, slots=True)
