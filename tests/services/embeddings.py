@@ -160,7 +160,9 @@ class EmbeddingService:
                 return Response(json.dumps({"error": {"message": f"quotes {KEY}"}}), fault.status, dict(fault.headers))
             case "hang":
                 self.held += 1
-                await asyncio.sleep(3_600)
+                with contextlib.suppress(asyncio.CancelledError):  # the server stops: nothing to report
+                    await asyncio.sleep(3_600)
+                return Response(status_code=503)
             case "endless":
                 return StreamingResponse(_endless(), media_type="application/json")
         model = body.get("model") or body["embedding_model"]
