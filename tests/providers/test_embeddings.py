@@ -93,7 +93,7 @@ def made(model: M) -> M:
 
 def openai(service: EmbeddingService, **more: Any) -> OpenAIEmbedder:
     outbound = more.pop("outbound", None) or fake_outbound(openai=KEY)
-    return made(OpenAIEmbedder(outbound, base_url=f"{service.url}/v1", model="text-embedding-3-small", sleep=at_once, **more))
+    return made(OpenAIEmbedder(outbound, base_url=f"{service.url}/v1", sleep=at_once, **more))
 
 
 def ollama(service: EmbeddingService, **more: Any) -> OllamaEmbedder:
@@ -244,6 +244,14 @@ async def test_openai_is_asked_for_packed_numbers_of_the_size_that_is_set_with_e
     assert load.tokens == 8_191 + 6
     assert load.dollars == pytest.approx(load.tokens * 0.02 / 1e6)
     assert len(body["input"][0]) < 8_192 * 5
+
+
+@pytest.mark.parametrize(("limit", "longest"), [(0, 512), (4_000, 4_000)])
+async def test_texts_for_a_model_that_nobody_knows_are_short_unless_its_limit_is_set(
+    service: EmbeddingService, limit: int, longest: int
+) -> None:
+    await openai(service, model="new-model", dimensions=64, max_tokens=limit).embed(["word " * 20_000], "document")
+    assert len(service.texts[0]) == 3 * longest
 
 
 async def test_helicone_stands_before_openai_where_it_has_a_key_and_is_a_place_of_its_own() -> None:

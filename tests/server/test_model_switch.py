@@ -339,3 +339,14 @@ async def test_hung_services_leave_every_other_workspace_as_it_was(
     for workspace in hung:
         assert "authenticate_user" in await found(workspace, "authenticate_user"), "its own bundled model answers"
     assert all(workspace.switch.running for workspace in hung)
+
+
+async def test_an_index_in_the_project_keeps_its_state_where_it_is_read(person: Person, service: EmbeddingService) -> None:
+    chosen = Models(embedder=remote(service))
+    person.folder = lambda _: FolderSettings(Settings(storage="workspace", models=chosen))  # type: ignore[assignment,method-assign]
+    workspace = await switched(person, service)
+    assert workspace.index
+    await until(lambda: not workspace.queue.busy)
+    assert workspace.index.directory.parent == person.root / ".carrel"
+    assert (person.root / ".carrel" / "rag-state.json").is_file()
+    assert not (workspace.index.directory / "rag-state.json").exists()

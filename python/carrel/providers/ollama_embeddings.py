@@ -8,7 +8,7 @@ from typing import Any
 
 from carrel.core.outbound import Load, Outbound
 from carrel.core.ports import EmbeddingSpec
-from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder
+from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
 from carrel.providers.http import KeyAuth, Service, ServiceClient, Sleep
 
 PROVIDER = "ollama"
@@ -52,7 +52,7 @@ class OllamaEmbedder(ServiceEmbedder):
         name = model.replace("{", "{{").replace("}", "}}")
         missing = (f"Ollama doesn't have the model {name} ({{1}})", f"Run `ollama pull {name}`.", False)
         service = Service(PROVIDER, "Ollama", base_url, "embedder", refusals={404: missing})
-        known = MODELS.get(model, UNKNOWN)
+        known = MODELS.get(model, KnownModel(0))
         host = "" if not service.leaves_machine else f"@{service.destination.host}"
         spec = EmbeddingSpec(
             f"{PROVIDER}{host}:{model}" + (f":{dimensions}" if dimensions else ""),

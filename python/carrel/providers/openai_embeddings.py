@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from carrel.core.outbound import Load, Outbound
@@ -71,7 +72,7 @@ class OpenAIEmbedder(ServiceEmbedder):
         own = base_url.rstrip("/") in ("", BASE_URL)
         if not own:
             service = Service(PROVIDER, f"The embedding service at {host}", base_url, "embedder")
-        known = MODELS.get(model, UNKNOWN)
+        known = MODELS.get(model) or replace(UNKNOWN, longest=max_tokens or UNKNOWN.longest)
         auth = HeliconeAuth(outbound, key) if through_helicone else KeyAuth(outbound, PROVIDER, key, required=own)
         size = f":{dimensions}" if dimensions else ""
         spec = EmbeddingSpec(
@@ -85,9 +86,10 @@ class OpenAIEmbedder(ServiceEmbedder):
         )
         client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
         super().__init__(outbound, client, auth, spec, known, ExactTokenizer() if model in MODELS else None)
-        self._body: dict[str, Any] = {"model": model, **({"dimensions": dimensions} if dimensions else {})}
-        if own:
-            self._body["encoding_format"] = "base64"  # a quarter of the bytes, and no numbers to parse; others may not know it
+        self._body: dict[str, Any] = {"model": model, "encoding_format": "base64"}
+        """A quarter of the bytes, and no numbers to parse. Servers that don't know the format give numbers, which do as well."""
+        if dimensions:
+            self._body["dimensions"] = dimensions
 
     async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:  # noqa: ARG002 - the model knows no kinds
         rows = rows_by_index(await self._client.post("/embeddings", {**self._body, "input": list(texts)}, load))
