@@ -18,6 +18,7 @@ from carrel.core.types import Query
 from carrel.providers.keys import StandardKeys
 from carrel.server import model_index, model_switch, queries
 from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Jobs
 from carrel.server.model_settings import Models, ModelSettings
 from carrel.server.outbound import OutboundServices
@@ -350,3 +351,33 @@ async def test_an_index_in_the_project_keeps_its_state_where_it_is_read(person: 
     assert workspace.index.directory.parent == person.root / ".carrel"
     assert (person.root / ".carrel" / "rag-state.json").is_file()
     assert not (workspace.index.directory / "rag-state.json").exists()
+
+
+async def test_the_switch_leaves_an_index_that_a_person_asked_for_its_end(
+    person: Person, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = person.open(remote(service))
+    workspace.switch.enabled = False
+    await found(workspace, "anything")
+    gate, filled, as_it_is = asyncio.Event(), asyncio.Event(), model_switch.fill
+
+    async def fill(*given: Any, **named: Any) -> Any:
+        index = await as_it_is(*given, **named)
+        filled.set()
+        return index
+
+    class Held(IndexRunner):
+        async def run(self, *given: Any) -> Any:
+            await gate.wait()
+            return await super().run(*given)
+
+    monkeypatch.setattr(model_switch, "fill", fill)
+    workspace.indexing._runner = Held()
+    job = workspace.request_index()
+    workspace.switch.enabled = True
+    workspace.switch.look()
+    await filled.wait()
+    await asyncio.sleep(0)
+    gate.set()
+    assert (await workspace.queue.wait(job)).unchanged == 3
+    await until(lambda: MODEL in model_of(workspace))

@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MOMENT_SECONDS = 0.25
+_PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
@@ -378,6 +379,7 @@ class Workspace:
 
     async def _switched(self, index: OpenIndex) -> None:
         """Answer by an index of another model, which is whole; what changed since is compared at once."""
+        await self.queue.idle(_PATIENCE_SECONDS)  # a person may wait for the job
         async with self.queue.alone():
             self._lifecycle.install(index)
         log.info("The model %s answers from now on", index.embedder.spec.id)
