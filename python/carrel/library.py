@@ -16,6 +16,7 @@ from carrel.core.errors import InvalidInput
 from carrel.core.local_index import Progress, SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
+from carrel.core.remote import RemoteEmbedder
 from carrel.core.structs import whole_characters
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
 from carrel.engine import files
@@ -104,6 +105,7 @@ class Index:
             )
         composition = Composition(embedder)
         self._composition, self._runner, self._reranker, self._planner = composition, IndexRunner(), reranker, planner
+        self._own_embedder = embedder
         self._on_disk = path is not None
         if path is None:
             self._settings, self._index = Settings(), composition.memory_index(windows=windows)
@@ -238,8 +240,10 @@ class Index:
         return self._current().store.snapshot()
 
     def close(self) -> None:
-        """Release files and locks. A second call does nothing."""
+        """Release files and locks, and the connections of a model that the settings chose. A second call does nothing."""
         self._index.store.close()
+        if self._index.embedder is not self._own_embedder and isinstance(self._index.embedder, RemoteEmbedder):
+            run_blocking(self._index.close_model())
 
     def __enter__(self) -> Self:
         return self

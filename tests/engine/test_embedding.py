@@ -229,3 +229,17 @@ def test_ctrl_c_while_a_model_of_the_core_embeds_is_no_fault_of_the_model() -> N
 
     with pytest.raises(KeyboardInterrupt):
         prepare_blocking(Query("q"), Interrupted())
+
+
+def test_a_model_that_fails_again_and_again_is_not_asked_for_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexer, "_AWAITED_BYTES", 1)  # a batch a file
+
+    async def refuses(*_: Any) -> Any:
+        raise ProviderError("The key is wrong.")
+
+    model = AwaitedEmbedder(refuses)
+    with folder(tmp_path / "code", {f"{n}.py": function(f"f{n}") for n in range(9)}) as store:
+        report = run_index_blocking(store, model, CancelToken())
+        assert (len(model.asked), report.failed) == (3, 9)
+        model = AwaitedEmbedder()
+        assert run_index_blocking(store, model, CancelToken()).added == 9

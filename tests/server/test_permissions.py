@@ -13,7 +13,8 @@ import pytest
 
 from carrel.core.errors import CarrelError, NotAllowed
 from carrel.core.outbound import Destination
-from carrel.server.consent import Confirmation, Consent, of_provider
+from carrel.core.remote import Confirmation
+from carrel.server.consent import Consent, of_provider
 from carrel.server.permissions import PermissionFile
 from carrel.server.settings import Layer, resolve
 

@@ -340,7 +340,9 @@ async def test_a_key_nobody_named_goes_to_its_own_provider_only(service: StandIn
 async def test_openai_itself_wants_a_key_and_azure_has_a_header_of_its_own() -> None:
     model = chat_models().make(settings(), fake_outbound())
     assert (model.spec.id, model.spec.leaves_machine) == ("openai:gpt-4.1-mini", True)
-    with pytest.raises(ProviderError, match=r"There is no key for openai\. Set OPENAI_API_KEY, or enter one with"):
+    with pytest.raises(
+        ProviderError, match=r"There is no key for openai\. Enter one with `carrel models key openai` or set `OPENAI_API_KEY`"
+    ):
         await complete(model, ASKED)
     azure = openai_chat.openai_chat(
         "openai", shared.ChatOptions("gpt-4.1", "https://mine.openai.azure.com/openai/v1", "keyring"), fake_outbound(openai=KEY)

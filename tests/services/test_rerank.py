@@ -78,7 +78,7 @@ async def test_raw_scores_stay_raw_so_that_requests_can_be_compared(service: Sta
         (answer((0, 0.2), (-1, 0.3)), "belongs to no text"),
         (answer((0, 0.2), (True, 0.3)), "belongs to no text"),
         (answer((0, 0.2), (1, "0.3")), "is no number"),
-        (answer((0, 0.2), (1, float("nan"))), "is no number"),
+        (answer((0, 0.2), (1, float("nan"))), "not JSON"),
         (Reply(body=b"[3]"), "belongs to no text"),
         (Reply(body=b'{"results": {}}'), "gave no scores"),
         (Reply(body=b"<html>"), "not JSON"),
@@ -112,10 +112,12 @@ async def test_cohere_itself_wants_a_key_and_warns_once_by_its_name(caplog: pyte
     spec = model.spec
     assert (spec.id, spec.max_texts, spec.leaves_machine, spec.price) == ("cohere:rerank-english-v3.0", 100, True, 2.0)
     for _ in range(3):
-        with pytest.raises(ProviderError, match=r"There is no key for cohere\. Set COHERE_API_KEY, or enter one"):
+        with pytest.raises(ProviderError, match=r"There is no key for cohere\. Enter one"):
             await model.rerank(QUERY, TEXTS)
     (warning,) = [record.getMessage() for record in caplog.records]
-    assert warning.startswith("Nothing is reranked by cohere:rerank-english-v3.0: There is no key for cohere. Set COHERE_API_KEY")
+    assert warning.startswith(
+        "Nothing is reranked by cohere:rerank-english-v3.0: There is no key for cohere. Enter one with `carrel models key cohere` or set `COHERE_API_KEY`"
+    )
 
 
 async def test_a_key_nobody_named_goes_to_its_own_provider_only(service: StandIn) -> None:

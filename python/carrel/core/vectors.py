@@ -51,7 +51,8 @@ class Vectors:
     @classmethod
     def unit(cls, rows: Sequence[Sequence[float]], dim: int) -> Vectors:
         """Pack rows of numbers, each scaled to length one; a zero row stays. Raises `ValueError` as `of` does."""
-        return cls.of([[value / (math.hypot(*row) or 1.0) for value in row] for row in rows], dim)
+        lengths = [math.hypot(*row) or 1.0 for row in rows]
+        return cls.of([[value / length for value in row] for row, length in zip(rows, lengths, strict=True)], dim)
 
     def floats(self, row: int) -> tuple[float, ...]:
         """Return one row as numbers."""

@@ -24,6 +24,8 @@ Scope = Literal["all", "force"] | Sequence[str]
 _BATCH_BYTES = 8_000_000
 _AWAITED_BYTES = 1_000_000
 """Of files in a batch whose model is awaited: what a cancel or a kill throws away was paid for."""
+_MOST_FAILURES = 3
+"""Batches in a row for which a model that is awaited gave nothing: it is down, or refuses everything."""
 _WRITER_WAIT_S = 10.0
 _READ_ONLY_REMEDY = "Make the folder writable, or set `cacheFolder` to one that is."
 _WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
@@ -89,13 +91,22 @@ async def run_index(
         run.commit(batch)
         return cut()
 
-    patient = True
+    def give_up(batch: Batch, asked: list[EmbeddingRequest], answers: list[Vectors | ProviderError]) -> IndexReport:
+        give_vectors(batch, asked, answers, spec)
+        run.commit(batch)
+        run.give_up()
+        return run.end()
+
+    patient, failures = True, 0
     step = await native(begin)
     while step is not None:
         batch, asked = step
         answers = await embed_documents(embedder, asked, patient=patient)
         if answers:  # a model that is down would keep the run waiting before every batch
             patient = any(isinstance(answer, Vectors) for answer in answers)
+            failures = 0 if patient else failures + 1
+        if failures == _MOST_FAILURES:
+            return await native(partial(give_up, batch, asked, answers))
         step = await native(partial(go_on, batch, asked, answers))
     return await native(run.end)
 
@@ -171,6 +182,14 @@ class _Run:
             self._counts[name] += getattr(commit, name)
         self._done += len(paths)
         self._progress(min(self._done, self._total), self._total, paths[-1] if paths else "")
+
+    def give_up(self) -> None:
+        """Leave all files that are not done as they were, counted as failed."""
+        pending = self._plan.pending if self._plan else 0
+        log.warning(
+            "The embedding model failed %d times in a row: %d more files are left for the next run", _MOST_FAILURES, pending
+        )
+        self._counts["failed"] += pending
 
     def end(self) -> IndexReport:
         """Merge segments, and sum up."""

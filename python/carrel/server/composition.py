@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 import msgspec
 
-from carrel.core.errors import CarrelError, ProviderError, StoreError
-from carrel.server.index_location import IndexLocation, clean_up, locate, prepare
+from carrel.core.errors import CarrelError, InvalidInput, ProviderError, StoreError
+from carrel.core.remote import Confirm, RemoteEmbedder, refuse
+from carrel.server.index_location import IndexLocation, cache_root, clean_up, locate, prepare
+from carrel.server.model_index import ModelFolder, folder_of, others
+from carrel.server.model_index import clean_up as clean_up_models
 from carrel.server.models import bundled, chat_models, embedders, rerankers
 from carrel.server.open_index import OpenIndex
 from carrel.server.outbound import OutboundServices
@@ -39,6 +42,9 @@ NO_CHAT_MODEL = (
 )
 """Reason and remedy."""
 
+EMBEDDING_CACHE = "embeddings.sqlite"
+INDEX_FILE = "index.db"
+
 LineWindows = tuple[int, int]
 """Lines of a window and overlap with the next one."""
 
@@ -56,17 +62,30 @@ _OF_THE_INDEX = (
 class Composition:
     """Builds the parts of workspaces; tests hand in their own."""
 
-    def __init__(self, embedder: Embedder | None = None, outbound: OutboundServices | None = None) -> None:
-        """Take the embedding model of every index, where the settings shall not choose it."""
+    def __init__(
+        self, embedder: Embedder | None = None, outbound: OutboundServices | None = None, confirm: Confirm = refuse
+    ) -> None:
+        """Take the embedding model of every index, where the settings shall not choose it, and who asks a person what costs."""
         self._embedder = embedder
         self.outbound = outbound or OutboundServices()
+        self.confirm = confirm
 
     def embedder(self, settings: Settings) -> Embedder:
-        """Return the embedding model that is set, the bundled one where none is. Raises `InvalidInput`."""
+        """Return the embedding model that is set, the bundled one where none is. Raises `InvalidInput`.
+
+        A remote one has a cache of its vectors before it: also one on this machine, whose processor is busy for minutes.
+        """
         if self._embedder is not None:
             return self._embedder
         chosen = settings.models.embedder
-        return embedders().make(chosen, self.outbound.of(settings)) if chosen.provider else bundled()
+        if not chosen.provider:
+            return bundled()
+        made = embedders().make(chosen, self.outbound.of(settings))
+        if not isinstance(made, RemoteEmbedder):
+            return made
+        from carrel.store.embedding_cache import CachedEmbedder, EmbeddingCache
+
+        return CachedEmbedder(made, EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE))
 
     def reranker(self, settings: Settings) -> Reranker | None:
         """Return the reranker that is set, if one is. Raises `InvalidInput`."""
@@ -111,6 +130,8 @@ class Composition:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """Tell whether the index must be opened anew to take these settings."""
+        if old.models.embedder != new.models.embedder or (new.models.embedder.provider and old.http_proxy != new.http_proxy):
+            return True
         return any(getattr(old, key) != getattr(new, key) for key in _OF_THE_INDEX)
 
     def open_index(self, root: Path, settings: Settings, *, windows: LineWindows | None = None) -> OpenIndex:
@@ -119,10 +140,74 @@ class Composition:
         One that is cut by `windows` of lines is another index, unless the settings ask for the same.
 
         One whose folder can't be written is read if it is whole; else one is made that goes with this process.
-        """
-        from carrel.providers.tokenizers import ExactTokenizer
 
-        cut, embedder = self._cut(settings, windows), self.embedder(settings)
+        Where a remote model is set, its index is opened if it is whole. Else the bundled model answers, and `wanted` names the
+        other; `open_model_index` is for who fills that.
+        """
+        from carrel.core.local_index import CoreEmbedder
+
+        model, problem = self._set_model(settings)
+        place = self._place(root, settings, windows)
+        if isinstance(model, CoreEmbedder):
+            index = self._open(place, model)
+            index.unusable = problem
+            return index
+        folder = folder_of(place.location.directory, model.spec.id)
+        if self._embedder is not None:
+            return self._open(place, model, folder)
+        if isinstance(model, RemoteEmbedder) and folder.exists:
+            try:
+                whole = self._open(place, model.with_dim(folder.dim), folder, kept_only=True)
+            except StoreError as error:
+                problem = str(error)
+            else:
+                if whole and whole.complete:
+                    return whole
+                if whole:
+                    whole.store.close()
+        index = self._open(place, bundled())
+        index.wanted, index.unusable = model.spec.id, problem
+        return index
+
+    def open_model_index(self, root: Path, settings: Settings, model: RemoteEmbedder) -> OpenIndex:
+        """Open or create the index of a remote model, to fill it beside the one that answers. Raises `StoreError`."""
+        place = self._place(root, settings, None)
+        index = self._open(place, model, folder_of(place.location.directory, model.spec.id), kept_only=True)
+        if index is None or index.not_kept:
+            where = place.location.directory
+            if index:
+                index.store.close()
+            raise StoreError(f"{where} can't be written, so no vectors can be kept there", "Make the folder writable.")
+        return index
+
+    def known_dim(self, root: Path, settings: Settings, model: RemoteEmbedder) -> int:
+        """Return the dimension of a model: its own, or what was learned before; 0 where nobody knows it."""
+        return model.spec.dim or folder_of(locate(root, settings).directory, model.spec.id).dim
+
+    def clear_others(self, root: Path, settings: Settings, index: OpenIndex) -> None:
+        """Delete what other models than that of `index` have of the workspace. Raises `StoreError`."""
+        from carrel.core.native import Store
+
+        place = self._place(root, settings, None)
+        home, used = place.location.directory, index.directory
+        for directory in (*([home] if used != home else []), *others(home, used)):
+            if not (directory / INDEX_FILE).exists():
+                continue
+            store = Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk_options(settings), cut=place.cut)
+            try:
+                if store.role == "writer":
+                    store.clear()
+            finally:
+                store.close()
+
+    def _set_model(self, settings: Settings) -> tuple[Embedder, str | None]:
+        """Return the model that is set, or the bundled one and why that can't be used."""
+        try:
+            return self.embedder(settings), None
+        except InvalidInput as error:
+            return bundled(), f"The embedding model that is set can't be used, so the bundled one answers: {error}"
+
+    def _place(self, root: Path, settings: Settings, windows: LineWindows | None) -> _Place:
         location = locate(root, settings)
         if windows and windows != line_windows(settings):
             name = f"{location.directory.name}-lines-{windows[0]}-{windows[1]}"
@@ -132,12 +217,35 @@ class Composition:
             prepare(location, root)
         except OSError as error:
             refused = error
-        index = _kept_index(location, root, settings, embedder, refused, cut)
-        if index is None:
-            index = _temporary_index(location, root, settings, embedder, refused, cut)
+        return _Place(root, settings, location, self._cut(settings, windows), refused)
+
+    @overload
+    def _open(self, place: _Place, model: Embedder, folder: ModelFolder | None = None) -> OpenIndex: ...
+    @overload
+    def _open(self, place: _Place, model: Embedder, folder: ModelFolder, *, kept_only: Literal[True]) -> OpenIndex | None: ...
+    def _open(
+        self, place: _Place, model: Embedder, folder: ModelFolder | None = None, *, kept_only: bool = False
+    ) -> OpenIndex | None:
+        """Open an index, in its model's own folder if it has one; None where it can't be kept and `kept_only` is asked."""
+        from carrel.providers.tokenizers import ExactTokenizer
+
+        home = place.location.directory
+        if folder:
+            place = replace(place, location=replace(place.location, directory=folder.directory))
+            try:
+                folder.prepare(model.spec.dim)
+            except OSError as error:
+                place = replace(place, refused=place.refused or error)
+        index = _kept_index(place, model)
+        if index is None and kept_only:
+            return None
+        index = index or _temporary_index(place, model)
+        index.home = home
         index.counter = ExactTokenizer()
         index.read_meta()
-        self._clean_up(location)
+        self._clean_up(replace(place.location, directory=home))
+        for gone in clean_up_models(home, index.directory):
+            log.info("Deleted the index of a model that nobody used for 30 days: %s", gone.name)
         return index
 
     def memory_index(self, *, windows: LineWindows | None = None) -> OpenIndex:
@@ -232,36 +340,46 @@ def secret_options(settings: Settings) -> SecretOptions:
     )
 
 
-def _open_store(directory: Path, root: Path, settings: Settings, embedder: Embedder, cut: CutOptions) -> Store:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an index of a workspace is, how it is cut, and why its folder can't be written, if so."""
+
+    root: Path
+    settings: Settings
+    location: IndexLocation
+    cut: CutOptions
+    refused: OSError | None
+
+
+def _open_store(directory: Path, place: _Place, embedder: Embedder) -> Store:
     from carrel.core.native import Store
 
     return Store.open(
         str(directory),
-        str(root),
+        str(place.root),
         embedder_id=embedder.spec.id,
         dim=embedder.spec.dim,
-        walk=walk_options(settings),
-        cut=cut,
-        secrets=secret_options(settings),
+        walk=walk_options(place.settings),
+        cut=place.cut,
+        secrets=secret_options(place.settings),
     )
 
 
-def _kept_index(
-    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None, cut: CutOptions
-) -> OpenIndex | None:
+def _kept_index(place: _Place, embedder: Embedder) -> OpenIndex | None:
     """Open the index where it belongs; None where nothing can be written and none can answer as it is."""
+    location, refused = place.location, place.refused
     if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
         return None
     try:
-        store = _open_store(location.directory, root, settings, embedder, cut)
+        store = _open_store(location.directory, place, embedder)
     except StoreError as error:
         if refused is None:
             raise
         log.warning("%s can't be read either: %s", location.directory, error)
         return None
-    index = OpenIndex(root, store, embedder, location.directory, place_problems=location.problems)
+    index = OpenIndex(place.root, store, embedder, location.directory, place_problems=location.problems)
     if refused is None and not store.read_only:
-        index.in_project = root if location.in_workspace else None
+        index.in_project = place.root if location.in_workspace else None
     elif store.snapshot().files:
         index.not_kept = (
             f"{location.directory} can't be written ({_reason(refused)}): the index in it is read as it was left. "
@@ -277,17 +395,16 @@ def _reason(refused: OSError | None) -> str:
     return (refused.strerror or str(refused)) if refused else "no right to write"
 
 
-def _temporary_index(
-    location: IndexLocation, root: Path, settings: Settings, embedder: Embedder, refused: OSError | None, cut: CutOptions
-) -> OpenIndex:
+def _temporary_index(place: _Place, embedder: Embedder) -> OpenIndex:
     """Make an index that can't be kept; raises `StoreError` where there is no place for one either."""
-    reason = _reason(refused)
+    location, reason = place.location, _reason(place.refused)
     try:
-        place = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
+        folder = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
     except OSError:
         raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
-    not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
-    store = _open_store(Path(place.name), root, settings, embedder, cut)
-    return OpenIndex(
-        root, store, embedder, Path(place.name), place_problems=location.problems, temporary=place, not_kept=not_kept
+    index = OpenIndex(
+        place.root, _open_store(Path(folder.name), place, embedder), embedder, Path(folder.name), place_problems=location.problems
     )
+    index.temporary = folder
+    index.not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
+    return index

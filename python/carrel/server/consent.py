@@ -9,49 +9,30 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
 
 from carrel.core.errors import CarrelError, place_of
 from carrel.core.outbound import Destination
+from carrel.core.remote import Confirm, Confirmation
 from carrel.server.permissions import PermissionFile
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """Something that only a person may decide. `details` are shown to them, all of them."""
-
-    what: Literal["provider", "paidIndex"]
-    risk: str
-    details: Mapping[str, str]
-
-    @property
-    def hash(self) -> str:
-        """Name exactly what is decided: an answer holds for nothing else."""
-        parts = (self.what, self.risk, *(f"{key}={value}" for key, value in sorted(self.details.items())))
-        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
-
-
-Ask = Callable[[Confirmation], Awaitable[bool]]
-"""Asks a person; False for a no, and where nobody can be asked."""
 
 
 def of_provider(destination: Destination) -> Confirmation:
     """Return the question whether text may be sent to a provider."""
     return Confirmation(
         "provider",
-        "Text of your code and of your questions leaves this machine.",
+        "Text of your code and of your questions leaves this machine",
         {"provider": destination.provider, "host": destination.host},
+        hashlib.sha256(f"provider\0{destination.provider}\0{destination.host}".encode("utf-8", "replace")).hexdigest()[:32],
     )
 
 
 class Consent:
     """Asks for what is missing. Used on the event loop."""
 
-    def __init__(self, permissions: PermissionFile, ask: Ask, on_allowed: Callable[[Destination], None]) -> None:
+    def __init__(self, permissions: PermissionFile, ask: Confirm, on_allowed: Callable[[Destination], None]) -> None:
         """Take who asks the person, and who is told when something was allowed."""
         self._permissions = permissions
         self._ask = ask

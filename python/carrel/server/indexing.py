@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from carrel.core.background import directly, run_at_once
 from carrel.core.errors import Cancelled, CarrelError, StoreError
+from carrel.core.outbound import collect
 from carrel.server.debouncer import Debouncer
 from carrel.server.index_state import STATE_FILE, export
 from carrel.server.jobs import IndexQueue, Job, Jobs, Work
@@ -69,17 +70,19 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
         return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
     scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
     try:
-        report = await run_index(
-            index.store, index.embedder, token, scope=scope, progress=progress, native=native, tokenizer=index.counter
-        )
+        with collect() as index.traffic:
+            report = await run_index(
+                index.store, index.embedder, token, scope=scope, progress=progress, native=native, tokenizer=index.counter
+            )
     except CarrelError as error:
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.
         traceback.clear_frames(error.__traceback__)
         raise
     finally:
+        index.traffic = None
         if work.full:
             await native(give_back_memory)
-    await native(partial(_ended, index, work))
+    await native(partial(_ended, index, work, report))
     return report
 
 
@@ -88,9 +91,12 @@ def _may_begin(index: OpenIndex, work: Work) -> bool:
     return work.full or index.begun
 
 
-def _ended(index: OpenIndex, work: Work) -> None:
+def _ended(index: OpenIndex, work: Work, report: IndexReport) -> None:
+    from carrel.core.local_index import CoreEmbedder
+
     _check_root(index.root)
-    if work.full:
+    # A first index that lacks what a service failed to embed isn't whole: another answers until it is.
+    if work.full and (index.complete or not report.failed or isinstance(index.embedder, CoreEmbedder)):
         index.note_run()
         write_state(index)
 
@@ -105,7 +111,16 @@ def write_state(index: OpenIndex) -> None:
     from carrel.engine import git
 
     if index.in_project is not None and index.begun:
-        export(index.store, index.directory / STATE_FILE, git.head(index.in_project))
+        export(index.store, (index.home or index.directory) / STATE_FILE, git.head(index.in_project))
+
+
+def traffic_note(index: OpenIndex | None) -> str:
+    """Say how many texts a run has sent, and what they cost so far; nothing where it has sent none."""
+    sent = list(index.traffic.sent) if index is not None and index.traffic else []
+    texts, dollars = sum(item.load.texts for item in sent), sum(item.load.dollars for item in sent)
+    if not texts:
+        return ""
+    return f"{texts:,} texts embedded" + (f", about ${dollars:.2f}" if dollars else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +240,9 @@ class IndexService:
             if now - last >= _PROGRESS_SECONDS or done == total:
                 last = now
                 with contextlib.suppress(RuntimeError):  # the loop has closed
-                    loop.call_soon_threadsafe(self._progressed, job, Progress(done, total, at))
+                    loop.call_soon_threadsafe(
+                        self._progressed, job, Progress(done, total, at, traffic_note(self._state.now.index))
+                    )
 
         return progress
 

@@ -193,6 +193,13 @@ class IndexQueue(Generic[TokenT, R]):
             running.stop()
             await asyncio.wait({running.done})
 
+    async def idle(self, seconds: float) -> None:
+        """Wait until nothing runs or waits, for so long at most."""
+        end = asyncio.get_running_loop().time() + seconds
+        while (job := self.running or self._pending) and (left := end - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait({job.done}, timeout=left)
+            await asyncio.sleep(0)  # the queue goes on to the next one
+
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """Drop everything; what is requested before the end of the block runs after it."""

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FOLLOW_SECONDS = 1.0
+RETIRE_SECONDS = 30.0
+"""No question that began with an index takes longer."""
 NO_INDEX = ("This folder has no index yet", "`carrel index`, or indexing it in the editor, makes it.")
 """Cause and remedy."""
 _CLOSED = "The workspace was closed"
@@ -60,6 +62,7 @@ class IndexLifecycle:
         self._events = events
         self._opening: asyncio.Task[OpenIndex] | None = None
         self._follower: asyncio.Task[None] | None = None
+        self._retired: list[OpenIndex] = []
         self._closed = False
 
     @property
@@ -93,16 +96,31 @@ class IndexLifecycle:
         if index:
             with contextlib.suppress(CarrelError):
                 await self._run(lambda _: index.store.close())
+                await index.close_model()
         if renew:
             log.warning("An index was deleted while it was in use: it is built anew")
         with contextlib.suppress(CarrelError):
             (await self.open()).renewed = renew
+
+    def install(self, index: OpenIndex) -> None:
+        """Put an index that is whole in the place of the one that answers.
+
+        Questions that are under way end with the former, which is closed a while later.
+        """
+        if self._closed:
+            index.store.close()
+            return
+        if before := self._state.now.index:
+            self._retired.append(before)
+            asyncio.get_running_loop().call_later(RETIRE_SECONDS, self._close_retired, before)
+        self._answer_by(index)
 
     def close(self) -> OpenIndex | None:
         """Follow no more and open no more; return the index, which the caller closes."""
         self._closed = True
         if self._follower:
             self._follower.cancel()
+        self.close_retired()
         index = self._state.now.index
         self._state.replace(index=None)
         return index
@@ -118,14 +136,28 @@ class IndexLifecycle:
         if self._closed:
             index.store.close()
             raise NotReady(_CLOSED)
+        self._answer_by(index)
+        return index
+
+    def _answer_by(self, index: OpenIndex) -> None:
         self._state.replace(index=index, error=None)
-        if index.not_kept:
-            self._events.fault(index.not_kept)
+        for fault in filter(None, (index.not_kept, index.unusable)):
+            self._events.fault(fault)
         self._events.attached(index)
-        if index.store.role == "follower":
+        if index.store.role == "follower" and (self._follower is None or self._follower.done()):
             self._follower = asyncio.get_running_loop().create_task(self._follow())
         self._events.changed()
-        return index
+
+    def close_retired(self) -> None:
+        """Close the indexes in whose place others were put, without waiting for questions."""
+        for index in tuple(self._retired):
+            self._close_retired(index)
+
+    def _close_retired(self, index: OpenIndex) -> None:
+        if index in self._retired:
+            self._retired.remove(index)
+            with contextlib.suppress(CarrelError):
+                index.store.close()
 
     async def _follow(self) -> None:
         """Load what the writer commits, and become the writer when it is gone. One stat and one lock attempt a second."""

@@ -34,6 +34,9 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
             "keys, the provider's usual variable, and the keyring."
         ),
     ] = ""
+    token_url: Annotated[
+        str, _described("Where GitHub Copilot's sign-in is exchanged for a session token, for an enterprise's own host.")
+    ] = ""
     dimensions: Annotated[int, _described("Numbers of a vector, where the model lets one choose.", ge=0, le=16_384)] = 0
     floor: Annotated[float, _described("The cosine below which a hit is noise.", ge=0, le=1)] = 0.0
     max_texts: Annotated[int, _described("Texts of one request at most.", ge=0, le=10_000)] = 0
@@ -72,7 +75,8 @@ def read_models(raw: object) -> Models:
     for role in Models.__struct_fields__:
         model: ModelSettings = getattr(models, role)
         _check_place(role, model.key)
-        _check_url(role, model.base_url)
+        _check_url(f"{role}.baseUrl", model.base_url)
+        _check_url(f"{role}.tokenUrl", model.token_url)
     return models
 
 
@@ -99,7 +103,7 @@ def _check_place(role: str, place: str) -> None:
     )
 
 
-def _check_url(role: str, url: str) -> None:
+def _check_url(field: str, url: str) -> None:
     if not url:
         return
     try:
@@ -108,9 +112,9 @@ def _check_url(role: str, url: str) -> None:
     except ValueError:
         fit = False
     if not fit:
-        raise ValueError(f"{role}.baseUrl: must be a URL that begins with https:// or http://")
+        raise ValueError(f"{field}: must be a URL that begins with https:// or http://")
     if parts.username or parts.password:
-        raise ValueError(f"{role}.baseUrl: must hold no user name or password")
+        raise ValueError(f"{field}: must hold no user name or password")
 
 
 def _refuse_unknown(raw: object, kind: type[Struct], at: str) -> None:

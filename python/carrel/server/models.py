@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from carrel.core.errors import InvalidInput
 from carrel.server.model_settings import ModelSettings
@@ -48,7 +48,16 @@ class Registry(Generic[M]):
 
 def embedders() -> Registry[Embedder]:
     """Return the providers of embedding models."""
-    return Registry("embedding model", {BUNDLED: lambda *_: bundled(), HASHED_WORDS: lambda *_: hashed_words()})
+    return Registry(
+        "embedding model",
+        {
+            BUNDLED: lambda *_: bundled(),
+            HASHED_WORDS: lambda *_: hashed_words(),
+            "openai": _openai_embedder,
+            "ollama": _ollama_embedder,
+            "copilot": _copilot_embedder,
+        },
+    )
 
 
 def rerankers() -> Registry[Reranker]:
@@ -118,3 +127,27 @@ def _chat_options(settings: ModelSettings) -> ChatOptions:
         settings.price,
         settings.output_price,
     )
+
+
+def _openai_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
+    from carrel.providers.openai_embeddings import OpenAIEmbedder
+
+    return OpenAIEmbedder(outbound, **_common(settings), max_tokens=settings.max_tokens, price=settings.price)
+
+
+def _ollama_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
+    from carrel.providers.ollama_embeddings import OllamaEmbedder
+
+    return OllamaEmbedder(outbound, **_common(settings), max_tokens=settings.max_tokens, price=settings.price)
+
+
+def _copilot_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
+    from carrel.providers.copilot_embeddings import CopilotEmbedder
+
+    return CopilotEmbedder(outbound, **_common(settings), token_url=settings.token_url)
+
+
+def _common(settings: ModelSettings) -> dict[str, Any]:
+    """Return what every embedding service takes."""
+    names = ("model", "base_url", "key", "dimensions", "floor", "max_texts")
+    return {name: getattr(settings, name) for name in names}

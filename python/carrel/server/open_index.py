@@ -8,17 +8,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from carrel.core.remote import RemoteEmbedder
 from carrel.server.index_state import STATE_FILE, forget
 
 if TYPE_CHECKING:
     from carrel.core.native import Store
+    from carrel.core.outbound import Receipt
     from carrel.core.ports import Embedder, Tokenizer
 
 RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenIndex:
     """An index and what feeds it. `complete` says that a run over the whole workspace ended once.
 
@@ -37,11 +39,16 @@ class OpenIndex:
     not_kept: str | None = None  # why what is indexed now will not be there next time
     renewed: bool = False  # made in place of one that was deleted while it was in use
     in_project: Path | None = None  # the project's folder, if the index lives in it
+    home: Path | None = None  # the workspace's index folder, where `directory` is a model's inside it
+    wanted: str | None = None  # the model that is set, where this index answers only until that one's is whole
+    waits_for: str | None = None  # why it isn't yet
+    unusable: str | None = None  # why the model that is set can't be used at all
+    traffic: Receipt | None = None  # what the run that goes on has sent
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Name what is wrong with it, in words for a person."""
-        told = (self.not_kept, RENEWED if self.being_renewed else None)
+        told = (self.not_kept, self.unusable, self.waits_for, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
 
     @property
@@ -77,5 +84,10 @@ class OpenIndex:
         """Delete the index's content."""
         self.store.clear()
         if self.in_project is not None:
-            forget(self.directory / STATE_FILE)
+            forget((self.home or self.directory) / STATE_FILE)
         self.complete, self.last_indexed = False, None
+
+    async def close_model(self) -> None:
+        """Close the connections that its model has on the running event loop."""
+        if isinstance(self.embedder, RemoteEmbedder):
+            await self.embedder.aclose()

@@ -17,11 +17,12 @@ State = Literal["empty", "indexing", "ready", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: files done, files in all, and the phase or path it is at."""
+    """How far a run is: files done, files in all, the phase or path it is at, and what a remote model was sent so far."""
 
     done: int
     total: int
     at: str = ""
+    sent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from carrel.server.context_request import RecentContexts
 from carrel.server.indexing import IndexingEvents, IndexRunner, IndexService, write_state
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
+from carrel.server.model_switch import ModelSwitch, SwitchEvents
 from carrel.server.state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.server.status import Status, read_status
 
@@ -32,9 +34,11 @@ if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning, Settings
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MOMENT_SECONDS = 0.25
+_PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
@@ -82,10 +86,11 @@ class Workspace:
             self.run_interactive,
             LifecycleEvents(self._attached, self._changed, self._took_over, events.fault),
         )
+        runner = runner or IndexRunner()
         self.indexing = IndexService(
             self._state,
             jobs,
-            runner or IndexRunner(),
+            runner,
             composition.new_token,
             self.run_interactive,
             IndexingEvents(self.open, self._renew, self._changed, self._progressed, self._lifecycle.failed),
@@ -94,6 +99,14 @@ class Workspace:
             root, self.run_interactive, delay=self.settings.buffer_delay_ms / 1000, unsettled=self.queue.concerns
         )
         self.indexing.buffers = self.buffers
+        self.switch = ModelSwitch(
+            root,
+            self._state,
+            jobs,
+            composition,
+            runner,
+            SwitchEvents(self._told_progress, self._switched, self._changed, events.fault),
+        )
 
     # --- the state of this moment
 
@@ -198,6 +211,7 @@ class Workspace:
         """
         await self.settle()
         index = await (self.open() if explicit else self._open_existing())
+        self.switch.look()
         if index.store.lost:
             index = await self._replace(index)
         if explicit and not index.complete:
@@ -268,6 +282,10 @@ class Workspace:
 
     async def start(self) -> None:
         """Begin what opening a folder does by itself: index it when asked to, else keep its index current when chats use it."""
+        self.switch.enabled = True
+        await self._begin()
+
+    async def _begin(self) -> None:
         settings = self.settings
         if not (settings.rag_auto_index or settings.rag_enabled):
             return
@@ -282,7 +300,8 @@ class Workspace:
                     self.queue.request(full=True)
 
     def request_index(self, *, force: bool = False) -> Job[CancelToken, IndexReport]:
-        """Have the whole workspace brought up to date."""
+        """Have the whole workspace brought up to date, and what kept another model from answering tried again."""
+        self.switch.look(at_once=True)
         return self.queue.request(full=True, force=force)
 
     def files_changed(self, paths: Iterable[str]) -> None:
@@ -317,9 +336,13 @@ class Workspace:
         index = await self.open()
         if index.not_kept and (kept := self._composition.index_folder(self.root, self.settings)).is_dir():
             raise StoreError(f"{kept} can't be written, so the index in it was not deleted", "Make the folder writable.")
+        await self.switch.stop()
+        self._lifecycle.close_retired()
+        settings = self.settings
         async with self.queue.alone():
             freed = index.store.bytes_on_disk
             await self.run_interactive(lambda _: index.clear())
+            await self.run_interactive(lambda _: self._composition.clear_others(self.root, settings, index))
         self._state.replace(error=None)
         self.buffers.attach(index)
         self._changed()
@@ -329,6 +352,7 @@ class Workspace:
         """Stop everything and release the index, so that another process may write it."""
         if self._changing:
             self._changing.cancel()
+        await self.switch.stop()
         index = self._lifecycle.close()
         unwritten = await self.indexing.close()
         await self.buffers.close()
@@ -338,6 +362,7 @@ class Workspace:
                 if unwritten:
                     await run(None, write_state, index)
                 await run(None, index.store.close)
+            await index.close_model()
 
     @property
     def _is_changing(self) -> bool:
@@ -353,11 +378,22 @@ class Workspace:
         self.queue.delay = settings.save_delay_ms / 1000
         self.buffers.set_delay(settings.buffer_delay_ms / 1000)
         if self.index and self._composition.needs_reopening(old, settings):
+            await self.switch.stop()
             async with self.queue.alone():
                 await self._lifecycle.reopen()
             if self.index and self.index.store.role == "writer" and self.index.begun:
                 self.queue.request(full=True)
-        await self.start()
+        await self._begin()
+        self.switch.look()
+
+    async def _switched(self, index: OpenIndex) -> None:
+        """Answer by an index of another model, which is whole; what changed since is compared at once."""
+        await self.queue.idle(_PATIENCE_SECONDS)  # a person may wait for the job
+        async with self.queue.alone():
+            self._lifecycle.install(index)
+        log.info("The model %s answers from now on", index.embedder.spec.id)
+        if index.store.role == "writer":
+            self.queue.request(full=True)
 
     # --- what its parts tell
 
@@ -369,7 +405,11 @@ class Workspace:
             self.queue.request(full=True)
 
     def _changed(self) -> None:
+        self.switch.look()
         self._events.changed(self)
+
+    def _told_progress(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
+        self._events.progressed(self, job, progress)
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
         self._events.progressed(self, job, progress)

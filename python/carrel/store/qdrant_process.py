@@ -112,6 +112,8 @@ def _start(folder: Path, program: Path, grace: float, tries: int) -> RunningQdra
             (folder / STARTING_FILE).unlink(missing_ok=True)
             raise ProviderError(problem, f"See {folder / 'server.log'}.")
         if supervisor is None and _may_start(folder):
+            if state.get("problem"):  # of an earlier one, which is ending
+                (folder / STATE_FILE).unlink(missing_ok=True)
             supervisor = _spawn(folder, program, grace, tries)
         if time.monotonic() > end:
             raise ProviderError(

@@ -57,7 +57,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _lines(place: Destination) -> list[str]:
     question = consent.of_provider(place)
-    return [f"{question.risk}", *(f"  {name}: {value}" for name, value in question.details.items())]
+    return [f"{question.risk}.", *(f"  {name}: {value}" for name, value in question.details.items())]
 
 
 def _withdraw(places: list[Destination], permissions: PermissionFile, output: Output) -> int:

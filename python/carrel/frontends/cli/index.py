@@ -9,16 +9,20 @@ from argparse import Namespace
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError, StoreError
+from carrel.core.errors import Cancelled, CarrelError, StoreError
+from carrel.core.remote import Confirm, refuse
 from carrel.engine.indexer import IndexReport, follow_index
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import folder, settings
+from carrel.frontends.cli.terminal_confirmation import confirm
 from carrel.frontends.lsp.messages import IndexResult
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
+from carrel.server.model_switch import fill_blocking
 from carrel.server.open_index import OpenIndex
+from carrel.server.settings import Settings
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -58,6 +62,8 @@ def _index(arguments: Namespace, output: Output) -> int:
                 return IndexRunner().run_blocking(index, Work(full=True, force=arguments.force), token, progress)
 
         report = cancellable(work)
+        if index.wanted:
+            _fill_model_index(index, chosen, output, refuse if arguments.background else confirm)
         snapshot = index.store.snapshot()
         if output.json:
             output.value(IndexResult(**asdict(report)))
@@ -71,6 +77,23 @@ def _index(arguments: Namespace, output: Output) -> int:
         return 1 if report.failed else 0
     finally:
         index.store.close()
+
+
+def _fill_model_index(index: OpenIndex, chosen: Settings, output: Output, ask: Confirm) -> None:
+    """Make the index of the remote model that is set. Until it is whole the one that was just made answers."""
+
+    def work(token: CancelToken) -> None:
+        with output.progress(f"Embedding {index.root.name}", shows_text=True) as progress:
+            fill_blocking(Composition(confirm=ask), index.root, chosen, token, progress, output.note)
+
+    try:
+        cancellable(work)
+    except Cancelled:
+        raise
+    except CarrelError as error:
+        output.warn(f"{str(error).rstrip('.')}. Until {index.wanted} can be used, the bundled model answers.")
+    else:
+        output.note(f"{index.wanted} answers from now on.")
 
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:

@@ -79,14 +79,17 @@ class Output:
         return Console(highlight=False, soft_wrap=not _is_terminal(sys.stdout))
 
     @contextmanager
-    def progress(self, title: str) -> Iterator[Progress]:
-        """Show files done of files in all on standard error: a bar on a terminal, a line every few seconds elsewhere."""
+    def progress(self, title: str, *, shows_text: bool = False) -> Iterator[Progress]:
+        """Show files done of files in all on standard error: a bar on a terminal, a line every few seconds elsewhere.
+
+        With `shows_text` also what is told beside them, which otherwise is the path.
+        """
         if self.json:
             yield lambda _done, _total, _path: None
         elif _is_terminal(sys.stderr):
-            yield from _bar(one_line(title))
+            yield from _bar(one_line(title), shows_text=shows_text)
         else:
-            yield _lines(title)
+            yield _lines(title, shows_text=shows_text)
 
 
 def _write(data: bytes, end: bytes = b"\n") -> None:
@@ -114,7 +117,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _bar(title: str) -> Iterator[Progress]:
+def _bar(title: str, *, shows_text: bool) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -129,19 +132,20 @@ def _bar(title: str) -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
-        def report(done: int, total: int, _path: str) -> None:
-            bar.update(task, completed=done, total=total or None)
+        def report(done: int, total: int, text: str) -> None:
+            described = f"{title} ({one_line(text)})" if shows_text and text else title
+            bar.update(task, completed=done, total=total or None, description=described)
 
         yield report
 
 
-def _lines(title: str, every_s: float = 5.0) -> Progress:
+def _lines(title: str, *, shows_text: bool, every_s: float = 5.0) -> Progress:
     last = time.monotonic()
 
-    def report(done: int, total: int, _path: str) -> None:
+    def report(done: int, total: int, text: str) -> None:
         nonlocal last
         if time.monotonic() - last >= every_s:
             last = time.monotonic()
-            _tell(f"{title}: {done:,} of {total:,} files")
+            _tell(f"{title}: {done:,} of {total:,} files" + (f", {text}" if shows_text and text else ""))
 
     return report

@@ -5,13 +5,15 @@ A program with a terminal of its own can type the code as well; docs/security.md
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from carrel.core.errors import CarrelError
+from carrel.core.errors import CarrelError, ProviderError
+from carrel.core.remote import Confirmation
 from carrel.frontends.cli.terminal_text import one_line
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz"  # without those that look like others
@@ -41,3 +43,12 @@ def _terminal() -> Iterator[tuple[TextIO, TextIO]]:
         ) from None
     with typed, open(names[1], "w", encoding="utf-8", errors="replace") as shown:  # noqa: PTH123 - a device
         yield typed, shown
+
+
+async def confirm(asked: Confirmation) -> bool:
+    """Have the person at the terminal decide. Raises `ProviderError` where there is none."""
+    lines = [f"{asked.risk}.", *(f"  {name}: {value}" for name, value in asked.details.items())]
+    try:
+        return await asyncio.to_thread(agreed, lines)
+    except CarrelError as error:
+        raise ProviderError(f"{asked.risk}, and nobody could be asked", error.remedy) from None

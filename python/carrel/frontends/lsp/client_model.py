@@ -20,8 +20,8 @@ from carrel.frontends.lsp.messages import ProgressToken
 from carrel.frontends.lsp.model_messages import ConfirmParams, ConfirmResult
 
 if TYPE_CHECKING:
+    from carrel.core.remote import Confirmation
     from carrel.frontends.lsp.rpc import CarrelServer
-    from carrel.server.consent import Confirmation
 
 METHOD = "carrel/complete"
 CONFIRM = "carrel/confirm"

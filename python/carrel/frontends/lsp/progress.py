@@ -28,7 +28,7 @@ class ProgressBar:
     def report(self, progress: Progress) -> None:
         """Say how many files are done."""
         if not self._ended and progress.total:
-            message = f"{progress.done}/{progress.total} files"
+            message = ", ".join(filter(None, (f"{progress.done}/{progress.total} files", progress.sent)))
             self._send(
                 {"kind": "report", "message": message, "percentage": 100 * progress.done // progress.total, "cancellable": True}
             )

@@ -77,6 +77,7 @@ class LspServer:
         client = Client(self.pygls)
         permissions = self.session.composition.outbound.permissions
         self.consent = Consent(permissions, client.confirm, self._allowed)
+        self.session.composition.confirm = client.confirm
         self.documents = Documents(self.pygls, self.session)
         self.protocol.requests = {
             method: self._guarded(handler) for method, handler in Commands(self.session, self.bars, client).table().items()

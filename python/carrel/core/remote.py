@@ -1,0 +1,64 @@
+"""Models that ask a service, and the consent that their first index needs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self, runtime_checkable
+
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination
+from carrel.core.ports import Embedder
+
+
+@runtime_checkable
+class RemoteEmbedder(Embedder, Protocol):
+    """An `Embedder` that asks a service. `spec.dim` is 0 as long as nobody knows it."""
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return all that it asks."""
+
+    async def check(self) -> None:
+        """Raise `ProviderError` where it can't ask: a permission or a key is missing. Asks nobody."""
+
+    async def learn_dim(self) -> int:
+        """Embed a word, and return how many numbers its vector has. Raises `ProviderError`."""
+
+    def with_dim(self, dim: int) -> Self:
+        """Return the same with this dimension."""
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+
+
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """A model that need not ask for every text."""
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the documents that would have to be asked for. Runs on a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Something that only a person may decide. `risk` says what happens if they agree, in a sentence without its full stop.
+
+    `details` are shown to them, all of them. `hash` names the decision, and stays while nothing important changes.
+    """
+
+    what: Literal["provider", "paidIndex"]
+    risk: str
+    details: Mapping[str, str]
+    hash: str
+
+
+Confirm = Callable[[Confirmation], Awaitable[bool]]
+"""Asks a person; tells whether they agree. May raise `ProviderError` where nobody can be asked."""
+
+
+async def refuse(asked: Confirmation) -> bool:
+    """Raise `ProviderError` that says how a person agrees: what a program does that can't ask one."""
+    raise ProviderError(
+        f"{asked.risk}, and nobody confirmed it", "Run `carrel index` in a terminal, or confirm it in the editor."
+    )

@@ -1,0 +1,140 @@
+"""Embeddings of GitHub Copilot (spec B1), in both forms that its clients use.
+
+The older form asks `api.githubcopilot.com` with a session token, 50 texts a call and 200 ms between calls; newer models ask
+`api.github.com` with the sign-in's own token. Not documented by GitHub: what is here follows what its own clients send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination, Load, Outbound
+from carrel.core.ports import EmbeddingSpec
+from carrel.providers.copilot_token import PROVIDER, SessionAuth, SignIn
+from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
+from carrel.providers.http import Auth, Service, ServiceClient, Sleep
+from carrel.providers.tokenizers import ExactTokenizer
+
+BASE_URL = "https://api.githubcopilot.com"
+NEWER_URL = "https://api.github.com"
+MODEL = "copilot-text-embedding-ada-002"
+MAX_TEXTS = 50
+NEWER_MAX_TEXTS = 100
+MAX_TOKENS = 100_000
+SECONDS_BETWEEN = 0.2
+MODELS: Mapping[str, KnownModel] = {
+    "copilot-text-embedding-ada-002": KnownModel(1536, 8_191, floor=0.7),
+    "text-embedding-3-small": KnownModel(1536, 8_191),
+}
+NEWER: Mapping[str, KnownModel] = {
+    "metis-1024-I16-Binary": KnownModel(1024, 8_191),
+    "text-embedding-3-small-512": KnownModel(512, 8_191),
+}
+"""Models of the newer form."""
+_REFUSED = ("GitHub Copilot doesn't allow this with your sign-in ({1})", "Sign in to Copilot in your editor again.", False)
+_VERSION = "carrel/0.1"
+HEADERS: Mapping[str, str] = {
+    "Editor-Version": _VERSION,
+    "Editor-Plugin-Version": _VERSION,
+    "Copilot-Integration-Id": "vscode-chat",  # the service knows the ids of its own clients only
+}
+
+
+class CopilotEmbedder(ServiceEmbedder):
+    """Asks `/embeddings`, 200 ms after the call before began at the earliest."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        *,
+        model: str = "",
+        base_url: str = "",
+        token_url: str = "",
+        key: str = "",
+        floor: float = 0.0,
+        dimensions: int = 0,
+        max_texts: int = 0,
+        clock: Callable[[], float] = time.time,
+        sleep: Sleep = asyncio.sleep,
+        transport: Any = None,
+    ) -> None:
+        """Take what a person set; empty and 0 are the usual. Raises `InvalidInput` for URLs that can't be used."""
+        model = model or MODEL
+        self._newer = model in NEWER
+        self._model = model
+        url = base_url or (NEWER_URL if self._newer else BASE_URL)
+        service = Service(PROVIDER, "GitHub Copilot", url, "embedder", HEADERS, refusals={401: _REFUSED, 403: _REFUSED})
+        known = (NEWER if self._newer else MODELS).get(model, UNKNOWN)
+        sign_in = SignIn(outbound, key, scheme="Bearer" if self._newer else "token")
+        self._sign_in = sign_in
+        self._session: SessionAuth | None = None
+        if not self._newer:
+            self._session = SessionAuth(outbound, sign_in, token_url, HEADERS, clock=clock, sleep=sleep, transport=transport)
+        auth: Auth = self._session or sign_in
+        most = NEWER_MAX_TEXTS if self._newer else MAX_TEXTS
+        self._choose_size = bool(dimensions) and dimensions != known.dim
+        spec = EmbeddingSpec(
+            f"{PROVIDER}:{model}" + (f":{dimensions}" if self._choose_size else ""),
+            dimensions or known.dim,
+            floor=floor or known.floor,
+            max_texts=min(max_texts or most, most),
+            max_tokens=MAX_TOKENS,
+            leaves_machine=service.leaves_machine,
+        )
+        client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
+        super().__init__(outbound, client, auth, spec, known, ExactTokenizer())
+        self._sleep = sleep
+        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+        self._asked_at = float("-inf")
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where texts go, and where the token is exchanged."""
+        own = super().destinations
+        return (*own, self._session.service.destination) if self._session else own
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await super().aclose()
+        if self._session:
+            await self._session.aclose()
+
+    async def _check_key(self) -> None:
+        await asyncio.to_thread(self._sign_in.find)
+
+    async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:
+        if self._newer:
+            body: dict[str, Any] = {"inputs": list(texts), "input_type": kind, "embedding_model": self._model}
+        else:
+            body = {"model": self._model, "input": list(texts)}
+            if self._choose_size:
+                body["dimensions"] = self.spec.dim
+        try:
+            await self._turn()
+            answer = await self._client.post("/embeddings", body, load)
+        except ProviderError as error:
+            error.retryable = False  # whatever could be waited for was: the next run tries these files again
+            raise
+        rows = _newer_rows(answer) if self._newer else rows_by_index(answer)
+        if rows is None:
+            raise self._wrong("no embeddings")
+        return rows
+
+    async def _turn(self) -> None:
+        """Wait until the last call began long enough ago."""
+        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            if (pause := self._asked_at + SECONDS_BETWEEN - time.monotonic()) > 0:
+                await self._sleep(pause)
+            self._asked_at = time.monotonic()
+
+
+def _newer_rows(answer: Any) -> list[Any] | None:
+    items = answer.get("embeddings") if isinstance(answer, Mapping) else None
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        return None
+    return [item.get("embedding") for item in items]

@@ -1,0 +1,184 @@
+"""What embedding services have in common: which texts are sent, how they are counted, and what is believed of an answer.
+
+Empty texts are not sent, since services refuse them: their vectors are zero. Text that is too long is shortened. Rows are checked
+and scaled to length one on a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import copy
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination, Load, Outbound
+from carrel.core.ports import EmbeddingSpec, Tokenizer
+from carrel.core.structs import whole_characters
+from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
+from carrel.providers.http import Auth, ServiceClient
+
+Kind = Literal["query", "document"]
+
+PROBE = "dimension"
+"""The text that a model of unknown dimension is asked for."""
+MOST_DIM = 16_384
+CHARACTERS_A_TOKEN = 3
+"""Of a model whose tokens can't be counted here: code has more than three characters a token with every encoding in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """What is published of a model. `longest` is the most tokens of one text, `prefixes` stand before queries and documents."""
+
+    dim: int
+    longest: int = 8_192
+    price: float = 0.0  # US dollars for a million tokens
+    floor: float = 0.3
+    prefixes: tuple[str, str] = ("", "")
+
+
+UNKNOWN = KnownModel(0, longest=512)
+
+
+class ServiceEmbedder:
+    """An `Embedder` and `RemoteEmbedder` over one client. Each service says how a request looks (`_ask`)."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        client: ServiceClient,
+        auth: Auth,
+        spec: EmbeddingSpec,
+        model: KnownModel,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        """Take `tokenizer` where the model's own is known; tokens are estimated without one."""
+        self.spec = spec
+        self._outbound = outbound
+        self._client = client
+        self._auth = auth
+        self._known = model
+        self._tokenizer = tokenizer
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return all that it asks."""
+        return (self._client.service.destination,)
+
+    async def check(self) -> None:
+        """Raise `ProviderError` where a permission or a key is missing. Asks nobody."""
+        for destination in self.destinations:
+            self._outbound.permissions.check(destination)
+        await self._check_key()
+
+    async def learn_dim(self) -> int:
+        """Embed a word, and return how many numbers its vector has. Raises `ProviderError`."""
+        load = Load(1, len(PROBE), 1, self.spec.price / 1e6)
+        rows = await self._ask([PROBE], "document", load)
+        dim = len(self._row(rows[0])) if len(rows) == 1 else 0
+        if not 0 < dim <= MOST_DIM:
+            raise self._wrong(f"{len(rows)} vectors, the first of {dim} values, for one word")
+        return dim
+
+    def with_dim(self, dim: int) -> Self:
+        """Return the same with this dimension."""
+        same = copy.copy(self)
+        same.spec = replace(self.spec, dim=dim)
+        return same
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._client.aclose()
+
+    async def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+        """Return one row a text. Raises `ProviderError`, also for an answer that can't be what was asked for."""
+        if not texts:
+            return Vectors(b"", max(self.spec.dim, 1))
+        if not self.spec.dim:
+            raise ProviderError(f"The dimension of {self.spec.id} isn't known yet", "Set `dimensions` of the model.")
+        asked, sent, load = await asyncio.to_thread(self._prepared, texts, kind)
+        rows = await self._ask(sent, kind, load) if sent else []
+        return await asyncio.to_thread(self._placed, rows, asked, len(texts))
+
+    async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:
+        """Return one row a text, in order: numbers, or packed float32 as base64."""
+        raise NotImplementedError
+
+    async def _check_key(self) -> None:
+        await self._auth.headers()
+
+    def _prepared(self, texts: Sequence[str], kind: Kind) -> tuple[list[int], list[str], Load]:
+        """Return which texts are sent, as what, and how much it is. Runs on a thread."""
+        prefix = self._known.prefixes[kind == "document"]
+        asked, sent, tokens = list[int](), list[str](), 0
+        for number, text in enumerate(texts):
+            if text.strip():
+                fitting, count = self._fitted(prefix + whole_characters(text))
+                asked.append(number)
+                sent.append(fitting)
+                tokens += count
+        return asked, sent, Load(len(sent), sum(map(len, sent)), tokens, tokens * self.spec.price / 1e6)
+
+    def _fitted(self, text: str) -> tuple[str, int]:
+        longest = self._known.longest
+        if self._tokenizer is None:
+            text = text[: longest * CHARACTERS_A_TOKEN]
+            return text, math.ceil(len(text) / CHARACTERS_A_TOKEN)
+        tokens = self._tokenizer.count(text)
+        return (text, tokens) if tokens <= longest else (self._tokenizer.trim(text, longest), longest)
+
+    def _placed(self, rows: Sequence[Any], asked: Sequence[int], many: int) -> Vectors:
+        """Return a row a text, of zeros for those that were not sent. Runs on a thread."""
+        if len(rows) != len(asked):
+            raise self._wrong(f"{len(rows)} vectors for {len(asked)} texts")
+        zeros = bytes(self.spec.dim * BYTES_A_VALUE)
+        placed = [zeros] * many
+        for number, row in zip(asked, rows, strict=True):
+            numbers = self._row(row)
+            try:
+                placed[number] = Vectors.unit([numbers], self.spec.dim).data
+            except WrongVectors:
+                remedy = f"Set `dimensions` of the model to {len(numbers)}, or remove it."
+                raise self._wrong(f"vectors of {len(numbers)} values where {self.spec.dim} were due", remedy) from None
+        return Vectors(b"".join(placed), self.spec.dim)
+
+    def _row(self, row: Any) -> Sequence[float]:
+        """Return the numbers of a row. Raises `ProviderError` where they are none, or not finite."""
+        try:
+            if isinstance(row, str):
+                data = base64.b64decode(row, validate=True)
+                numbers: Sequence[float] = struct.unpack(f"<{len(data) // BYTES_A_VALUE}f", data)
+            else:
+                numbers = [float(number) for number in row] if isinstance(row, list) else []
+            length = math.hypot(*numbers)
+        except (binascii.Error, struct.error, TypeError, ValueError, OverflowError):
+            raise self._wrong("something that is no vector") from None
+        if not numbers or not math.isfinite(length):
+            raise self._wrong("a vector with a value that is not a finite number" if numbers else "something that is no vector")
+        return numbers
+
+    def _wrong(self, what: str, remedy: str = "Check `model` and `baseUrl`.") -> ProviderError:
+        return ProviderError(f"{self._client.service.title} gave {what}", remedy)
+
+
+def rows_by_index(answer: Any) -> list[Any] | None:
+    """Return the rows of an answer of OpenAI's form in the order of the texts; None where it has another form.
+
+    Some servers leave `index` out: their rows stand in order.
+    """
+    items = answer.get("data") if isinstance(answer, Mapping) else None
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) and "embedding" in item for item in items):
+        return None
+    numbers = [item.get("index", at) for at, item in enumerate(items)]
+    if not all(isinstance(number, int) for number in numbers) or sorted(numbers) != list(range(len(items))):
+        return None
+    rows: list[Any] = [None] * len(items)
+    for number, item in zip(numbers, items, strict=True):
+        rows[number] = item["embedding"]
+    return rows

@@ -1,0 +1,76 @@
+"""Embeddings of Ollama, by its own API, which says which models are there and shortens what is too long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from carrel.core.outbound import Load, Outbound
+from carrel.core.ports import EmbeddingSpec
+from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
+from carrel.providers.http import KeyAuth, Service, ServiceClient, Sleep
+
+PROVIDER = "ollama"
+BASE_URL = "http://localhost:11434"
+MODEL = "nomic-embed-text"
+MAX_TEXTS = 32
+"""A laptop's processor takes some seconds for so many."""
+_SEARCH = "Represent this sentence for searching relevant passages: "
+MODELS: Mapping[str, KnownModel] = {
+    "all-minilm": KnownModel(384, 256),
+    "bge-m3": KnownModel(1024),
+    "embeddinggemma": KnownModel(768, 2_048, prefixes=("task: search result | query: ", "title: none | text: ")),
+    "mxbai-embed-large": KnownModel(1024, 512, floor=0.4, prefixes=(_SEARCH, "")),
+    "nomic-embed-text": KnownModel(768, 2_048, floor=0.4, prefixes=("search_query: ", "search_document: ")),
+    "snowflake-arctic-embed": KnownModel(1024, 512, prefixes=(_SEARCH, "")),
+}
+"""With the tags that are pulled where none is named."""
+
+
+class OllamaEmbedder(ServiceEmbedder):
+    """Asks `/api/embed`."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        *,
+        model: str = "",
+        base_url: str = "",
+        key: str = "",
+        dimensions: int = 0,
+        floor: float = 0.0,
+        max_texts: int = 0,
+        max_tokens: int = 0,
+        price: float = 0.0,
+        sleep: Sleep = asyncio.sleep,
+        transport: Any = None,
+    ) -> None:
+        """Take what a person set; empty and 0 are the usual. Raises `InvalidInput` for a base URL that can't be used."""
+        model = (model or MODEL).removesuffix(":latest")
+        base_url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1").removesuffix("/api")
+        name = model.replace("{", "{{").replace("}", "}}")
+        missing = (f"Ollama doesn't have the model {name} ({{1}})", f"Run `ollama pull {name}`.", False)
+        service = Service(PROVIDER, "Ollama", base_url, "embedder", refusals={404: missing})
+        known = MODELS.get(model, KnownModel(0))
+        host = "" if not service.leaves_machine else f"@{service.destination.host}"
+        spec = EmbeddingSpec(
+            f"{PROVIDER}{host}:{model}" + (f":{dimensions}" if dimensions else ""),
+            dimensions or known.dim,
+            floor=floor or known.floor,
+            max_texts=max_texts or MAX_TEXTS,
+            max_tokens=max_tokens or None,
+            leaves_machine=service.leaves_machine,
+            price=price,
+        )
+        auth = KeyAuth(outbound, PROVIDER, key or "none", required=bool(key and key != "none"))
+        client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
+        super().__init__(outbound, client, auth, spec, known)
+        self._body: dict[str, Any] = {"model": model, "truncate": True, **({"dimensions": dimensions} if dimensions else {})}
+
+    async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:  # noqa: ARG002 - prefixes tell kinds apart
+        answer = await self._client.post("/api/embed", {**self._body, "input": list(texts)}, load)
+        rows = answer.get("embeddings") if isinstance(answer, Mapping) else None
+        if not isinstance(rows, list):
+            raise self._wrong("no embeddings")
+        return rows

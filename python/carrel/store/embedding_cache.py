@@ -1,0 +1,210 @@
+"""Vectors that a service gave, kept on disk: a branch switch or a second clone asks for none of them again.
+
+One SQLite file in the person's cache folder for all workspaces and programs. It holds no text: a key is the hash of model, kind
+and text. Vectors are float16: half of the bytes of float32 with an error of 0.0005, a tenth of what the index loses when it packs
+them into bytes; both a new and a kept vector are rounded so, so that an index doesn't depend on which it got. A cache that can't
+be used is none: nothing here raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import math
+import sqlite3
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Self
+
+from carrel.core.outbound import Destination
+from carrel.core.ports import EmbeddingSpec
+from carrel.core.remote import RemoteEmbedder
+from carrel.core.vectors import Vectors
+
+log = logging.getLogger(__name__)
+
+MOST_BYTES = 2_000_000_000
+"""Some 600,000 vectors of 1,536 values; the ones that were used longest ago make room."""
+_USE_SECONDS = 24 * 3600.0
+"""A use is noted once in so long: reading must seldom write."""
+_WAIT_SECONDS = 2.0
+_AT_ONCE = 500
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, used INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS by_use ON vectors (used);
+"""
+_VERSION = 1
+
+
+class EmbeddingCache:
+    """The file. Used from any thread, by any number of processes."""
+
+    def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._most_bytes = most_bytes
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._told = False
+
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the vectors that are kept, by key."""
+        if not self._path.exists():
+            return {}
+        found: dict[bytes, bytes] = {}
+        stale: list[bytes] = []
+        limit = self._clock() - _USE_SECONDS
+
+        def work(database: sqlite3.Connection) -> None:
+            for at in range(0, len(keys), _AT_ONCE):
+                part = keys[at : at + _AT_ONCE]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, vector, used FROM vectors WHERE key IN ({marks})"  # noqa: S608 - question marks only
+                for key, vector, used in database.execute(query, part):
+                    found[key] = vector
+                    if used < limit:
+                        stale.append(key)
+
+        self._run(work)
+        if stale:
+            now = int(self._clock())
+            self._run(lambda database: _note_use(database, now, stale))
+        return found
+
+    def write(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Keep vectors; make room where there are too many."""
+        now = int(self._clock())
+
+        def work(database: sqlite3.Connection) -> None:
+            database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", [(*row, now) for row in vectors.items()])
+            _make_room(database, self._most_bytes)
+
+        if vectors:
+            self._run(work)
+
+    def _run(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Do something in one transaction. What fails is logged once; a damaged file is set aside."""
+        with self._lock:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database, database:
+                    if _is_ours(database):
+                        work(database)
+            except sqlite3.DatabaseError as error:
+                self._fail(error)
+                if not isinstance(error, sqlite3.OperationalError) or error.sqlite_errorname == "SQLITE_ERROR":
+                    self._set_aside()
+            except OSError as error:
+                self._fail(error)
+
+    def _set_aside(self) -> None:
+        with contextlib.suppress(OSError):
+            self._path.replace(self._path.with_name(self._path.name + ".damaged"))
+            self._path.with_name(self._path.name + "-journal").unlink(missing_ok=True)
+
+    def _fail(self, error: Exception) -> None:
+        if not self._told:
+            self._told = True
+            log.warning("%s can't be used, so vectors are asked for again: %s", self._path, error)
+
+
+def _is_ours(database: sqlite3.Connection) -> bool:
+    """Make the tables of an empty file; tell whether it is of this version."""
+    found: int = database.execute("PRAGMA user_version").fetchone()[0]
+    if found == 0:
+        database.executescript(f"{_SCHEMA} PRAGMA user_version = {_VERSION};")
+        found = _VERSION
+    database.execute("PRAGMA synchronous = OFF")  # what a power cut damages is only a cache
+    return found == _VERSION
+
+
+def _note_use(database: sqlite3.Connection, now: int, keys: Sequence[bytes]) -> None:
+    database.executemany("UPDATE vectors SET used = ? WHERE key = ?", [(now, key) for key in keys])
+
+
+def _make_room(database: sqlite3.Connection, most: int) -> None:
+    """Delete what was used longest ago, a tenth of all more than must go. The file keeps its size, and is filled again."""
+    names = ("page_size", "page_count", "freelist_count")
+    page, pages, free = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    used = page * (pages - free)
+    if used <= most:
+        return
+    rows = database.execute("SELECT COUNT(*) FROM vectors").fetchone()[0]
+    gone = math.ceil(rows * (1 - 0.9 * most / used))
+    database.execute("DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors ORDER BY used, rowid LIMIT ?)", [gone])
+
+
+class CachedEmbedder:
+    """A `RemoteEmbedder` that asks only for what isn't kept."""
+
+    def __init__(self, inner: RemoteEmbedder, cache: EmbeddingCache) -> None:
+        self._inner = inner
+        self._cache = cache
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        """Return the model's own."""
+        return self._inner.spec
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return all that it asks."""
+        return self._inner.destinations
+
+    async def check(self) -> None:
+        """Raise `ProviderError` where a permission or a key is missing."""
+        await self._inner.check()
+
+    async def learn_dim(self) -> int:
+        """Ask how many numbers a vector has. Raises `ProviderError`."""
+        return await self._inner.learn_dim()
+
+    def with_dim(self, dim: int) -> Self:
+        """Return the same with this dimension."""
+        return type(self)(self._inner.with_dim(dim), self._cache)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._inner.aclose()
+
+    async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
+        """Return one row a text, those that are kept without asking. Raises `ProviderError`."""
+        keys = self.keys(texts, kind)
+        rows = await asyncio.to_thread(self._read, keys)
+        missing = [number for number, key in enumerate(keys) if key not in rows]
+        if missing:
+            given = await self._inner.embed([texts[number] for number in missing], kind)
+            if given.fault(self.spec.dim, len(missing)):
+                return given  # whoever asked says what is wrong with it
+            rows |= await asyncio.to_thread(self._keep, [keys[number] for number in missing], given)
+        return Vectors(b"".join(rows[key] for key in keys), max(self.spec.dim, 1))
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the documents that would have to be asked for. Runs on a thread."""
+        keys = self.keys(texts, "document")
+        kept = self._cache.read(keys)
+        return [text for text, key in zip(texts, keys, strict=True) if key not in kept]
+
+    def keys(self, texts: Sequence[str], kind: Literal["query", "document"]) -> list[bytes]:
+        """Return the keys of texts."""
+        head = f"{self.spec.id}\0{self.spec.dim}\0{kind}\0".encode("utf-8", "surrogatepass")
+        return [hashlib.blake2b(head + text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        dim = self.spec.dim
+        return {key: _widened(half, dim) for key, half in self._cache.read(keys).items() if len(half) == 2 * dim}
+
+    def _keep(self, keys: Sequence[bytes], vectors: Vectors) -> dict[bytes, bytes]:
+        dim = self.spec.dim
+        halves = {key: struct.pack(f"<{dim}e", *vectors.floats(row)) for row, key in enumerate(keys)}
+        self._cache.write(halves)
+        return {key: _widened(half, dim) for key, half in halves.items()}
+
+
+def _widened(half: bytes, dim: int) -> bytes:
+    """Return float16 as float32."""
+    return struct.pack(f"<{dim}f", *struct.unpack(f"<{dim}e", half))
