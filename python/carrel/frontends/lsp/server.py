@@ -78,9 +78,8 @@ class LspServer:
         permissions = self.session.composition.outbound.permissions
         self.consent = Consent(permissions, client.confirm, self._allowed)
         self.documents = Documents(self.pygls, self.session)
-        self.protocol.requests = {
-            method: self._guarded(handler) for method, handler in Commands(self.session, self.bars, client).table().items()
-        }
+        commands = Commands(self.session, self.bars, client, self.consent)
+        self.protocol.requests = {method: self._guarded(handler) for method, handler in commands.table().items()}
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)
         self.pygls.listen(types.INITIALIZE, self._initialize)

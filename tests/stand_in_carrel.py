@@ -1,0 +1,73 @@
+"""`carrel` with a remote embedding model of its own: `stand-in`, at a host that isn't this machine, and reached by nobody.
+
+It keeps to what a real provider must: permission first, then the key. The key that it was given is appended to the file that
+CARREL_STAND_IN names, so that tests see whether it came. Run by path: `python tests/stand_in_carrel.py serve`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from carrel.core.errors import ProviderError
+from carrel.core.fakes import FakeEmbedder
+from carrel.core.outbound import Destination, Load, Outbound, Secret
+from carrel.core.ports import Embedder, EmbeddingSpec
+from carrel.core.vectors import Vectors
+from carrel.server import models
+from carrel.server.model_settings import ModelSettings
+
+HOST = Destination("stand-in", "models.example")
+NO_KEY = ("There is no key for stand-in", "Give it one.")
+
+
+class StandIn:
+    """Embeds by counting words, once it may and has a key."""
+
+    spec = EmbeddingSpec("stand-in-1", 32)
+    destinations = (HOST,)
+
+    def __init__(self, outbound: Outbound) -> None:
+        self._outbound = outbound
+        self._model = FakeEmbedder(self.spec)
+
+    async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
+        """Return one row a text."""
+        self._outbound.permissions.check(HOST)
+        key = self._outbound.keys.find(HOST.provider, "")
+        if key is None:
+            raise ProviderError(*NO_KEY)
+        _note(key)
+        self._outbound.meter.record(HOST, Load(texts=len(texts), tokens=10 * len(texts), dollars=0.001))
+        return await self._model.embed(texts, kind)
+
+
+def _note(key: Secret) -> None:
+    with Path(os.environ["CARREL_STAND_IN"]).open("a", encoding="utf-8") as file:
+        file.write(key.reveal() + "\n")
+
+
+def _make(_: ModelSettings, outbound: Outbound) -> StandIn:
+    return StandIn(outbound)
+
+
+def main() -> int:
+    """Run the command line."""
+    known = models.embedders
+
+    def embedders() -> models.Registry[Embedder]:
+        registry = known()
+        registry._factories = {**registry._factories, HOST.provider: _make}
+        return registry
+
+    models.embedders = embedders
+    from carrel.frontends.cli import main as carrel  # noqa: PLC0415 - what it imports must see the model
+
+    return carrel()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
