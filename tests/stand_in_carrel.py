@@ -30,14 +30,15 @@ class StandIn:
     spec = EmbeddingSpec("stand-in-1", 32)
     destinations = (HOST,)
 
-    def __init__(self, outbound: Outbound) -> None:
+    def __init__(self, place: str, outbound: Outbound) -> None:
+        self._place = place
         self._outbound = outbound
         self._model = FakeEmbedder(self.spec)
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
         """Return one row a text."""
         self._outbound.permissions.check(HOST)
-        key = self._outbound.keys.find(HOST.provider, "")
+        key = self._outbound.keys.find(HOST.provider, self._place)
         if key is None:
             raise ProviderError(*NO_KEY)
         _note(key)
@@ -50,8 +51,8 @@ def _note(key: Secret) -> None:
         file.write(key.reveal() + "\n")
 
 
-def _make(_: ModelSettings, outbound: Outbound) -> StandIn:
-    return StandIn(outbound)
+def _make(settings: ModelSettings, outbound: Outbound) -> StandIn:
+    return StandIn(settings.key, outbound)
 
 
 def main() -> int:
