@@ -72,6 +72,7 @@ async def test_a_check_asks_the_person_and_goes_on_with_their_yes(remote: Remote
         assert checked["destinations"][0]["allowed"]
         assert checked["answeredMs"] > 0
         assert "problem" not in checked
+        assert checked["requests"] == 1, "its own request counts"
         assert keys(seen) == {KEY}
         assert KEY not in json.dumps([checked, question, client.notifications])
 
