@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | host]
 #   static  types, lint, generated files, unit tests
-#   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and a tour of its screen (Linux on x64)
+#   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and tours of its screen (Linux on x64)
 # Both without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
 # PICTURES: a folder for screenshots.
@@ -57,4 +57,6 @@ node test/editor/run.mjs "$editor" "$vsix"
 
 step "a new person's first minutes"
 node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+step "a remote model: permission and key"
+node test/editor/models.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "done"

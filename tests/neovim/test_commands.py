@@ -170,7 +170,7 @@ def test_wrong_and_incomplete_commands(edit: Edit) -> None:
     assert "unknown command" in nvim.notes()[0]
     assert nvim.lua("return vim.fn.getcompletion('Carrel s', 'cmdline')") == ["search", "status"]
     assert nvim.lua("return vim.fn.getcompletion('Carrel ', 'cmdline')") == [
-        *("ask", "cancel", "clear", "context", "index", "receipt", "search", "status")
+        *("ask", "cancel", "clear", "context", "index", "models", "receipt", "search", "status")
     ]
     assert nvim.server_pids() == [], "none of this needs a server"
 

@@ -115,9 +115,8 @@ async def test_cohere_itself_wants_a_key_and_warns_once_by_its_name(caplog: pyte
         with pytest.raises(ProviderError, match=r"There is no key for cohere\. Enter one"):
             await model.rerank(QUERY, TEXTS)
     (warning,) = [record.getMessage() for record in caplog.records]
-    assert warning.startswith(
-        "Nothing is reranked by cohere:rerank-english-v3.0: There is no key for cohere. Enter one with `carrel models key cohere` or set `COHERE_API_KEY`"
-    )
+    assert warning.startswith("Nothing is reranked by cohere:rerank-english-v3.0: There is no key for cohere. Enter one")
+    assert "COHERE_API_KEY" in warning
 
 
 async def test_a_key_nobody_named_goes_to_its_own_provider_only(service: StandIn) -> None:

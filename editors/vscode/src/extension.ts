@@ -11,6 +11,10 @@ import { memoryCommands } from './commands/memory_commands';
 import { searchCommands } from './commands/search_commands';
 import { McpOffer } from './mcp_offer';
 import { isCancelled, Memory } from './memory/memory';
+import { modelCommands } from './models/commands';
+import { Keys } from './models/keys';
+import { decide } from './models/permission';
+import { PERSON } from './models/person';
 import { answerNodes } from './receipts/nodes';
 import { Receipts } from './receipts/receipts';
 import { ReceiptView, receiptCommands } from './receipts/view';
@@ -46,7 +50,11 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     const wanted = { program: text('server.path'), python: text('server.python'), editorPython: await editorPython(), libraries };
     return locate(wanted, realMachine(folder));
   };
-  const server = new Supervisor(find, folder, log);
+  const keys = new Keys(context.secrets);
+  const server = new Supervisor(find, folder, log, {
+    confirm: params => decide(params, PERSON),
+    handKeys: to => keys.handOver(to),
+  });
   running = server;
   const receipts = new Receipts(context.workspaceState);
   const receiptView = new ReceiptView(receipts);
@@ -68,6 +76,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     ...memoryCommands(memory),
     ...searchCommands(server, asker),
     ...receiptCommands(receipts, asker),
+    ...modelCommands(server, keys),
     'carrel.doctor': () => doctor(find, server, folder),
     'carrel.showLog': () => log.show(),
     'carrel.restartServer': () => server.restart(),
@@ -78,6 +87,8 @@ export function activate(context: vscode.ExtensionContext): Carrel {
 
   context.subscriptions.push(
     vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)),
+    context.secrets.onDidChange(() => void server.giveKeys()), // in another window too
+    vscode.workspace.onDidGrantWorkspaceTrust(() => server.settingsChanged()), // what was refused is asked again
   );
 
   // With the memory off nothing runs until somebody asks.

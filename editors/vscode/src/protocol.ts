@@ -587,7 +587,7 @@ export interface ProviderModel {
 export interface ProvidersParams {
   /** URI or path of the folder; the only or first one by default. */
   readonly workspaceFolder?: string;
-  /** Ask each model for as little as it can answer. It may cost a fraction of a cent. */
+  /** Ask each model for as little as it can answer, and the person for a permission that is missing. It may cost a fraction of a cent. */
   readonly check?: boolean;
 }
 

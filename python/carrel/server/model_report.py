@@ -83,6 +83,8 @@ async def _state(
     except CarrelError as error:
         return replace(state, problem=str(error))
     state = replace(state, allowed=all(map(outbound.permissions.allows, state.destinations)))
+    if ask:
+        state = await _checked(state, model, ask)
     for destination in state.destinations:
         used = await asyncio.to_thread(outbound.meter.total, destination)
         state = replace(
@@ -92,7 +94,7 @@ async def _state(
             dollars=state.dollars + used.dollars,
             last_error=outbound.meter.failures.get(destination, state.last_error),
         )
-    return await _checked(state, model, ask) if ask else state
+    return state
 
 
 async def _checked(state: ModelState, model: Any, ask: Callable[[Any], Awaitable[Any]]) -> ModelState:

@@ -233,6 +233,7 @@ class ModelSwitch:
         self._task: asyncio.Task[None] | None = None
         self._not_before = 0.0
         self._failures = 0
+        self._again = False
         self.enabled = False
 
     @property
@@ -246,7 +247,13 @@ class ModelSwitch:
         if not self.enabled or self.running or index is None or not index.wanted or index.not_kept or not index.complete:
             return
         if at_once or time.monotonic() >= self._not_before:
+            self._again = False
             self._task = asyncio.get_running_loop().create_task(self._run(index))
+
+    def retry(self) -> None:
+        """Begin, or begin once more when the present try has failed: what it lacked has come."""
+        self._again = self.running
+        self.look(at_once=True)
 
     async def stop(self) -> None:
         """Stop filling; what was finished stays. The next `look` begins again."""
@@ -293,6 +300,8 @@ class ModelSwitch:
         except Exception as error:
             job.done.set_exception(error)
             self._note_failure(answering, error)
+            if self._again:
+                loop.call_soon(partial(self.look, at_once=True))  # when this task is done
         else:
             job.done.set_result(IndexReport())
             self._failures = 0

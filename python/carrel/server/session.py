@@ -115,6 +115,11 @@ class Session:
         """Begin what a folder does by itself."""
         self._spawn(workspace.start())
 
+    def retry_models(self) -> None:
+        """Take up what lacked a permission or a key until now."""
+        for workspace in self.folders.values():
+            workspace.switch.retry()
+
     def remove_folder(self, path: str) -> None:
         """Close a folder."""
         if workspace := self.folders.pop(str(Path(path)), None):

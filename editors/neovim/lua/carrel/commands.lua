@@ -171,6 +171,13 @@ function actions.status()
   end)
 end
 
+--- With `!` each model is asked for as little as it can answer, and the person for a permission that is missing.
+function actions.models(_, bang)
+  ask_server('carrel/providers', { check = bang }, function(result)
+    view.show('models', view.model_lines(result))
+  end)
+end
+
 function actions.receipt()
   if receipt.last() then
     receipt.show(ask_context)

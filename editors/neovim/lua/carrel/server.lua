@@ -1,6 +1,7 @@
 -- One language server per project: starts it, keeps it up, and carries requests to it.
 local config = require('carrel.config')
 local lsp = require('carrel.lsp')
+local permission = require('carrel.permission')
 local progress = require('carrel.progress')
 local roots = require('carrel.root')
 
@@ -134,6 +135,7 @@ local function client_config(root, server)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.workspace = vim.tbl_deep_extend('force', capabilities.workspace or {}, { configuration = true })
   capabilities.window = vim.tbl_deep_extend('force', capabilities.window or {}, { workDoneProgress = true })
+  capabilities.experimental = vim.tbl_deep_extend('force', capabilities.experimental or {}, { carrel = { confirm = true } })
   local settings = vim.tbl_isempty(config.current.settings) and vim.empty_dict() or config.current.settings
   return {
     name = 'carrel',
@@ -146,6 +148,9 @@ local function client_config(root, server)
     handlers = {
       ['carrel/statusChanged'] = function(_, status)
         progress.set_status(root, status)
+      end,
+      ['carrel/confirm'] = function(_, question)
+        return permission.decide(question)
       end,
       ['$/progress'] = function(...)
         progress.on_progress(root, select(2, ...))

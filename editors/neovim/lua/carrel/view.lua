@@ -92,4 +92,49 @@ function M.status_lines(status)
   return lines
 end
 
+local function destinations(model)
+  local hosts, allowed = {}, true
+  for _, place in ipairs(model.destinations) do
+    hosts[#hosts + 1] = place.host .. (place['local'] and ' (this machine)' or '')
+    allowed = allowed and place.allowed
+  end
+  return table.concat(hosts, ', '), allowed
+end
+
+--- A `carrel/providers` for people.
+function M.model_lines(result)
+  local lines = { '# Carrel: models' }
+  local function add(line)
+    lines[#lines + 1] = plain(line)
+  end
+  for _, model in ipairs(result.models) do
+    local hosts, allowed = destinations(model)
+    add('')
+    add(('## %s: %s'):format(model.role, model.provider))
+    add('Model:      ' .. model.model)
+    if hosts == '' then
+      add('Text goes:  nowhere, it runs inside Carrel')
+    else
+      add('Text goes:  ' .. hosts)
+      add('Allowed:    ' .. (allowed and 'yes' or 'not yet; `:Carrel! models` asks'))
+      add('Key:        ' .. (model.hasKey and 'found' or 'none found; :help carrel-keys'))
+      add(('Used:       %d requests, %d tokens, $%.4f'):format(model.requests, model.tokens, model.dollars))
+    end
+    if model.answeredMs then
+      add(('Answered:   in %.0f ms'):format(model.answeredMs))
+    end
+    if model.problem or model.lastError then
+      add((model.problem and 'Problem:    ' or 'Last error: ') .. (model.problem or model.lastError))
+    end
+  end
+  add('')
+  add('## Providers')
+  local roles = vim.tbl_keys(result.known)
+  table.sort(roles)
+  for _, role in ipairs(roles) do
+    add(('- %s: %s'):format(role, #result.known[role] > 0 and table.concat(result.known[role], ', ') or 'none'))
+  end
+  return lines
+end
+
 return M

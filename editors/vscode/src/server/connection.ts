@@ -10,6 +10,8 @@ import {
   LSPErrorCodes,
   ProgressType,
   ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
   WorkDoneProgress,
   type LanguageClientOptions,
   type StaticFeature,
@@ -17,6 +19,9 @@ import {
 import type {
   CompleteParams,
   CompleteResult,
+  ConfirmParams,
+  ConfirmResult,
+  KeyResult,
   Notifications,
   Requests,
   ReviewParams,
@@ -24,6 +29,7 @@ import type {
   ReviewStep,
 } from '../protocol';
 import { serverSettings } from '../settings';
+import { KeyWriter } from './key_writer';
 import type { Launch } from './locate';
 
 /** The protocol that this extension speaks; the server names its own in `initialize`. */
@@ -38,7 +44,12 @@ export type WorkProgress =
 export interface Listener {
   status(status: Notifications['carrel/statusChanged']): void;
   progress(token: string | number, progress: WorkProgress): void;
+  /** Have the person decide. */
+  confirm(params: ConfirmParams): Promise<ConfirmResult>;
 }
+
+/** Keys are given by `giveKey`, which keeps them out of the log. */
+export type Askable = Exclude<keyof Requests, 'carrel/key'>;
 
 /** Whoever asks for a review lends the model for it. */
 export interface ReviewTalk {
@@ -55,6 +66,7 @@ export class Connection {
   private constructor(
     private readonly client: LanguageClient,
     private readonly process: ChildProcess,
+    private readonly writer: KeyWriter,
     /** Settles when the process has gone, with the reason in words. */
     readonly ended: Promise<string>,
   ) {}
@@ -70,13 +82,20 @@ export class Connection {
       child.once('error', error => resolve(error.message));
       child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${String(code)}`));
     });
-    const client = new LanguageClient('carrel', 'Carrel', () => Promise.resolve(child), options(log, listener));
+    child.stderr.on('data', (text: Buffer) => log.append(text.toString()));
+    const writer = new KeyWriter(new StreamMessageWriter(child.stdin));
+    const transports = { reader: new StreamMessageReader(child.stdout), writer };
+    const client = new LanguageClient('carrel', 'Carrel', () => Promise.resolve(transports), options(log, listener));
     client.onNotification('carrel/statusChanged', (status: Notifications['carrel/statusChanged']) => listener.status(status));
-    const connection = new Connection(client, child, ended);
+    const connection = new Connection(client, child, writer, ended);
     client.onRequest('carrel/complete', (params: CompleteParams, token: vscode.CancellationToken) =>
       connection.complete(params, token),
     );
-    client.registerFeature(LENDS_MODEL);
+    client.onRequest('carrel/confirm', async (params: ConfirmParams, token: vscode.CancellationToken): Promise<ConfirmResult> => {
+      const answer = await listener.confirm(params);
+      return token.isCancellationRequested ? { allowed: false } : answer;
+    });
+    client.registerFeature(ANSWERS);
     try {
       await within(START_PATIENCE_MS, client.start(), ended);
       connection.checkProtocol();
@@ -95,7 +114,7 @@ export class Connection {
     return this.client.initializeResult?.serverInfo?.version ?? '';
   }
 
-  request<M extends keyof Requests>(
+  request<M extends Askable>(
     method: M,
     params: Requests[M]['params'],
     token?: vscode.CancellationToken,
@@ -103,6 +122,12 @@ export class Connection {
     // An undefined token would be taken for a second parameter.
     const more = token ? [token] : [];
     return this.client.sendRequest<Requests[M]['result']>(method, params, ...more);
+  }
+
+  /** Give the server a provider's key, or have it forget the one it has. */
+  giveKey(provider: string, key?: string): Promise<KeyResult> {
+    const send = (more: object): Promise<KeyResult> => this.client.sendRequest<KeyResult>('carrel/key', { provider, ...more });
+    return key === undefined ? send({}) : this.writer.withheld(key, name => send({ key: name }));
   }
 
   /** Have an issue reviewed; `talk` hears of each step, and its model is asked. */
@@ -172,10 +197,11 @@ export class Connection {
   }
 }
 
-/** Says in `initialize` that the server may ask for a model. */
-const LENDS_MODEL: StaticFeature = {
+/** Says in `initialize` that the server may ask for a model, and for a person's decision. */
+const ANSWERS: StaticFeature = {
   fillClientCapabilities: capabilities => {
-    capabilities.experimental = { ...(capabilities.experimental as object | undefined), carrel: { complete: true } };
+    const carrel = { complete: true, confirm: true };
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), carrel };
   },
   initialize: () => undefined,
   getState: () => ({ kind: 'static' }),

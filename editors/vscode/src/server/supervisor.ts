@@ -2,9 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
+import type { KeyReceiver } from '../models/keys';
+import type { ConfirmParams, ConfirmResult, Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
 import { Backoff } from './backoff';
-import type { Connection, ReviewTalk, WorkProgress } from './connection';
+import type { Askable, Connection, ReviewTalk, WorkProgress } from './connection';
 import type { Located } from './locate';
 
 export type ServerState =
@@ -13,6 +14,15 @@ export type ServerState =
   | { readonly kind: 'running'; readonly version: string; readonly pid: number | undefined; readonly description: string }
   | { readonly kind: 'waiting'; readonly reason: string }
   | { readonly kind: 'failed'; readonly problem: string; readonly remedy: string };
+
+/** A secret storage that doesn't answer must not hold the server up. */
+const KEYS_PATIENCE_MS = 3_000;
+
+/** What a server asks of the person. */
+export interface Owner {
+  confirm(params: ConfirmParams): Promise<ConfirmResult>;
+  handKeys(to: KeyReceiver): Promise<void>;
+}
 
 /** The server can't be had; the message is fit for people. */
 export class ServerUnavailable extends Error {
@@ -39,12 +49,17 @@ export class Supervisor implements vscode.Disposable {
   private restarting: Promise<void> = Promise.resolve();
   private disposed = false;
   private told: string | undefined;
+  /** Hidden from other extensions too, which get this object: they shall neither have keys handed to them nor answer for the person. */
+  readonly #owner: Owner;
 
   constructor(
     private readonly find: () => Promise<Located>,
     private readonly folder: string,
     private readonly log: vscode.LogOutputChannel,
-  ) {}
+    owner: Owner,
+  ) {
+    this.#owner = owner;
+  }
 
   get state(): ServerState {
     return this.current;
@@ -56,7 +71,7 @@ export class Supervisor implements vscode.Disposable {
   }
 
   /** Ask the server, which is started for it if need be. A request that a dying server took with it is asked once more. */
-  async request<M extends keyof Requests>(
+  async request<M extends Askable>(
     method: M,
     params: Requests[M]['params'],
     token?: vscode.CancellationToken,
@@ -96,6 +111,11 @@ export class Supervisor implements vscode.Disposable {
       if (token.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
       throw new Error("Carrel's server stopped during the review. It is started again; please ask again.", { cause: error });
     }
+  }
+
+  /** The keys changed: tell a server that runs. */
+  async giveKeys(): Promise<void> {
+    if (this.connection) await this.#handKeys(this.connection);
   }
 
   settingsChanged(): void {
@@ -164,6 +184,7 @@ export class Supervisor implements vscode.Disposable {
     const listener = {
       status: (status: Notifications['carrel/statusChanged']) => this.statusEmitter.fire(status),
       progress: (token: string | number, progress: WorkProgress) => this.progressEmitter.fire({ token, progress }),
+      confirm: (params: ConfirmParams) => this.#owner.confirm(params),
     };
     let connection: Connection;
     try {
@@ -173,11 +194,17 @@ export class Supervisor implements vscode.Disposable {
     } catch (error) {
       throw this.fail(`Carrel's server can't start: ${messageOf(error)}.`, 'Run “Carrel: Doctor”, or look at the log.');
     }
+    await this.#handKeys(connection);
     this.connection = connection;
     void connection.ended.then(reason => this.lost(connection, reason, Date.now() - began));
     const { version, pid } = connection;
     this.become({ kind: 'running', version, pid, description: found.launch.description });
     return connection;
+  }
+
+  async #handKeys(connection: Connection): Promise<void> {
+    const handed = this.#owner.handKeys(connection).catch((error: unknown) => this.log.warn(`Keys: ${messageOf(error)}`));
+    await Promise.race([handed, new Promise(resolve => setTimeout(resolve, KEYS_PATIENCE_MS))]);
   }
 
   /** Whether the connection broke; the process's end is heard a moment after the broken request. */

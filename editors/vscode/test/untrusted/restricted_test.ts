@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
+import { decide } from '../../src/models/permission';
+import { PERSON } from '../../src/models/person';
 import { carrel, fileIn } from '../host/carrel';
 
 describe('an untrusted folder', () => {
@@ -15,6 +17,14 @@ describe('an untrusted folder', () => {
     assert(!existsSync(fileIn('ran').fsPath), "the folder's program was not run");
     const turn = await server.request('carrel/augment', { text: 'how is a login checked?', trigger: 'chat' });
     assert.equal(turn.text, turn.original, 'chat turns stay as they are');
+  });
+
+  it('allows no remote model, and shows no dialog that could', async () => {
+    const shown: string[] = [];
+    const person = { ...PERSON, choose: (question: string) => Promise.resolve((shown.push(question), 'Allow')) };
+    const params = { what: 'provider', risk: 'Text leaves this machine.', details: { host: 'models.example' }, hash: 'x' };
+    assert.deepEqual(await decide(params, person), { allowed: false });
+    assert.deepEqual(shown, []);
   });
 
   it('has no MCP server for agents, whoever asks for one', async () => {

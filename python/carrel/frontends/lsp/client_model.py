@@ -73,7 +73,7 @@ class Client:
         if not announces(self._server.client_capabilities.experimental, "confirm"):
             return False
         details = dict(question.details)
-        params = ConfirmParams(what=question.what, risk=question.risk, details=details, hash=question.hash)
+        params = ConfirmParams(what=question.what, risk=f"{question.risk}.", details=details, hash=question.hash)
         try:
             return decode(ConfirmResult, await self._server.protocol.ask_client(CONFIRM, params)).allowed
         except (JsonRpcException, InvalidInput):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import time
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from carrel.engine.reviewer import Step
     from carrel.frontends.lsp.client_model import Asker
     from carrel.frontends.lsp.progress import ProgressBars
+    from carrel.server.consent import Consent
+    from carrel.server.model_report import ModelState
     from carrel.server.session import Session
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
@@ -44,11 +47,16 @@ if TYPE_CHECKING:
 class Commands:
     """One coroutine a request; parameters come as plain data, results are wire structs."""
 
-    def __init__(self, session: Session, bars: ProgressBars | None, client: Asker | None = None) -> None:
-        """Answer from `session`. `client` is told of partial results and may lend a chat model."""
+    def __init__(
+        self, session: Session, bars: ProgressBars | None, client: Asker | None = None, consent: Consent | None = None
+    ) -> None:
+        """Answer from `session`. `client` can be told of progress and asked for its chat model, `consent` asks the person
+        for permissions; the command line has none of them here.
+        """
         self._session = session
         self._bars = bars
         self._client = client
+        self._consent = consent
 
     def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
         """Return the handler of every method."""
@@ -182,7 +190,11 @@ class Commands:
         """Answer `carrel/providers`."""
         params = decode(models.ProvidersParams, raw)
         composition, settings = self._session.composition, self._session.settings
+        if params.check and self._consent:
+            self._consent.forget()  # whoever checks wants to be asked again
         states = await model_report.report(composition, settings, check=params.check)
+        if params.check and await self._allowed_meanwhile(states):
+            states = await model_report.report(composition, settings, check=True)
         allows = composition.outbound.permissions.allows
         return models.ProvidersResult(models=tuple(from_state(state, allows) for state in states), known=model_report.known())
 
@@ -190,7 +202,18 @@ class Commands:
         """Answer `carrel/key`."""
         params = decode(models.KeyParams, raw)
         self._session.composition.outbound.keys.give(params.provider, Secret(params.key) if params.key else None)
+        if params.key:
+            self._session.retry_models()  # the editor can hand a key over only after a folder began to be indexed
         return models.KeyResult(kept=bool(params.key))
+
+    async def _allowed_meanwhile(self, states: Iterable[ModelState]) -> bool:
+        """Wait for the person's answer about each place that a check was kept from; tell whether one is allowed now."""
+        if self._consent is None:
+            return False
+        allows = self._session.composition.outbound.permissions.allows
+        missing = {place for state in states for place in state.destinations if not allows(place)}
+        # A check that is taken back must not take the question back: others may wait for its answer.
+        return any([await asyncio.shield(self._consent.want(place)) for place in missing])
 
     async def explain(self, raw: Any) -> dict[str, Any]:
         """Answer `carrel/explain`."""

@@ -14,7 +14,11 @@ class ProvidersParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/providers`: which models are set, and where their text goes."""
 
     check: Annotated[
-        bool, Meta(description="Ask each model for as little as it can answer. It may cost a fraction of a cent.")
+        bool,
+        Meta(
+            description="Ask each model for as little as it can answer, and the person for a permission that is missing. It may "
+            "cost a fraction of a cent."
+        ),
     ] = False
 
 

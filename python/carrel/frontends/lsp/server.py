@@ -79,9 +79,8 @@ class LspServer:
         self.consent = Consent(permissions, client.confirm, self._allowed)
         self.session.composition.confirm = client.confirm
         self.documents = Documents(self.pygls, self.session)
-        self.protocol.requests = {
-            method: self._guarded(handler) for method, handler in Commands(self.session, self.bars, client).table().items()
-        }
+        commands = Commands(self.session, self.bars, client, self.consent)
+        self.protocol.requests = {method: self._guarded(handler) for method, handler in commands.table().items()}
         for method, handler in self.protocol.requests.items():
             self.pygls.feature(method)(handler)
         self.pygls.listen(types.INITIALIZE, self._initialize)
@@ -153,8 +152,7 @@ class LspServer:
 
     def _allowed(self, _: Destination) -> None:
         """Take up what failed for want of a permission."""
-        for workspace in self.session.folders.values():
-            self.session.start(workspace)
+        self.session.retry_models()
 
     def _send_status(self, workspace: Workspace) -> None:
         if workspace.root_key not in self.session.folders:

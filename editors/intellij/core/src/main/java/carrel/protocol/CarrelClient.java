@@ -1,11 +1,30 @@
 package carrel.protocol;
 
+import carrel.protocol.Messages.ConfirmParams;
+import carrel.protocol.Messages.ConfirmResult;
 import carrel.protocol.Messages.StatusResult;
+import com.google.gson.JsonObject;
+import java.util.concurrent.CompletableFuture;
+import org.eclipse.lsp4j.ClientCapabilities;
 import org.eclipse.lsp4j.jsonrpc.services.JsonNotification;
+import org.eclipse.lsp4j.jsonrpc.services.JsonRequest;
 
-/** What Carrel's server tells beside the language server protocol. */
+/** What Carrel's server tells and asks beside the language server protocol. */
 public interface CarrelClient {
     /** The state of one folder's index changed. The list of skipped files is left out. */
     @JsonNotification("carrel/statusChanged")
     void statusChanged(StatusResult status);
+
+    /** Have the person decide. Nothing but a click of theirs allows anything. */
+    @JsonRequest("carrel/confirm")
+    CompletableFuture<ConfirmResult> confirm(ConfirmParams question);
+
+    /** Say in the client's capabilities that it answers; what others announced stays. */
+    static void announce(ClientCapabilities capabilities) {
+        var experimental = capabilities.getExperimental() instanceof JsonObject others ? others : new JsonObject();
+        var answers = new JsonObject();
+        answers.addProperty("confirm", true);
+        experimental.add("carrel", answers);
+        capabilities.setExperimental(experimental);
+    }
 }

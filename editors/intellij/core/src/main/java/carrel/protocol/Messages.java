@@ -215,4 +215,12 @@ public final class Messages {
             List<Boost> boosts) {}
 
     public record Boost(String rule, double factor) {}
+
+    public record ConfirmParams(String what, String risk, Map<String, String> details, String hash) {
+        public ConfirmParams {
+            details = details == null ? Map.of() : details;
+        }
+    }
+
+    public record ConfirmResult(Boolean allowed) {}
 }

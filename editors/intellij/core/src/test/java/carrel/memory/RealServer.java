@@ -2,6 +2,8 @@ package carrel.memory;
 
 import carrel.protocol.CarrelClient;
 import carrel.protocol.CarrelServer;
+import carrel.protocol.Messages.ConfirmParams;
+import carrel.protocol.Messages.ConfirmResult;
 import carrel.protocol.Messages.StatusResult;
 import carrel.server.ServerUnavailable;
 import java.io.File;
@@ -184,6 +186,12 @@ public final class RealServer implements ServerAccess, AutoCloseable {
         @Override
         public void statusChanged(StatusResult status) {
             memory.statusChanged(status);
+        }
+
+        /** Nobody is asked here. */
+        @Override
+        public CompletableFuture<ConfirmResult> confirm(ConfirmParams question) {
+            return CompletableFuture.completedFuture(new ConfirmResult(false));
         }
 
         @Override

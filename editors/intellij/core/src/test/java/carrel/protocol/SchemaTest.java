@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import carrel.memory.Choices;
+import carrel.protocol.Messages.ConfirmParams;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -23,6 +24,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
+import org.eclipse.lsp4j.ClientCapabilities;
 import org.eclipse.lsp4j.Range;
 import org.eclipse.lsp4j.jsonrpc.services.JsonNotification;
 import org.eclipse.lsp4j.jsonrpc.services.JsonRequest;
@@ -73,12 +75,25 @@ class SchemaTest {
     @Test
     void everyNotificationIsHeard() {
         var heard = Arrays.stream(CarrelClient.class.getDeclaredMethods())
+                .filter(method -> method.isAnnotationPresent(JsonNotification.class))
                 .collect(Collectors.toMap(
                         method -> method.getAnnotation(JsonNotification.class).value(),
                         method -> method.getParameterTypes()[0].getSimpleName()));
         var told = SCHEMA.getAsJsonObject("notifications").entrySet().stream()
                 .collect(Collectors.toMap(Map.Entry::getKey, entry -> reference(entry.getValue().getAsJsonObject())));
         assertEquals(told, heard);
+    }
+
+    @Test
+    void whatIsAskedIsAnsweredAndAnnounced() throws NoSuchMethodException {
+        var method = CarrelClient.class.getDeclaredMethod("confirm", ConfirmParams.class);
+        var ends = SCHEMA.getAsJsonObject("clientRequests").getAsJsonObject(method.getAnnotation(JsonRequest.class).value());
+        assertEquals("ConfirmParams", reference(ends.getAsJsonObject("params")));
+        assertEquals("ConfirmResult", reference(ends.getAsJsonObject("result")));
+        var capabilities = new ClientCapabilities();
+        capabilities.setExperimental(JsonParser.parseString("{\"other\": 1}"));
+        CarrelClient.announce(capabilities);
+        assertEquals(JsonParser.parseString("{\"other\": 1, \"carrel\": {\"confirm\": true}}"), capabilities.getExperimental());
     }
 
     @Test

@@ -1,5 +1,6 @@
 package carrel.ide;
 
+import carrel.protocol.CarrelClient;
 import com.intellij.openapi.vfs.VirtualFile;
 import com.redhat.devtools.lsp4ij.ServerStatus;
 import com.redhat.devtools.lsp4ij.client.features.LSPClientFeatures;
@@ -23,6 +24,7 @@ final class CarrelFeatures extends LSPClientFeatures {
 
     @Override
     public void initializeParams(InitializeParams parameters) {
+        CarrelClient.announce(parameters.getCapabilities());
         parameters.setWorkspaceFolders(carrel().folders().stream()
                 .map(uri -> new WorkspaceFolder(uri, getProject().getName()))
                 .toList());

@@ -1,7 +1,11 @@
 package carrel.ide;
 
+import carrel.memory.PermissionQuestion;
 import carrel.protocol.CarrelClient;
+import carrel.protocol.Messages.ConfirmParams;
+import carrel.protocol.Messages.ConfirmResult;
 import carrel.protocol.Messages.StatusResult;
+import com.intellij.openapi.application.ApplicationManager;
 import com.intellij.openapi.project.Project;
 import com.intellij.util.concurrency.AppExecutorUtil;
 import com.redhat.devtools.lsp4ij.ServerStatus;
@@ -11,19 +15,32 @@ import java.util.concurrent.CompletableFuture;
 import org.eclipse.lsp4j.ConfigurationParams;
 import org.eclipse.lsp4j.ProgressParams;
 
-/** Hands what the server tells to the memory. */
+/** Hands what the server tells to the memory, and what it asks to the person. */
 final class CarrelLanguageClient extends LanguageClientImpl implements CarrelClient {
     private final CarrelProject carrel;
+    private final EditorDesk desk;
 
     CarrelLanguageClient(Project project, CarrelProject carrel) {
         super(project);
         this.carrel = carrel;
+        this.desk = new EditorDesk(project);
         carrel.connected(this);
     }
 
     @Override
     public void statusChanged(StatusResult status) {
         carrel.memory().statusChanged(status);
+    }
+
+    @Override
+    public CompletableFuture<ConfirmResult> confirm(ConfirmParams question) {
+        var answer = new CompletableFuture<ConfirmResult>();
+        ApplicationManager.getApplication().invokeLater(() -> {
+            if (!answer.isCancelled()) { // the server hasn't taken the question back
+                answer.complete(new ConfirmResult(desk.permits(PermissionQuestion.of(question))));
+            }
+        });
+        return answer;
     }
 
     /** LSP4IJ shows progress in the IDE's own way; the Memory panel shows it too. */

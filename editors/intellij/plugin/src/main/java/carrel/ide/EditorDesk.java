@@ -1,5 +1,6 @@
 package carrel.ide;
 
+import carrel.memory.PermissionQuestion;
 import carrel.panel.Desk;
 import com.intellij.notification.NotificationType;
 import com.intellij.openapi.fileEditor.FileEditorManager;
@@ -42,6 +43,12 @@ final class EditorDesk implements Desk {
     public boolean confirm(String question, String action) {
         return Messages.showOkCancelDialog(project, question, "Carrel", action, Messages.getCancelButton(), Messages.getWarningIcon())
                 == Messages.OK;
+    }
+
+    /** Whether the person clicks on Allow. Only on the UI thread. */
+    boolean permits(PermissionQuestion question) {
+        return PermissionQuestion.allows(Messages.showDialog(
+                project, question.text(), question.title(), PermissionQuestion.BUTTONS, 0, Messages.getWarningIcon()));
     }
 
     /** URIs of the open files that lie on a disk. */

@@ -16,6 +16,11 @@ public class Messages {
         throw new UnsupportedOperationException();
     }
 
+    public static int showDialog(
+            Project project, String message, String title, String[] options, int defaultOptionIndex, Icon icon) {
+        throw new UnsupportedOperationException();
+    }
+
     public static String getCancelButton() {
         throw new UnsupportedOperationException();
     }

@@ -1,0 +1,129 @@
+// node test/editor/models.mjs INSTALL VSIX [PICTURES]: a remote model as a person meets it: the dialog that asks for permission, the list of
+// models, the key. With PICTURES, a folder, it keeps screenshots there.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { Editor } from './editor.mjs';
+import { writeProject } from './project.mjs';
+import { standIn } from './stand_in.mjs';
+
+const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path));
+const KEY = 'sk-planted-0123456789';
+const editor = await Editor.start({ install, vsix: [vsix], settings: { 'workbench.colorTheme': 'Default Light Modern' } });
+let passed = 0;
+
+async function step(name, run) {
+  await run();
+  passed += 1;
+  console.log(`  ✔ ${name}`);
+}
+
+async function picture(name) {
+  if (!pictures) return;
+  await editor.page.waitForTimeout(500); // what moves has come to rest
+  await editor.page.screenshot({ path: join(pictures, `models-${name}.png`) });
+}
+
+/** Add settings of the user or of the machine. */
+function set(whose, more) {
+  const file = join(editor.folder, `data/${whose}/settings.json`);
+  const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ ...before, ...more }));
+}
+
+/** All that the editor wrote into files of its own: logs, settings, state. */
+function written(folder = join(editor.folder, 'data')) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(entry.parentPath ?? entry.path, entry.name), 'latin1'))
+    .join('\n');
+}
+
+try {
+  const project = join(editor.folder, 'shop');
+  mkdirSync(project);
+  if (pictures) mkdirSync(pictures, { recursive: true });
+  writeProject(project, 2);
+  const remote = standIn(editor);
+  set('User', { 'carrel.ragEnabled': true, 'carrel.ragAutoIndex': true });
+  set('Machine', remote.settings); // where the server runs: neither a folder nor a synchronised setting says where text goes
+  const { page, go } = await editor.open(project, [], { width: 1240, height: 780 });
+  page.setDefaultTimeout(30_000);
+  await go();
+  const dialog = page.locator('.monaco-dialog-box');
+  const list = page.locator('.quick-input-widget');
+  const row = name => list.getByRole('option', { name });
+  const run = async title => {
+    await page.keyboard.press('F1');
+    await page.keyboard.type(`Carrel: ${title}`, { delay: 10 });
+    await row(new RegExp(`^Carrel: ${title}`))
+      .first()
+      .click();
+  };
+
+  await step('an index that needs a remote model opens the dialog, with all that is decided', async () => {
+    await dialog.getByText('Carrel: allow text to be sent to a remote model?').waitFor();
+    await dialog.getByText('Text of your code and of your questions leaves this machine.').waitFor();
+    await dialog.getByText('provider: stand-in').waitFor();
+    await dialog.getByText('host: models.example').waitFor();
+    await picture('dialog');
+  });
+
+  await step('Enter, which may be meant for a text, allows nothing', async () => {
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await run('Models and Keys');
+    await row(/embedder: stand-in.*not allowed yet · no key found/).waitFor();
+    await picture('list');
+  });
+
+  await step('a key is typed unseen, kept, and given to the server', async () => {
+    await row(/Enter Key/).click();
+    await row(/^stand-in/).click();
+    await list.getByText('secret storage').waitFor();
+    assert.equal(await list.locator('input').first().getAttribute('type'), 'password');
+    await page.keyboard.type(KEY);
+    await picture('key');
+    await page.keyboard.press('Enter');
+    await row(/embedder: stand-in.*not allowed yet · has a key/).waitFor();
+  });
+
+  await step('a test asks again, and goes on when the person clicks Allow', async () => {
+    assert.deepEqual(remote.keys(), []);
+    await row(/Test, asks each model/).click();
+    await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
+    await row(/embedder: stand-in.*, allowed · has a key .*answered in \d+ ms/).waitFor();
+    await picture('tested');
+    assert.deepEqual(new Set(remote.keys()), new Set([KEY]));
+    await page.keyboard.press('Escape');
+  });
+
+  await step('a server that is started again gets the key again', async () => {
+    const before = remote.keys().length;
+    await run('Restart Server');
+    await run('Test the Models');
+    await row(/embedder: stand-in.*has a key .*answered in \d+ ms/).waitFor();
+    assert(remote.keys().length > before);
+    assert.equal(await dialog.count(), 0, 'what was allowed stays so');
+  });
+
+  await step('a key that is removed is forgotten by the server too', async () => {
+    await row(/Remove Key/).click();
+    await row(/^stand-in/).click();
+    await row(/embedder: stand-in.*no key found/).waitFor();
+  });
+
+  await step("no file of the editor's holds the key", async () => {
+    assert.match(written(), /carrel\.models/);
+    assert(!written().includes(KEY));
+  });
+  console.log(`${passed} passed, 0 failed`);
+} catch (error) {
+  console.error(error);
+  if (pictures) await editor.page?.screenshot({ path: join(pictures, 'models-failed.png') });
+  console.log(`${passed} passed, 1 failed`);
+  process.exitCode = 1;
+} finally {
+  await editor.stop();
+}
