@@ -406,6 +406,13 @@ class CurrentChunk:
         """How many secrets in its text were masked."""
 
 @final
+class ReadFiles:
+    """The files that were read for one question. Given to each call, it spares a second reading of what is still in the same
+    state; whether a file may be read is asked each time. Drop it with the question."""
+
+    def __new__(cls) -> ReadFiles: ...
+
+@final
 class Snapshot:
     """An immutable view of one generation plus the unsaved buffers. Never waits for a writer."""
 
@@ -427,6 +434,7 @@ class Snapshot:
         pinned: tuple[Filter, int] | None,
         active_path: str | None,
         cancel: CancelToken,
+        files: ReadFiles | None = None,
     ) -> list[tuple[list[Candidate], list[float]]]:
         """For each question what all searches find, in no order yet, and how rare each of its words is.
 
@@ -453,7 +461,13 @@ class Snapshot:
     def read_current(self, docs: Sequence[int], cancel: CancelToken) -> list[CurrentChunk | str]:
         """The chunks as they stand now, in order; a string says why one can't be given (changed beyond recognition, deleted, ignored)."""
     def read_best(
-        self, docs: Sequence[int], limit: int, left_out: Sequence[tuple[str, int, int]], cancel: CancelToken
+        self,
+        docs: Sequence[int],
+        limit: int,
+        left_out: Sequence[tuple[str, int, int]],
+        cancel: CancelToken,
+        *,
+        files: ReadFiles | None = None,
     ) -> list[CurrentChunk | str]:
         """The same for the first of `docs`, as far as it takes to have `limit` chunks. One that overlaps a chunk before it can't be
         given, nor one with lines that are `left_out`: (path, first line, last line)."""
@@ -531,6 +545,9 @@ class Store:
         that it hides, or of its earlier text."""
     def commit_buffer(self, batch: Batch) -> None: ...
     def close_buffer(self, path: str) -> None: ...
+    def put_records(self, records: Sequence[tuple[str, bytes, Mapping[str, str | float | bool]]], delete: Sequence[str]) -> None:
+        """Add or replace vectors that come without files, as (id, vector, metadata), of equal ids the last; then delete ids. One
+        commit. Vectors are scaled to length 1. Raises `InvalidInput` for one of other dimensions, and changes nothing then."""
     def snapshot(self) -> Snapshot: ...
     def refusal(self, path: str) -> str | None:
         """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""

@@ -18,6 +18,7 @@ from carrel.core.native import (
     Filter,
     ParsedQuery,
     Plan,
+    ReadFiles,
     ScoredDoc,
 )
 from carrel.core.ports import Embedder
@@ -52,6 +53,7 @@ class SnapshotView(Protocol):
         pinned: tuple[Filter, int] | None,
         active_path: str | None,
         cancel: CancelToken,
+        files: ReadFiles | None = None,
     ) -> list[tuple[list[Candidate], list[float]]]: ...
     def evidence(self, query: ParsedQuery, docs: Sequence[int]) -> list[Candidate]: ...
     def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]: ...
@@ -59,7 +61,13 @@ class SnapshotView(Protocol):
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def read_current(self, docs: Sequence[int], cancel: CancelToken) -> list[CurrentChunk | str]: ...
     def read_best(
-        self, docs: Sequence[int], limit: int, left_out: Sequence[tuple[str, int, int]], cancel: CancelToken
+        self,
+        docs: Sequence[int],
+        limit: int,
+        left_out: Sequence[tuple[str, int, int]],
+        cancel: CancelToken,
+        *,
+        files: ReadFiles | None = None,
     ) -> list[CurrentChunk | str]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def lines(self, path: str, start_line: int, end_line: int) -> str | None: ...

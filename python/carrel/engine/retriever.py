@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext
+from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext, ReadFiles
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import issue_text, query_words
@@ -69,19 +69,19 @@ def retrieve(
             watch.stages,
             RetrievalDiagnostics(model.id),
         )
-    files: tuple[LocatedFile, ...] = ()
+    read, files = ReadFiles(), tuple[LocatedFile, ...]()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
         ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
-        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel)
+        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel, files=read)
         watch.lap("search")
         ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
-    hits, given, dropped = _take(view, order, context, query, cancel)
+    hits, given, dropped = _take(view, order, context, query, cancel, read)
     watch.lap("read")
     return Retrieval(
         tuple(hits),
@@ -111,13 +111,13 @@ def _diagnostics(
 
 
 def _take(
-    view: SnapshotView, order: Order, context: RankingContext, query: Query, cancel: CancelToken
+    view: SnapshotView, order: Order, context: RankingContext, query: Query, cancel: CancelToken, files: ReadFiles
 ) -> tuple[list[Hit], frozenset[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
     least = query.filters.min_score
     wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    read = view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
+    read = view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel, files=files)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []
