@@ -448,6 +448,13 @@ class Snapshot:
         """For each name the chunks that define exactly it, at most `k`, as (doc, path)."""
     def resolve(self, ids: Sequence[str]) -> list[int | None]:
         """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
+    def nearest(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[tuple[str, float]]:
+        """Of the records of `Store.put_records` the ids of the `k` with the highest cosines, none below `floor`, best first and
+        equal ones by id. A vector of zeros finds nothing."""
+    def record_vectors(self, ids: Sequence[str]) -> list[bytes | None]:
+        """The vectors of records, None for one that isn't kept."""
+    def record_ids(self) -> list[str]:
+        """The ids of all records, in no order."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def paths(self) -> list[str]: ...

@@ -1,6 +1,7 @@
 //! Every search over one immutable set of live segments.
 
 mod find;
+mod nearest;
 mod quotes;
 mod related_files;
 
