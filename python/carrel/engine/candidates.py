@@ -69,7 +69,7 @@ def search_each(
         pinned = Filter(path_globs=globs, exclude_globs=query.filters.exclude), query.limit
     found = view.find(
         parsed,
-        pool=min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit)),
+        pool=pool_size(query.limit),
         floor=floor,
         filter=native_filter(query.filters),
         pinned=pinned,
@@ -81,6 +81,11 @@ def search_each(
         (candidates, RankingContext(text.question, rarities, native))
         for text, native, (candidates, rarities) in zip(texts, parsed, found, strict=True)
     ]
+
+
+def pool_size(limit: int) -> int:
+    """Return how many candidates each search gives for so many hits."""
+    return min(max(CANDIDATES_A_HIT * limit, MINIMUM_POOL), max(MAXIMUM_POOL, limit))
 
 
 def literal_glob(path: str) -> str:
