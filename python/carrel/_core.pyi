@@ -422,6 +422,9 @@ class Snapshot:
     def files(self) -> int: ...
     @property
     def chunks(self) -> int: ...
+    @property
+    def chunks_without_vectors(self) -> int:
+        """How many chunks have vectors of another model, so that words alone find them."""
     def languages(self) -> dict[str, int]: ...
     def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[ScoredDoc]: ...
     def find(
@@ -562,6 +565,9 @@ class Store:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
         """(path, reason) of the last scan."""
+    @property
+    def failed_count(self) -> int:
+        """How many files `failed` names."""
     def failed(self) -> list[tuple[str, str]]:
         """(path, reason) of the files that failed and are tried again by the next run."""
     def get_meta(self, key: str) -> str | None: ...

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +25,7 @@ from carrel.engine.context import render
 from carrel.engine.embedding import embed_batch_blocking
 from carrel.engine.files import file_chunks
 from carrel.engine.formats import Form, ToolForm
-from carrel.engine.indexer import IndexReport, follow_index
+from carrel.engine.indexer import IndexReport, follow_index_blocking
 from carrel.engine.rerank import rerank
 from carrel.engine.retriever import Retrieval
 from carrel.server.composition import Composition
@@ -49,6 +51,8 @@ __all__ = [
 MOST_HITS = 10_000
 LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
+RETRY_SECONDS = 60.0
+"""A first index whose files all failed isn't tried again by questions for so long: each would wait for a model that is down."""
 CANDIDATES = 20
 """How many hits `retrieve_context` chooses from (spec C7)."""
 
@@ -99,7 +103,7 @@ class Index:
             )
         composition = Composition(embedder) if embedder else Composition()
         self._composition, self._runner, self._reranker = composition, IndexRunner(), reranker
-        self._on_disk = path is not None
+        self._on_disk, self._next_try = path is not None, -math.inf
         if path is None:
             self._settings, self._index = Settings(), composition.memory_index(windows=windows)
             return
@@ -139,7 +143,7 @@ class Index:
             raise InvalidInput("path", "is not given: this index has no folder", "Give its texts to add_file.")
         token = cancel or CancelToken()
         if self._index.store.role == "follower" and not self._index.store.try_become_writer():
-            report = follow_index(self._index.store, token, force=force)
+            report = follow_index_blocking(self._index.store, token, force=force)
             self._index.read_meta()
             return report
         return self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
@@ -221,10 +225,15 @@ class Index:
         return [_public(Hit(chunk, 0.0, Signals())) for chunk in found]
 
     def _current(self) -> OpenIndex:
-        """Return the index with what its writer committed; one that was never made is made now."""
+        """Return the index with what its writer committed; one that was never made is made now.
+
+        One whose files all failed a moment ago is left empty: the answer says why.
+        """
         self._index.follow()
-        if self._on_disk and not self._index.store.snapshot().files:
+        if self._on_disk and not self._index.store.snapshot().files and time.monotonic() >= self._next_try:
             self.index()
+            if self._index.store.failed_count:
+                self._next_try = time.monotonic() + RETRY_SECONDS
         return self._index
 
 

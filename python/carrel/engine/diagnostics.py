@@ -24,4 +24,4 @@ class RetrievalDiagnostics:
     is_symbol: bool = False
     is_issue: bool = False
     candidates: CandidateCounts = CandidateCounts()
-    problem: str | None = None  # why it was answered by words alone, if it was
+    problem: str | None = None  # why it was answered by words alone or not at all, if it was

@@ -69,7 +69,7 @@ async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SE
     try:
         vectors = await embed_queries(embedder, asked, seconds=seconds)
     except CarrelError as error:
-        problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."
+        problem = f"{str(error).rstrip('.')}."
         log.warning("A question was not embedded: %s at %s", type(error).__name__, place_of(error))
     texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in questions.items()}
     return PreparedQuery(query, embedder.spec, texts, issue, problem, round(1000 * (time.perf_counter() - began), 3))

@@ -54,6 +54,31 @@ class OpenIndex:
         """Tell whether somebody wanted this index: it holds something, or a whole run found nothing to hold."""
         return self.complete or self.store.snapshot().files > 0
 
+    def notice(self, problem: str | None) -> str | None:
+        """Say why a question is answered by words alone, or not at all; None where it is answered as it should be.
+
+        `problem` is why the question has no vector.
+        """
+        view = self.store.snapshot()
+        if not view.files:
+            return self._why_empty() or problem
+        if problem:
+            return f"{problem} The question was answered by its words alone."
+        lacking = view.chunks_without_vectors
+        if not lacking:
+            return None
+        which = "The index has" if lacking == view.chunks else f"{lacking:,} of {view.chunks:,} chunks of the index have"
+        by_words = "the question was answered by its words alone" if lacking == view.chunks else "words alone find them"
+        return f"{which} no vectors of the embedding model {self.embedder.spec.id} yet: {by_words}."
+
+    def _why_empty(self) -> str | None:
+        failed = self.store.failed_count
+        if not failed:
+            return None
+        path, reason = self.store.failed()[0]
+        files = "1 file" if failed == 1 else f"{failed:,} files"
+        return f"The index is empty: {files} couldn't be indexed and will be tried again. {path}: {reason}"
+
     def follow(self) -> bool:
         """Load what the writer committed since; return whether there was something."""
         news = self.store.follow()

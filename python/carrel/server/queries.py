@@ -7,11 +7,14 @@ answered by `context_service`, which doesn't.
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, Hit, Query
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -37,7 +40,7 @@ async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
     prepared = await prepare(query, index.embedder)
     view = index.store.snapshot()
 
-    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), prepared)
+    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), index, prepared)
 
 
 def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retrieval:
@@ -46,12 +49,13 @@ def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retri
     from carrel.engine.retriever import retrieve
 
     prepared = prepare_blocking(query, index.embedder)
-    return _with_problem(retrieve(index.store.snapshot(), prepared, token), prepared)
+    return _with_problem(retrieve(index.store.snapshot(), prepared, token), index, prepared)
 
 
-def _with_problem(found: Retrieval, prepared: PreparedQuery) -> Retrieval:
-    """Say in the diagnostics of a search why it was answered by words alone, if it was."""
-    return replace(found, diagnostics=replace(found.diagnostics, problem=prepared.problem)) if prepared.problem else found
+def _with_problem(found: Retrieval, index: OpenIndex, prepared: PreparedQuery) -> Retrieval:
+    """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was."""
+    notice = index.notice(prepared.problem)
+    return replace(found, diagnostics=replace(found.diagnostics, problem=notice)) if notice else found
 
 
 async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
@@ -108,16 +112,17 @@ async def compare(workspace: Workspace, query: Query, budget: Budget, model: str
 
 async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
     """Report what `index` finds where another process writes the index, which is waited for; raises `NotWriter`."""
+    from carrel.core.native import CancelToken
     from carrel.engine.indexer import follow_index
 
-    index = await workspace.open()
+    index, token = await workspace.open(), CancelToken()
 
-    def work(token: CancelToken) -> IndexReport:
-        report = follow_index(index.store, token, force=force)
-        index.read_meta()
-        return report
+    async def native(work: Callable[[], T]) -> T:
+        return await workspace.run_interactive(lambda _: work(), token)
 
-    return await workspace.run_interactive(work)
+    report = await follow_index(index.store, token, force=force, native=native)
+    await native(index.read_meta)
+    return report
 
 
 async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:

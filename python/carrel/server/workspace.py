@@ -168,9 +168,9 @@ class Workspace:
 
     # --- questions
 
-    async def run_interactive(self, work: Callable[[CancelToken], T]) -> T:
-        """Run native work for a question on the interactive pool, cancelled with this coroutine."""
-        return await self._jobs.run_interactive(work, self._composition.new_token())
+    async def run_interactive(self, work: Callable[[CancelToken], T], token: CancelToken | None = None) -> T:
+        """Run native work for a question on the interactive pool, cancelled with this coroutine, by `token` if given."""
+        return await self._jobs.run_interactive(work, token or self._composition.new_token())
 
     def tokenizer(self, model: str | None) -> Tokenizer:
         """Return how tokens are counted for a chat model."""

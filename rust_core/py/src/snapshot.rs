@@ -51,6 +51,11 @@ impl PySnapshot {
         self.0.chunks()
     }
 
+    #[getter]
+    fn chunks_without_vectors(&self) -> usize {
+        self.0.chunks_without_vectors()
+    }
+
     fn languages(&self, py: Python<'_>) -> BTreeMap<&'static str, usize> {
         py.detach(|| self.0.languages())
     }

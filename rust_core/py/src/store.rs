@@ -272,6 +272,11 @@ impl PyStore {
         py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()
     }
 
+    #[getter]
+    fn failed_count(&self) -> usize {
+        self.0.failed_count()
+    }
+
     fn failed(&self, py: Python<'_>) -> Vec<(String, String)> {
         py.detach(|| self.0.failed())
     }

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, StoreError
-from carrel.engine.indexer import IndexReport, follow_index
+from carrel.engine.indexer import IndexReport, follow_index_blocking
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import folder, settings
@@ -75,7 +75,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
     """See that the index is current, beside another writer."""
-    report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
+    report = cancellable(lambda token: follow_index_blocking(index.store, token, force=arguments.force))
     if not index.store.read_only:
         output.note("Another Carrel process keeps this index up to date.")
     if output.json:

@@ -56,6 +56,11 @@ impl Searcher {
         self.chunks
     }
 
+    /// Number of chunks whose vectors are of another model: words alone find them.
+    pub fn chunks_without_vectors(&self) -> usize {
+        self.segments.iter().filter(|live| !live.own_vectors).map(|live| live.live_chunks as usize).sum()
+    }
+
     /// Number of segments that a search looks into, buffers included.
     pub fn segments(&self) -> usize {
         self.segments.len()

@@ -194,6 +194,11 @@ impl Store {
         statuses.failed.iter().map(|(path, reason)| (path.clone(), reason.clone())).collect()
     }
 
+    /// How many files those are.
+    pub fn failed_count(&self) -> usize {
+        locked(&self.current).statuses.failed.len()
+    }
+
     /// A value that a caller keeps with the index.
     pub fn get_meta(&self, key: &str) -> Result<Option<String>> {
         self.check_open()?;
