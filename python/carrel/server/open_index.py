@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
+_LAST_COMMIT = "last_commit"
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class OpenIndex:
     place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
     last_indexed: float | None = None
+    last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
     not_kept: str | None = None  # why what is indexed now will not be there next time
     renewed: bool = False  # made in place of one that was deleted while it was in use
@@ -87,14 +89,16 @@ class OpenIndex:
         return news
 
     def read_meta(self) -> None:
-        """Read when the last whole run ended."""
+        """Read when the last whole run ended, and what was checked out then."""
         stamp = self.store.get_meta(_LAST_INDEXED)
         self.last_indexed = float(stamp) if stamp else None
+        self.last_commit = self.store.get_meta(_LAST_COMMIT) or None
         self.complete = self.last_indexed is not None
 
-    def note_run(self) -> None:
-        """Record that a run over the whole workspace has ended."""
-        self.last_indexed = time.time()
+    def note_run(self, commit: str | None) -> None:
+        """Record that a run over the whole workspace has ended, and which commit was checked out when it began."""
+        self.last_indexed, self.last_commit = time.time(), commit
+        self.store.set_meta(_LAST_COMMIT, commit or "")
         self.store.set_meta(_LAST_INDEXED, str(self.last_indexed))
         self.complete = True
 
@@ -103,4 +107,4 @@ class OpenIndex:
         self.store.clear()
         if self.in_project is not None:
             forget(self.directory / STATE_FILE)
-        self.complete, self.last_indexed = False, None
+        self.complete, self.last_indexed, self.last_commit = False, None, None
