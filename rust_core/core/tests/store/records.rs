@@ -37,7 +37,7 @@ fn direction(number: u128) -> Vec<f32> {
 }
 
 fn record(id: u128) -> VectorRecord {
-    let even = Scalar::Text((id % 2 == 0).to_string());
+    let even = Scalar::Text(id.is_multiple_of(2).to_string());
     let properties = FileProperties { version: None, metadata: [("even".to_owned(), even)].into() };
     VectorRecord { id, vector: direction(id), properties }
 }
