@@ -4,7 +4,7 @@ import type { StatusResult } from '../protocol';
 import type { Budget } from '../settings';
 import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
-import { bytes, count, stateOf } from './words';
+import { bytes, count, stateOf } from './labels';
 
 export interface Node {
   /** Unique within the view, and stable, so that it stays open when the view is renewed. */

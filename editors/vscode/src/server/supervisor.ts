@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
 import { Backoff } from './backoff';
-import type { Connection, ReviewTalk, WorkProgress } from './connection';
+import type { Connection, ReviewListener, WorkProgress } from './connection';
 import type { Located } from './locate';
 
 export type ServerState =
@@ -38,7 +38,7 @@ export class Supervisor implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private restarting: Promise<void> = Promise.resolve();
   private disposed = false;
-  private told: string | undefined;
+  private shownProblem: string | undefined;
 
   constructor(
     private readonly find: () => Promise<Located>,
@@ -88,10 +88,10 @@ export class Supervisor implements vscode.Disposable {
   }
 
   /** Have an issue reviewed. A server that dies meanwhile takes the conversation with it, so nothing is repeated. */
-  async review(params: ReviewParams, talk: ReviewTalk, token: vscode.CancellationToken): Promise<ReviewResult> {
+  async review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
     const connection = await this.connected();
     try {
-      return await connection.review(params, talk, token);
+      return await connection.review(params, listener, token);
     } catch (error) {
       if (token.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
       throw new Error("Carrel's server stopped during the review. It is started again; please ask again.", { cause: error });
@@ -115,7 +115,7 @@ export class Supervisor implements vscode.Disposable {
 
   private async restartNow(): Promise<void> {
     this.backoff.reset();
-    this.told = undefined;
+    this.shownProblem = undefined;
     await this.stop();
     await this.connected();
   }
@@ -203,8 +203,8 @@ export class Supervisor implements vscode.Disposable {
   private fail(problem: string, remedy: string): ServerUnavailable {
     this.log.error(`${problem} ${remedy}`);
     this.become({ kind: 'failed', problem, remedy });
-    if (this.told !== problem) void this.tell(`${problem} ${remedy}`);
-    this.told = problem;
+    if (this.shownProblem !== problem) void this.tell(`${problem} ${remedy}`);
+    this.shownProblem = problem;
     return new ServerUnavailable(`${problem} ${remedy}`);
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryNodes, type Choices } from '../../src/memory/nodes';
 import { MemoryState } from '../../src/memory/state';
-import { badge, bytes, stateOf } from '../../src/memory/words';
+import { badge, bytes, stateOf } from '../../src/memory/labels';
 import type { StatusResult } from '../../src/protocol';
 
 const STATUS: StatusResult = {
