@@ -13,7 +13,7 @@ from tests.shop import write_files
 from carrel.core.errors import Cancelled
 from carrel.core.types import Budget, Query
 from carrel.core.vectors import Vectors
-from carrel.engine import embedding, prepare
+from carrel.engine import embedding, prepare, retriever
 from carrel.server import queries
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context
@@ -146,3 +146,18 @@ async def test_waiting_for_another_writer_holds_no_thread(open_workspace: Open) 
         reports = await asyncio.gather(*waiting)
     assert writer.index
     assert {report.unchanged for report in reports} == {writer.index.store.snapshot().files}
+
+
+async def test_a_search_whose_index_is_closed_meanwhile_is_answered(
+    open_workspace: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = await indexed(open_workspace())
+    assert workspace.index
+    store, as_it_is = workspace.index.store, retriever.retrieve
+
+    def closing(*given: Any) -> Any:
+        store.close()  # as new settings do
+        return as_it_is(*given)
+
+    monkeypatch.setattr(retriever, "retrieve", closing)
+    assert (await queries.search(workspace, Query("total_price", 1), 0)).hits

@@ -162,7 +162,7 @@ def _pack(
         read_lines=between,
     )
     watch.lap("pack")
-    return ContextAnswer(packed, {**found.stages, **watch.stages}, notice=index.notice(prepared.problem)), found
+    return ContextAnswer(packed, {**found.stages, **watch.stages}, notice=index.notice(view, prepared.problem)), found
 
 
 def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped]) -> tuple[str, ...]:

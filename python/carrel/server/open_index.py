@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from carrel.server.index_state import STATE_FILE, forget
 
 if TYPE_CHECKING:
+    from carrel.core.local_index import SnapshotView
     from carrel.core.native import Store
     from carrel.core.ports import Embedder, Tokenizer
 
@@ -56,12 +57,11 @@ class OpenIndex:
         """Tell whether somebody wanted this index: it holds something, or a whole run found nothing to hold."""
         return self.complete or self.store.snapshot().files > 0
 
-    def notice(self, problem: str | None) -> str | None:
+    def notice(self, view: SnapshotView, problem: str | None) -> str | None:
         """Say why a question is answered by words alone, or not at all; None where it is answered as it should be.
 
-        `problem` is why the question has no vector.
+        `view` answers it, also while the index is closed; `problem` is why the question has no vector.
         """
-        view = self.store.snapshot()
         if not view.files:
             return self._why_empty() or problem
         if problem:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from carrel.engine.compare import Comparison
     from carrel.engine.explain import Explanation
     from carrel.engine.indexer import IndexReport
-    from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Retrieval
     from carrel.server.open_index import OpenIndex
     from carrel.server.workspace import Workspace
@@ -40,7 +39,8 @@ async def search(workspace: Workspace, query: Query, wait_ms: int) -> Retrieval:
     prepared = await prepare(query, index.embedder)
     view = index.store.snapshot()
 
-    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), index, prepared)
+    notice = index.notice(view, prepared.problem)
+    return _with_problem(await workspace.run_interactive(lambda token: retrieve(view, prepared, token)), notice)
 
 
 def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retrieval:
@@ -49,12 +49,12 @@ def search_blocking(index: OpenIndex, query: Query, token: CancelToken) -> Retri
     from carrel.engine.retriever import retrieve
 
     prepared = prepare_blocking(query, index.embedder)
-    return _with_problem(retrieve(index.store.snapshot(), prepared, token), index, prepared)
+    view = index.store.snapshot()
+    return _with_problem(retrieve(view, prepared, token), index.notice(view, prepared.problem))
 
 
-def _with_problem(found: Retrieval, index: OpenIndex, prepared: PreparedQuery) -> Retrieval:
+def _with_problem(found: Retrieval, notice: str | None) -> Retrieval:
     """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was."""
-    notice = index.notice(prepared.problem)
     return replace(found, diagnostics=replace(found.diagnostics, problem=notice)) if notice else found
 
 
