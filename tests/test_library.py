@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from tests.engine.planner_models import Planner
 from tests.shop import write_files
 
 import carrel
+from carrel import library
 from carrel.core.conversation import Completion, Message
 from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.fakes import FakeChatModel, FakeEmbedder, FakeReranker, FakeTokenizer, faulty
@@ -408,3 +410,47 @@ def test_a_model_that_leaves_or_gives_other_rows_is_named(rows: list[list[float]
     for _ in range(2):  # the loop that such models share goes on
         with carrel.Index(embedder=LeavingEmbedder(rows)) as index, pytest.raises(ProviderError, match=f"leaving {told}"):
             index.add_file("a.py", "def total(order):\n    return sum(line.price for line in order.lines)\n")
+
+
+class Unreliable(FakeEmbedder):
+    """Answers while it is up."""
+
+    up = False
+
+    async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
+        vectors = await super().embed(texts, kind)
+        if not self.up:
+            raise ProviderError("The model is down.")
+        return vectors
+
+
+def test_a_model_that_is_down_at_first_is_asked_again_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path / "project", {"auth.py": AUTH, "order.py": ORDER})
+    model = Unreliable()
+    with carrel.Index(tmp_path / "project", embedder=model) as index:
+        assert index.search("login of a user") == []
+        pack = index.context("login of a user")
+        assert [kind for _, kind in model.requests].count("document") == 1
+        assert (
+            pack.problem == "The index is empty: 2 files couldn't be indexed and will be tried again. auth.py: The model is down."
+        )
+        model.up = True
+        assert index.search("login of a user") == []
+        later = time.monotonic() + library.RETRY_SECONDS
+        monkeypatch.setattr(time, "monotonic", lambda: later)
+        assert index.search("login of a user")[0].file_path == "auth.py"
+        assert index.context("login of a user").problem is None
+
+
+def test_another_model_has_an_index_of_its_own(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "project", {"auth.py": AUTH, "order.py": ORDER})
+    with carrel.Index(root) as index:
+        index.index()
+    model = FakeEmbedder(EmbeddingSpec("other", 16))
+    with carrel.Index(root, embedder=model) as index:
+        pack = index.context("login of a user")
+        assert "auth.py" in pack.text
+        assert pack.problem is None
+        assert "document" in {kind for _, kind in model.requests}
+    with carrel.Index(root) as index:
+        assert index.index().added == 0

@@ -406,6 +406,13 @@ class CurrentChunk:
         """How many secrets in its text were masked."""
 
 @final
+class ReadFiles:
+    """The files that were read for one question. Given to each call, it spares a second reading of what is still in the same
+    state; whether a file may be read is asked each time. Drop it with the question."""
+
+    def __new__(cls) -> ReadFiles: ...
+
+@final
 class Snapshot:
     """An immutable view of one generation plus the unsaved buffers. Never waits for a writer."""
 
@@ -415,6 +422,9 @@ class Snapshot:
     def files(self) -> int: ...
     @property
     def chunks(self) -> int: ...
+    @property
+    def chunks_without_vectors(self) -> int:
+        """How many chunks have vectors of another model, so that words alone find them."""
     def languages(self) -> dict[str, int]: ...
     def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[ScoredDoc]: ...
     def find(
@@ -427,6 +437,7 @@ class Snapshot:
         pinned: tuple[Filter, int] | None,
         active_path: str | None,
         cancel: CancelToken,
+        files: ReadFiles | None = None,
     ) -> list[tuple[list[Candidate], list[float]]]:
         """For each question what all searches find, in no order yet, and how rare each of its words is.
 
@@ -440,6 +451,13 @@ class Snapshot:
         """For each name the chunks that define exactly it, at most `k`, as (doc, path)."""
     def resolve(self, ids: Sequence[str]) -> list[int | None]:
         """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
+    def nearest(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[tuple[str, float]]:
+        """Of the records of `Store.put_records` the ids of the `k` with the highest cosines, none below `floor`, best first and
+        equal ones by id. A vector of zeros finds nothing."""
+    def record_vectors(self, ids: Sequence[str]) -> list[bytes | None]:
+        """The vectors of records, None for one that isn't kept."""
+    def record_ids(self) -> list[str]:
+        """The ids of all records, in no order."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def paths(self) -> list[str]: ...
@@ -453,7 +471,13 @@ class Snapshot:
     def read_current(self, docs: Sequence[int], cancel: CancelToken) -> list[CurrentChunk | str]:
         """The chunks as they stand now, in order; a string says why one can't be given (changed beyond recognition, deleted, ignored)."""
     def read_best(
-        self, docs: Sequence[int], limit: int, left_out: Sequence[tuple[str, int, int]], cancel: CancelToken
+        self,
+        docs: Sequence[int],
+        limit: int,
+        left_out: Sequence[tuple[str, int, int]],
+        cancel: CancelToken,
+        *,
+        files: ReadFiles | None = None,
     ) -> list[CurrentChunk | str]:
         """The same for the first of `docs`, as far as it takes to have `limit` chunks. One that overlaps a chunk before it can't be
         given, nor one with lines that are `left_out`: (path, first line, last line)."""
@@ -531,6 +555,9 @@ class Store:
         that it hides, or of its earlier text."""
     def commit_buffer(self, batch: Batch) -> None: ...
     def close_buffer(self, path: str) -> None: ...
+    def put_records(self, records: Sequence[tuple[str, bytes, Mapping[str, str | float | bool]]], delete: Sequence[str]) -> None:
+        """Add or replace vectors that come without files, as (id, vector, metadata), of equal ids the last; then delete ids. One
+        commit. Vectors are scaled to length 1. Raises `InvalidInput` for one of other dimensions, and changes nothing then."""
     def snapshot(self) -> Snapshot: ...
     def refusal(self, path: str) -> str | None:
         """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""
@@ -538,6 +565,9 @@ class Store:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
         """(path, reason) of the last scan."""
+    @property
+    def failed_count(self) -> int:
+        """How many files `failed` names."""
     def failed(self) -> list[tuple[str, str]]:
         """(path, reason) of the files that failed and are tried again by the next run."""
     def get_meta(self, key: str) -> str | None: ...

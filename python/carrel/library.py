@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +29,7 @@ from carrel.engine.context import render
 from carrel.engine.embedding import embed_batch_blocking
 from carrel.engine.files import file_chunks
 from carrel.engine.formats import Form, ToolForm
-from carrel.engine.indexer import IndexReport, follow_index
+from carrel.engine.indexer import IndexReport, follow_index_blocking
 from carrel.engine.retriever import Retrieval
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
@@ -52,6 +54,8 @@ __all__ = [
 MOST_HITS = 10_000
 LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
+RETRY_SECONDS = 60.0
+"""A first index whose files all failed isn't tried again by questions for so long: each would wait for a model that is down."""
 CANDIDATES = 20
 """How many hits `retrieve_context` chooses from (spec C7)."""
 
@@ -106,7 +110,7 @@ class Index:
         composition = Composition(embedder)
         self._composition, self._runner, self._reranker, self._planner = composition, IndexRunner(), reranker, planner
         self._own_embedder = embedder
-        self._on_disk = path is not None
+        self._on_disk, self._next_try = path is not None, -math.inf
         if path is None:
             self._settings, self._index = Settings(), composition.memory_index(windows=windows)
             return
@@ -146,7 +150,7 @@ class Index:
             raise InvalidInput("path", "is not given: this index has no folder", "Give its texts to add_file.")
         token = cancel or CancelToken()
         if self._index.store.role == "follower" and not self._index.store.try_become_writer():
-            report = follow_index(self._index.store, token, force=force)
+            report = follow_index_blocking(self._index.store, token, force=force)
             self._index.read_meta()
             return report
         return self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
@@ -270,12 +274,11 @@ class Index:
         return search_blocking(self._current(), asked, token or CancelToken(), history=history, assistants=assistants)
 
     def _assistants(self, rerank: bool | None) -> Assistants:
-        """Return the models that help: those that the caller gave, else those of the settings."""
+        """Return the models that help: those that the caller gave (its reranker where it asks), else those of the settings."""
         given = self._composition.assistants(
             self._settings, plan="off" if self._planner else None, rerank=False if self._reranker else rerank
         )
-        reranks = self._settings.rerank if rerank is None else rerank
-        reranker = self._reranker if reranks else None
+        reranker = self._reranker if rerank else None
         return replace(given, planner=self._planner or given.planner, reranker=reranker or given.reranker)
 
     def _chunks_of(self, path: str) -> list[SearchHit]:
@@ -283,10 +286,15 @@ class Index:
         return [_public(Hit(chunk, 0.0, Signals())) for chunk in found]
 
     def _current(self) -> OpenIndex:
-        """Return the index with what its writer committed; one that was never made is made now."""
+        """Return the index with what its writer committed; one that was never made is made now.
+
+        One whose files all failed a moment ago is left empty: the answer says why.
+        """
         self._index.follow()
-        if self._on_disk and not self._index.store.snapshot().files:
+        if self._on_disk and not self._index.store.snapshot().files and time.monotonic() >= self._next_try:
             self.index()
+            if self._index.store.failed_count:
+                self._next_try = time.monotonic() + RETRY_SECONDS
         return self._index
 
 

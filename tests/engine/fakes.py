@@ -52,6 +52,7 @@ class FakeView:
         pinned: Any,
         active_path: str | None,
         cancel: Any,
+        files: Any = None,
     ) -> list[tuple[list[Candidate], list[float]]]:
         self.asked["search"] = pool
         dense = self.dense(b"", pool, floor, filter, cancel)
@@ -110,7 +111,7 @@ class FakeView:
             for doc in docs
         ]
 
-    def read_best(self, docs: Sequence[int], limit: int, left_out: Any, cancel: Any) -> list[Any]:
+    def read_best(self, docs: Sequence[int], limit: int, left_out: Any, cancel: Any, *, files: Any = None) -> list[Any]:
         read = []
         for chunk in self.read_current(docs, cancel):
             read.append(chunk)

@@ -194,7 +194,6 @@ async def test_a_question_whose_model_hangs_is_prepared_without_vectors_and_says
     found = await prepare(Query("where is it"), AwaitedEmbedder(deaf), seconds=0.01)
     assert found.texts[""].vector == b""
     assert "didn't answer within 0.01 s" in str(found.problem)
-    assert "words alone" in str(found.problem)
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -142,3 +144,26 @@ def test_without_any_rule_the_order_is_that_of_the_paths() -> None:
     ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], RankingContext(read("q")), EditorContext(), without=names)
     assert [(r.path, r.score) for r in ranked] == [("a.py", 0.0), ("b.py", 0.0)]
     assert rank([], RankingContext(read("q")), EditorContext()) == []
+
+
+def test_other_threads_go_on_while_candidates_are_ranked() -> None:
+    candidates, context = [candidate(f"{n}.py", doc=n) for n in range(2_000)], RankingContext(read("how is it stored"))
+    turn, ran = threading.Lock(), threading.Event()
+
+    def other() -> None:
+        with turn:
+            ran.set()
+
+    thread, interval = threading.Thread(target=other), sys.getswitchinterval()
+    with turn:
+        thread.start()
+        sys.setswitchinterval(1_000)  # from here on it runs only where this thread lets it
+    try:
+        for _ in range(500):
+            rank(candidates, context, EditorContext())
+            if ran.is_set():
+                break
+        assert ran.is_set()
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()

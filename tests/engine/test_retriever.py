@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from carrel.core import native
 from carrel.core.errors import Cancelled, InvalidInput
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, EditorContext
 from carrel.core.types import Filters, Query
 from carrel.engine.candidates import search
@@ -17,6 +19,7 @@ from carrel.engine.retriever import retrieve
 from carrel.engine.similar import similar, stored_vector
 
 from .fakes import FakeChunk, FakeEmbedder, FakeView
+from .texts import EMBEDDER, indexed
 
 
 def places(view: Any, text: str = "how is it stored", **query: Any) -> list[tuple[str, int]]:
@@ -180,3 +183,30 @@ def test_what_uses_the_active_file_comes_before_its_equals() -> None:
     view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5), FakeChunk("b.py", 1, "import active.py\n", dense=0.5)])
     assert places(view) == [("a.py", 1), ("b.py", 1)]
     assert places(view, active_path="active.py") == [("b.py", 1), ("a.py", 1)]
+
+
+class Counted:
+    """A snapshot that notes what it is asked."""
+
+    def __init__(self, view: Any, calls: list[str]) -> None:
+        self._view, self._calls = view, calls
+
+    def __getattr__(self, name: str) -> Any:
+        self._calls.append(name)
+        return getattr(self._view, name)
+
+
+def test_a_question_calls_the_index_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, rank = list[str](), native.rank
+
+    def counted(*given: Any, **named: Any) -> Any:
+        calls.append("rank")
+        return rank(*given, **named)
+
+    monkeypatch.setattr(native, "rank", counted)
+    view = cast(
+        "SnapshotView", Counted(indexed({"a.py": "def verify_password(user):\n    return check(user.password)\n"}), calls)
+    )
+    query = Query("where is the password checked", pinned=("a.py",), active_path="a.py")
+    assert retrieve(view, prepare_blocking(query, EMBEDDER), CancelToken()).hits
+    assert calls == ["find", "rank", "read_best"]

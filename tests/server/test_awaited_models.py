@@ -13,7 +13,7 @@ from tests.shop import write_files
 from carrel.core.errors import Cancelled
 from carrel.core.types import Budget, Query
 from carrel.core.vectors import Vectors
-from carrel.engine import assisted_retrieval, embedding, prepare
+from carrel.engine import assisted_retrieval, embedding, prepare, retriever
 from carrel.server import queries
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context
@@ -132,3 +132,32 @@ async def test_a_search_says_in_its_plan_that_words_alone_answered(open_workspac
     found = await queries.search(workspace, Query("authenticate_user", 1), 0)
     assert found.hits[0].chunk.symbol == "authenticate_user"
     assert "awaited-1 failed: OSError" in str(found.diagnostics.problem)
+
+
+async def test_waiting_for_another_writer_holds_no_thread(open_workspace: Open) -> None:
+    writer = await indexed(open_workspace())
+    (writer.root / "src" / "new.py").write_text("def number_of_wombats(zoo):\n    return len(zoo.wombats())\n")
+    follower = open_workspace()
+    waiting = [asyncio.ensure_future(queries.followed_index(follower, force=False)) for _ in range(8)]
+    async with asyncio.timeout(8):  # the other writer is waited for longer
+        assert (await queries.search(follower, Query("total_price", 1), 0)).hits
+        assert not any(task.done() for task in waiting)
+        await asyncio.wait({writer.queue.request(full=True).done})
+        reports = await asyncio.gather(*waiting)
+    assert writer.index
+    assert {report.unchanged for report in reports} == {writer.index.store.snapshot().files}
+
+
+async def test_a_search_whose_index_is_closed_meanwhile_is_answered(
+    open_workspace: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = await indexed(open_workspace())
+    assert workspace.index
+    store, as_it_is = workspace.index.store, retriever.retrieve
+
+    def closing(*given: Any) -> Any:
+        store.close()  # as new settings do
+        return as_it_is(*given)
+
+    monkeypatch.setattr(retriever, "retrieve", closing)
+    assert (await queries.search(workspace, Query("total_price", 1), 0)).hits

@@ -2,14 +2,14 @@
 
 import { mkdirSync } from 'node:fs';
 import * as vscode from 'vscode';
-import { Asker } from './asker';
+import { ContextClient } from './context_client';
 import { IssueReview } from './chat/issue_review';
 import { Participant } from './chat/participant';
 import { SearchTool } from './chat/search_tool';
 import { doctor } from './commands/doctor';
 import { memoryCommands } from './commands/memory_commands';
 import { searchCommands } from './commands/search_commands';
-import { McpOffer } from './mcp_offer';
+import { McpProvider } from './mcp_provider';
 import { isCancelled, Memory } from './memory/memory';
 import { modelCommands } from './models/commands';
 import { Keys } from './models/keys';
@@ -31,7 +31,7 @@ export interface Carrel {
   readonly memory: Memory;
   readonly receipts: Receipts;
   readonly receiptView: ReceiptView;
-  readonly mcp: McpOffer;
+  readonly mcp: McpProvider;
   /** What `activate` cost: processor time, in which a busy machine doesn't count. */
   readonly activationMs: number;
 }
@@ -60,22 +60,22 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const receiptView = new ReceiptView(receipts);
   const memory = new Memory(server, () => answerNodes(receipts.all));
   receipts.onDidChange(() => memory.renew());
-  const asker = new Asker(server, receipts, memory);
+  const contextClient = new ContextClient(server, receipts, memory);
   context.subscriptions.push(log, server, receiptView, memory);
   context.subscriptions.push(
-    new Participant(asker, memory, receipts, new IssueReview(server, memory)).register(
+    new Participant(contextClient, memory, receipts, new IssueReview(server, memory)).register(
       vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg'),
     ),
   );
   const { version } = context.extension.packageJSON as { readonly version: string };
-  const mcp = new McpOffer(find, folder, version, log);
+  const mcp = new McpProvider(find, folder, version, log);
   context.subscriptions.push(mcp, vscode.lm.registerMcpServerDefinitionProvider('carrel.mcp', mcp));
-  context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(asker, memory)));
+  context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(contextClient, memory)));
 
   const commands: Record<string, (...args: never[]) => unknown> = {
     ...memoryCommands(memory),
-    ...searchCommands(server, asker),
-    ...receiptCommands(receipts, asker),
+    ...searchCommands(server, contextClient),
+    ...receiptCommands(receipts, contextClient),
     ...modelCommands(server, keys),
     'carrel.doctor': () => doctor(find, server, folder),
     'carrel.showLog': () => log.show(),
@@ -83,7 +83,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     'carrel.turnOn': () => turnOn(server),
   };
   for (const [id, run] of Object.entries(commands))
-    context.subscriptions.push(vscode.commands.registerCommand(id, told(run, log)));
+    context.subscriptions.push(vscode.commands.registerCommand(id, withErrorMessage(run, log)));
 
   context.subscriptions.push(
     vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)),
@@ -112,7 +112,10 @@ export async function deactivate(): Promise<void> {
 }
 
 /** A command's error as one message; the server's own troubles were told already. */
-function told(run: (...args: never[]) => unknown, log: vscode.LogOutputChannel): (...args: never[]) => Promise<unknown> {
+function withErrorMessage(
+  run: (...args: never[]) => unknown,
+  log: vscode.LogOutputChannel,
+): (...args: never[]) => Promise<unknown> {
   return async (...args) => {
     try {
       return await run(...args);

@@ -398,6 +398,12 @@ export interface ExplainParams {
   readonly line?: number;
 }
 
+/** A file that could not be read, cut or embedded, and why. The next run tries it again; what was known of it stays. */
+export interface FailedFile {
+  readonly path: string;
+  readonly reason: string;
+}
+
 /** A file and the sum of its chunks' scores. */
 export interface FileResult {
   readonly uri: string;
@@ -779,11 +785,22 @@ export interface StatusResult {
   readonly store: string;
   /** ISO 8601, UTC. */
   readonly lastIndexed?: string;
+  /** The commit that was checked out when the last run over all files began. */
+  readonly lastCommitSha?: string;
+  /** The commit that is checked out now. */
   readonly headSha?: string;
   /** Files that wait for indexing. */
   readonly pending: number;
   /** What was left out, and why: the first 1,000. */
   readonly skipped: readonly SkippedFile[];
+  /** Files that failed, and why: the first 1,000. */
+  readonly failed: readonly FailedFile[];
+  /** How many files failed; `carrel/statusChanged` has this number alone. */
+  readonly failedFiles: number;
+  /** Files in which secrets are masked. */
+  readonly maskedFiles: number;
+  /** How many secrets are masked in them. */
+  readonly maskedSecrets: number;
   /** What a person may want to mend, in words. */
   readonly problems?: readonly string[];
   readonly error?: string;

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate, Filter
+from carrel.core.native import CancelToken, Candidate, Filter, ReadFiles
 from carrel.core.types import Filters, Query
 from carrel.engine.prepare import SearchText
 from carrel.engine.ranking import RankingContext
@@ -33,19 +33,33 @@ class Stopwatch:
 
 
 def search(
-    view: SnapshotView, text: SearchText, query: Query, floor: float, cancel: CancelToken, *, quotes: bool = True
+    view: SnapshotView,
+    text: SearchText,
+    query: Query,
+    floor: float,
+    cancel: CancelToken,
+    *,
+    quotes: bool = True,
+    files: ReadFiles | None = None,
 ) -> tuple[list[Candidate], RankingContext]:
     """Ask every search for a text and give each candidate all signals, in one call of the index.
 
     Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
-    of those that hold most of the question are read for what they hold of it word for word.
+    of those that hold most of the question are read for what they hold of it word for word; `files` keeps what was read.
     """
-    [found] = search_each(view, [text], query, floor, cancel, quotes=quotes)
+    [found] = search_each(view, [text], query, floor, cancel, quotes=quotes, files=files)
     return found
 
 
 def search_each(
-    view: SnapshotView, texts: Sequence[SearchText], query: Query, floor: float, cancel: CancelToken, *, quotes: bool = True
+    view: SnapshotView,
+    texts: Sequence[SearchText],
+    query: Query,
+    floor: float,
+    cancel: CancelToken,
+    *,
+    quotes: bool = True,
+    files: ReadFiles | None = None,
 ) -> list[tuple[list[Candidate], RankingContext]]:
     """Do `search` for several texts, in one call of the index for all of them."""
     parsed = [text.parsed(quotes=quotes) for text in texts]
@@ -55,17 +69,23 @@ def search_each(
         pinned = Filter(path_globs=globs, exclude_globs=query.filters.exclude), query.limit
     found = view.find(
         parsed,
-        pool=min(max(CANDIDATES_A_HIT * query.limit, MINIMUM_POOL), max(MAXIMUM_POOL, query.limit)),
+        pool=pool_size(query.limit),
         floor=floor,
         filter=native_filter(query.filters),
         pinned=pinned,
         active_path=query.active_path,
         cancel=cancel,
+        files=files,
     )
     return [
         (candidates, RankingContext(text.question, rarities, native))
         for text, native, (candidates, rarities) in zip(texts, parsed, found, strict=True)
     ]
+
+
+def pool_size(limit: int) -> int:
+    """Return how many candidates each search gives for so many hits."""
+    return min(max(CANDIDATES_A_HIT * limit, MINIMUM_POOL), max(MAXIMUM_POOL, limit))
 
 
 def literal_glob(path: str) -> str:

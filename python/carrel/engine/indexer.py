@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar
 
-from carrel.core.background import directly, run_to_end
+from carrel.core.background import directly, run_blocking, run_to_end
 from carrel.core.errors import NotWriter, ProviderError, StoreError
 from carrel.core.local_index import CoreEmbedder, IndexStore, Progress
 from carrel.core.native import Batch, CancelToken, Plan
@@ -27,6 +28,7 @@ _AWAITED_BYTES = 1_000_000
 _MOST_FAILURES = 3
 """Batches in a row for which a model that is awaited gave nothing: it is down, or refuses everything."""
 _WRITER_WAIT_S = 10.0
+_WRITER_LOOK_S = 0.2
 _READ_ONLY_REMEDY = "Make the folder writable, or set `cacheFolder` to one that is."
 _WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
 
@@ -199,21 +201,26 @@ class _Run:
         return IndexReport(**self._counts, elapsed_ms=round(1000 * (time.perf_counter() - self._started), 3))
 
 
-def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> IndexReport:
+async def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool, native: RunNative) -> IndexReport:
     """Wait until the index is current that another process writes: the twin of `run_index` there.
 
-    Counts what a comparison with the workspace found. Raises `NotWriter` if the writer hasn't taken everything up in time, or
-    at once where the index shall be built anew by `force`; `StoreError` where nobody can write it.
+    `native` runs work on a thread; none is held while the other process works. Counts what a comparison with the workspace found.
+    Raises `NotWriter` if the writer hasn't taken everything up in time, or at once where the index shall be built anew by
+    `force`; `StoreError` where nobody can write it.
     """
     if force and store.read_only:
         raise StoreError(f"{store.directory} can't be written, so the index can't be built anew", _READ_ONLY_REMEDY)
     if force:
         raise NotWriter("Another Carrel process writes this index, so it can't be built anew here", _WRITER_REMEDY)
-    started = time.perf_counter()
-    while True:
+
+    def look() -> tuple[Plan, int]:
         store.follow()
         plan = store.scan(cancel)
-        behind = store.count_changed(plan, cancel)
+        return plan, store.count_changed(plan, cancel)
+
+    started = time.perf_counter()
+    while True:
+        plan, behind = await native(look)
         elapsed = time.perf_counter() - started
         if not behind:
             # What looked changed was as it is in the index, what looked new is no text.
@@ -224,7 +231,16 @@ def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool) -> Inde
             raise StoreError(f"{store.directory} can't be written, and {waiting} for being indexed", _READ_ONLY_REMEDY)
         if elapsed > _WRITER_WAIT_S:
             raise NotWriter(f"Another Carrel process writes this index, and {waiting} for it", _WRITER_REMEDY)
-        time.sleep(0.2)
+        await asyncio.sleep(_WRITER_LOOK_S)
+
+
+def follow_index_blocking(store: IndexStore, cancel: CancelToken, *, force: bool) -> IndexReport:
+    """Do `follow_index` from a thread, whether or not it has an event loop."""
+
+    async def native(work: Callable[[], T]) -> T:
+        return await run_to_end(None, work, cancel)
+
+    return run_blocking(follow_index(store, cancel, force=force, native=native), cancel)
 
 
 def _plan(store: IndexStore, scope: Scope, cancel: CancelToken) -> Plan:

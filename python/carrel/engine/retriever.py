@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext
+from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext, ReadFiles
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words
 from carrel.engine.candidates import Stopwatch, search
@@ -45,6 +45,7 @@ class Ranking:
     diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()
     contexts: Mapping[int, RankingContext] = field(default_factory=dict)
+    read_files: ReadFiles = field(default_factory=ReadFiles)  # what the searches read already, for what it quotes
 
     def context_of(self, doc: int) -> RankingContext:
         """Return the question that a candidate was found for."""
@@ -93,19 +94,21 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     if not query.text.strip():
         context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
         return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
-    files: tuple[LocatedFile, ...] = ()
+    read_files, files = ReadFiles(), tuple[LocatedFile, ...]()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
         ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
-        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel)
+        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel, files=read_files)
         watch.lap("search")
         ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
         watch.lap("rank")
-    return Ranking(view, query, order, context, editor, watch.stages, _diagnostics(order, context, prepared), files)
+    return Ranking(
+        view, query, order, context, editor, watch.stages, _diagnostics(order, context, prepared), files, read_files=read_files
+    )
 
 
 def read(ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
@@ -151,7 +154,7 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken) -> tuple[list[Hit
     order, least = ranking.order, query.filters.min_score
     wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    current_texts = ranking.view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel)
+    current_texts = ranking.view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel, files=ranking.read_files)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []

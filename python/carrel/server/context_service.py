@@ -185,7 +185,7 @@ class _Packing:
         answer = ContextAnswer(
             packed,
             {**found.stages, **watch.stages},
-            notice=told.problem,
+            notice=self._index.notice(view, told.problem),
             rewritten=told.rewritten,
             sub_queries=told.sub_queries,
         )

@@ -21,14 +21,14 @@ STATE_FILE = "rag-state.json"
 VERSION = 1
 
 
-def export(store: Store, target: Path, head: str | None) -> None:
+def export(store: Store, target: Path, commit: str | None) -> None:
     """Write `{version, lastCommitSha, files: {path: {lastModified, chunkIds}}}` in one step; a fault is logged, no more."""
     files = {path: {"lastModified": _milliseconds(mtime_ns), "chunkIds": ids} for path, mtime_ns, ids in store.index_state()}
     draft = target.with_suffix(f".{os.getpid()}.tmp")
     try:
         draft.unlink(missing_ok=True)
         with draft.open("x", encoding="utf-8") as file:  # a project may bring a link of that name, which leads anywhere
-            file.write(json.dumps({"version": VERSION, "lastCommitSha": head, "files": files}))
+            file.write(json.dumps({"version": VERSION, "lastCommitSha": commit, "files": files}))
         draft.replace(target)
     except OSError as error:
         log.warning("%s can't be written: %s", target, error.strerror)

@@ -66,7 +66,8 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
     from carrel.core.native import give_back_memory
     from carrel.engine.indexer import IndexReport, run_index
 
-    if not await native(partial(_may_begin, index, work)):
+    may_begin, commit = await native(partial(_begins, index, work))
+    if not may_begin:
         return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
     scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
     try:
@@ -82,22 +83,25 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
         index.traffic = None
         if work.full:
             await native(give_back_memory)
-    await native(partial(_ended, index, work, report))
+    await native(partial(_ended, index, work, report, commit))
     return report
 
 
-def _may_begin(index: OpenIndex, work: Work) -> bool:
+def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:
+    """Tell whether there is something to do, and before a run over everything what is checked out."""
+    from carrel.engine import git
+
     _check_root(index.root)
-    return work.full or index.begun
+    return work.full or index.begun, git.head(index.root) if work.full else None
 
 
-def _ended(index: OpenIndex, work: Work, report: IndexReport) -> None:
+def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None) -> None:
     from carrel.core.local_index import CoreEmbedder
 
     _check_root(index.root)
     # A first index that lacks what a service failed to embed isn't whole: another answers until it is.
     if work.full and (index.complete or not report.failed or isinstance(index.embedder, CoreEmbedder)):
-        index.note_run()
+        index.note_run(commit)
         write_state(index)
 
 
@@ -108,10 +112,8 @@ def _check_root(root: Path) -> None:
 
 def write_state(index: OpenIndex) -> None:
     """Write what the index holds into the project, if it lives there."""
-    from carrel.engine import git
-
     if index.in_project is not None and index.begun:
-        export(index.store, (index.home or index.directory) / STATE_FILE, git.head(index.in_project))
+        export(index.store, (index.home or index.directory) / STATE_FILE, index.last_commit)
 
 
 def traffic_note(index: OpenIndex | None) -> str:

@@ -12,12 +12,14 @@ from carrel.core.remote import RemoteEmbedder
 from carrel.server.index_state import STATE_FILE, forget
 
 if TYPE_CHECKING:
+    from carrel.core.local_index import SnapshotView
     from carrel.core.native import Store
     from carrel.core.outbound import Receipt
     from carrel.core.ports import Embedder, Tokenizer
 
 RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
+_LAST_COMMIT = "last_commit"
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +37,7 @@ class OpenIndex:
     place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
     last_indexed: float | None = None
+    last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
     not_kept: str | None = None  # why what is indexed now will not be there next time
     renewed: bool = False  # made in place of one that was deleted while it was in use
@@ -61,6 +64,30 @@ class OpenIndex:
         """Tell whether somebody wanted this index: it holds something, or a whole run found nothing to hold."""
         return self.complete or self.store.snapshot().files > 0
 
+    def notice(self, view: SnapshotView, problem: str | None) -> str | None:
+        """Say why a question is answered by words alone, or not at all; None where it is answered as it should be.
+
+        `view` answers it, also while the index is closed; `problem` is why the question has no vector.
+        """
+        if not view.files:
+            return self._why_empty() or problem
+        if problem:
+            return problem
+        lacking = view.chunks_without_vectors
+        if not lacking:
+            return None
+        which = "The index has" if lacking == view.chunks else f"{lacking:,} of {view.chunks:,} chunks of the index have"
+        by_words = "the question was answered by its words alone" if lacking == view.chunks else "words alone find them"
+        return f"{which} no vectors of the embedding model {self.embedder.spec.id} yet: {by_words}."
+
+    def _why_empty(self) -> str | None:
+        failed = self.store.failed_count
+        if not failed:
+            return None
+        path, reason = self.store.failed()[0]
+        files = "1 file" if failed == 1 else f"{failed:,} files"
+        return f"The index is empty: {files} couldn't be indexed and will be tried again. {path}: {reason}"
+
     def follow(self) -> bool:
         """Load what the writer committed since; return whether there was something."""
         news = self.store.follow()
@@ -69,14 +96,16 @@ class OpenIndex:
         return news
 
     def read_meta(self) -> None:
-        """Read when the last whole run ended."""
+        """Read when the last whole run ended, and what was checked out then."""
         stamp = self.store.get_meta(_LAST_INDEXED)
         self.last_indexed = float(stamp) if stamp else None
+        self.last_commit = self.store.get_meta(_LAST_COMMIT) or None
         self.complete = self.last_indexed is not None
 
-    def note_run(self) -> None:
-        """Record that a run over the whole workspace has ended."""
-        self.last_indexed = time.time()
+    def note_run(self, commit: str | None) -> None:
+        """Record that a run over the whole workspace has ended, and which commit was checked out when it began."""
+        self.last_indexed, self.last_commit = time.time(), commit
+        self.store.set_meta(_LAST_COMMIT, commit or "")
         self.store.set_meta(_LAST_INDEXED, str(self.last_indexed))
         self.complete = True
 
@@ -85,7 +114,7 @@ class OpenIndex:
         self.store.clear()
         if self.in_project is not None:
             forget((self.home or self.directory) / STATE_FILE)
-        self.complete, self.last_indexed = False, None
+        self.complete, self.last_indexed, self.last_commit = False, None, None
 
     async def close_model(self) -> None:
         """Close the connections that its model has on the running event loop."""

@@ -7,11 +7,14 @@ answered by `context_service`, which doesn't.
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, Hit, Query
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from carrel.core.conversation import Message
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from carrel.engine.compare import Comparison
     from carrel.engine.explain import Explanation
     from carrel.engine.indexer import IndexReport
-    from carrel.engine.retriever import Retrieval
+    from carrel.engine.retriever import Ranking, Retrieval
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning
     from carrel.server.workspace import Workspace
@@ -54,7 +57,7 @@ async def search(
         index.embedder,
         workspace.assistants(plan=plan, rerank=rerank),
         workspace.run_interactive,
-        lambda ranking, token: read(ranking, query, token),
+        lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
     )
 
 
@@ -75,9 +78,15 @@ def search_blocking(
         index.store.snapshot,
         index.embedder,
         assistants or ALONE,
-        lambda ranking, token: read(ranking, query, token),
+        lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
         token,
     )
+
+
+def _told(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
+    """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was."""
+    problem = index.notice(ranking.view, found.diagnostics.problem)
+    return replace(found, diagnostics=replace(found.diagnostics, problem=problem)) if problem else found
 
 
 async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
@@ -133,16 +142,17 @@ async def compare(
 
 async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
     """Report what `index` finds where another process writes the index, which is waited for; raises `NotWriter`."""
+    from carrel.core.native import CancelToken
     from carrel.engine.indexer import follow_index
 
-    index = await workspace.open()
+    index, token = await workspace.open(), CancelToken()
 
-    def work(token: CancelToken) -> IndexReport:
-        report = follow_index(index.store, token, force=force)
-        index.read_meta()
-        return report
+    async def native(work: Callable[[], T]) -> T:
+        return await workspace.run_interactive(lambda _: work(), token)
 
-    return await workspace.run_interactive(work)
+    report = await follow_index(index.store, token, force=force, native=native)
+    await native(index.read_meta)
+    return report
 
 
 async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:

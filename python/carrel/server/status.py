@@ -15,6 +15,15 @@ Role = Literal["writer", "follower", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
+class StatusDetails:
+    """What a status costs a thread for."""
+
+    skipped: tuple[tuple[str, str], ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    head_sha: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """The state of one workspace's index."""
 
@@ -29,9 +38,13 @@ class Status:
     dims: int = 0
     store: str = ""
     last_indexed: float | None = None
+    last_commit: str | None = None
     head_sha: str | None = None
     pending: int = 0
     skipped: tuple[tuple[str, str], ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    failed_files: int = 0
+    """How many failed; `failed` names the first of them."""
     problems: tuple[str, ...] = ()
     masked: tuple[int, int] = (0, 0)
     """Files with masked secrets, and how many secrets those are."""
@@ -45,11 +58,10 @@ class Status:
         state: State,
         pending: int,
         *,
-        skipped: tuple[tuple[str, str], ...] = (),
-        head_sha: str | None = None,
+        details: StatusDetails | None = None,
     ) -> Status:
         """Describe a workspace at this moment."""
-        problems, index = now.folder.problems, now.index
+        problems, index, details = now.folder.problems, now.index, details or StatusDetails()
         error = str(now.folder.blocked) if now.folder.blocked else now.error
         if index is None:
             return cls(root, state, problems=problems, error=error, pending=pending)
@@ -68,17 +80,20 @@ class Status:
             dims=index.embedder.spec.dim,
             store=str(index.directory),
             last_indexed=index.last_indexed,
-            head_sha=head_sha,
+            last_commit=index.last_commit,
+            head_sha=details.head_sha,
             pending=pending,
-            skipped=skipped,
+            skipped=details.skipped,
+            failed=details.failed,
+            failed_files=store.failed_count,
             problems=(*problems, *index.problems),
             error=error,
             masked=store.masked,
         )
 
 
-def read_status(index: OpenIndex, root: Path, most_skipped: int) -> tuple[tuple[tuple[str, str], ...], str | None]:
-    """Read what a status costs a thread for: so many skipped files, and the commit that is checked out."""
+def read_details(index: OpenIndex, root: Path, most_files: int) -> StatusDetails:
+    """Read so many skipped and failed files, and the commit that is checked out."""
     from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
 
-    return tuple(index.store.skipped(most_skipped)), git.head(root)
+    return StatusDetails(tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files]), git.head(root))

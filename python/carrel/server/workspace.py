@@ -23,7 +23,7 @@ from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
 from carrel.server.model_switch import ModelSwitch, SwitchEvents
 from carrel.server.state import FolderSettings, Progress, State, StateCell, WorkspaceState
-from carrel.server.status import Status, read_status
+from carrel.server.status import Status, read_details
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -168,8 +168,8 @@ class Workspace:
         """Return the status without anything that costs more than a field."""
         return Status.of(self.root_key, self._state.now, self.state(), self.pending)
 
-    async def status(self, *, most_skipped: int = 1_000) -> Status:
-        """Return the whole status, with so many of the skipped files; opens an index that exists on disk, makes none."""
+    async def status(self, *, most_files: int = 1_000) -> Status:
+        """Return the whole status, with so many skipped and failed files; opens an index that exists on disk, makes none."""
         self._recheck(self)
         if self.index is None and not self.blocked and self.has_index:
             with contextlib.suppress(CarrelError):
@@ -177,14 +177,14 @@ class Workspace:
         index = self.index
         if index is None:
             return self.brief()
-        skipped, head = await self.run_interactive(lambda _: read_status(index, self.root, most_skipped))
-        return Status.of(self.root_key, self._state.now, self.state(), self.pending, skipped=skipped, head_sha=head)
+        details = await self.run_interactive(lambda _: read_details(index, self.root, most_files))
+        return Status.of(self.root_key, self._state.now, self.state(), self.pending, details=details)
 
     # --- questions
 
-    async def run_interactive(self, work: Callable[[CancelToken], T]) -> T:
-        """Run native work for a question on the interactive pool, cancelled with this coroutine."""
-        return await self._jobs.run_interactive(work, self._composition.new_token())
+    async def run_interactive(self, work: Callable[[CancelToken], T], token: CancelToken | None = None) -> T:
+        """Run native work for a question on the interactive pool, cancelled with this coroutine, by `token` if given."""
+        return await self._jobs.run_interactive(work, token or self._composition.new_token())
 
     def tokenizer(self, model: str | None) -> Tokenizer:
         """Return how tokens are counted for a chat model."""

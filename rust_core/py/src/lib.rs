@@ -34,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ranking::PyEditorContext>()?;
     module.add_class::<results::PyCurrentChunk>()?;
     module.add_class::<results::PyCommit>()?;
+    module.add_class::<snapshot::PyReadFiles>()?;
     module.add_class::<snapshot::PySnapshot>()?;
     module.add_class::<store::PyPlan>()?;
     module.add_class::<store::PyBatch>()?;

@@ -66,6 +66,11 @@ pub fn parse_id(id: &str) -> Result<u128> {
     parsed.ok_or_else(|| Error::invalid("ids", format!("{id:?} is no chunk id: 32 hexadecimal digits are one")))
 }
 
+/// The same for several.
+pub fn parse_ids(ids: &[String]) -> Result<Vec<u128>> {
+    ids.iter().map(|id| parse_id(id)).collect()
+}
+
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn split_names(text: &str) -> Vec<String> {

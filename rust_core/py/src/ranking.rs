@@ -224,7 +224,7 @@ impl PyEditorContext {
 }
 
 /// Each candidate once, whatever became of it before.
-fn distinct(candidates: Vec<Bound<'_, PyCandidate>>) -> Vec<Candidate> {
+fn distinct(candidates: &[Py<PyCandidate>]) -> Vec<Candidate> {
     let mut seen = HashSet::new();
     candidates.iter().map(|one| &one.get().0).filter(|one| seen.insert(Arc::as_ptr(&one.signals))).cloned().collect()
 }
@@ -233,22 +233,32 @@ fn distinct(candidates: Vec<Bound<'_, PyCandidate>>) -> Vec<Candidate> {
 #[pyfunction]
 #[pyo3(signature = (candidates, context, editor, *, without=HashSet::new()))]
 pub fn rank(
-    candidates: Vec<Bound<'_, PyCandidate>>,
+    py: Python<'_>,
+    candidates: Vec<Py<PyCandidate>>,
     context: &PyRankingContext,
     editor: &PyEditorContext,
     without: HashSet<String>,
 ) -> Vec<PyCandidate> {
-    let mut ranked = distinct(candidates);
-    let order = core_rank(&mut ranked, &context.0, &editor.0, &without);
-    order.into_iter().map(|place| PyCandidate(take(&mut ranked[place]))).collect()
+    py.detach(|| {
+        let mut ranked = distinct(&candidates);
+        let order = core_rank(&mut ranked, &context.0, &editor.0, &without);
+        order.into_iter().map(|place| PyCandidate(take(&mut ranked[place]))).collect()
+    })
 }
 
 /// See `_core.pyi`.
 #[pyfunction]
-pub fn score(candidates: Vec<Bound<'_, PyCandidate>>, context: &PyRankingContext, editor: &PyEditorContext) -> Vec<PyCandidate> {
-    let mut scored = distinct(candidates);
-    core_score(&mut scored, &context.0, &editor.0, &HashSet::new());
-    scored.into_iter().map(PyCandidate).collect()
+pub fn score(
+    py: Python<'_>,
+    candidates: Vec<Py<PyCandidate>>,
+    context: &PyRankingContext,
+    editor: &PyEditorContext,
+) -> Vec<PyCandidate> {
+    py.detach(|| {
+        let mut scored = distinct(&candidates);
+        core_score(&mut scored, &context.0, &editor.0, &HashSet::new());
+        scored.into_iter().map(PyCandidate).collect()
+    })
 }
 
 /// See `_core.pyi`.

@@ -7,15 +7,28 @@ use carrel_core::base::error::Result;
 use carrel_core::query::parsed_query::ParsedQuery;
 use carrel_core::query::ranking::Candidate;
 use carrel_core::query::searcher::SearchOptions;
-use carrel_core::workspace::snapshot::{LineRange, Read, SearchResult, Snapshot};
+use carrel_core::workspace::snapshot::{LineRange, Read, ReadFiles, SearchResult, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::gil::detached;
 use crate::options::{PyCancelToken, PyFilter, to_bytes, to_floats};
-use crate::question::{PyParsedQuery, parse_id};
+use crate::question::{PyParsedQuery, parse_ids};
 use crate::ranking::PyCandidate;
 use crate::results::{PyChunkInfo, PyCurrentChunk, PyScoredDoc};
+
+/// See `_core.pyi`.
+#[pyclass(name = "ReadFiles", frozen, module = "carrel._core")]
+#[derive(Default)]
+pub struct PyReadFiles(ReadFiles);
+
+#[pymethods]
+impl PyReadFiles {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+}
 
 /// See `_core.pyi`.
 #[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
@@ -38,6 +51,11 @@ impl PySnapshot {
         self.0.chunks()
     }
 
+    #[getter]
+    fn chunks_without_vectors(&self) -> usize {
+        self.0.chunks_without_vectors()
+    }
+
     fn languages(&self, py: Python<'_>) -> BTreeMap<&'static str, usize> {
         py.detach(|| self.0.languages())
     }
@@ -57,7 +75,7 @@ impl PySnapshot {
             .map(|found| found.into_iter().map(PyScoredDoc).collect())
     }
 
-    #[pyo3(signature = (queries, *, pool, floor, filter, pinned, active_path, cancel))]
+    #[pyo3(signature = (queries, *, pool, floor, filter, pinned, active_path, cancel, files = None))]
     #[allow(clippy::too_many_arguments)] // keywords, all but one
     fn find(
         &self,
@@ -69,12 +87,15 @@ impl PySnapshot {
         pinned: Option<(PyRef<'_, PyFilter>, usize)>,
         active_path: Option<&str>,
         cancel: &PyCancelToken,
+        files: Option<&PyReadFiles>,
     ) -> PyResult<Vec<(Vec<PyCandidate>, Vec<f32>)>> {
         let pinned = pinned.as_ref().map(|(filter, most)| (&filter.0, *most));
         let options = SearchOptions { pool, floor, filter: filter.map(|f| &f.0), pinned, active_path };
         let queries: Vec<&ParsedQuery> = queries.iter().map(|query| &query.get().0).collect();
+        let own = PyReadFiles::default();
+        let files = files.unwrap_or(&own);
         let found = detached(py, || {
-            queries.iter().map(|query| self.0.find(query, &options, &cancel.0)).collect::<Result<Vec<SearchResult>>>()
+            queries.iter().map(|query| self.0.find(query, &options, &files.0, &cancel.0)).collect::<Result<Vec<SearchResult>>>()
         })?;
         let hand_out = |one: SearchResult| (one.candidates.into_iter().map(PyCandidate).collect(), one.rarities);
         Ok(found.into_iter().map(hand_out).collect())
@@ -91,7 +112,31 @@ impl PySnapshot {
     }
 
     fn resolve(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Vec<Option<u64>>> {
-        detached(py, || Ok(self.0.resolve(&ids.iter().map(|id| parse_id(id)).collect::<Result<Vec<_>>>()?)))
+        detached(py, || Ok(self.0.resolve(&parse_ids(&ids)?)))
+    }
+
+    #[pyo3(signature = (vector, k, floor, filter, cancel))]
+    fn nearest(
+        &self,
+        py: Python<'_>,
+        vector: &[u8],
+        k: usize,
+        floor: f32,
+        filter: Option<&PyFilter>,
+        cancel: &PyCancelToken,
+    ) -> PyResult<Vec<(String, f32)>> {
+        let vector = to_floats(vector);
+        let found = detached(py, || self.0.nearest(&vector, k, floor, filter.map(|f| &f.0), &cancel.0))?;
+        Ok(found.into_iter().map(|(id, score)| (format!("{id:032x}"), score)).collect())
+    }
+
+    fn record_vectors<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
+        let found = detached(py, || Ok(self.0.record_vectors(&parse_ids(&ids)?)))?;
+        Ok(found.into_iter().map(|vector| vector.map(|vector| PyBytes::new(py, &to_bytes(&vector)))).collect())
+    }
+
+    fn record_ids(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.record_ids().into_iter().map(|id| format!("{id:032x}")).collect())
     }
 
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
@@ -127,7 +172,7 @@ impl PySnapshot {
         hand_out(py, detached(py, || self.0.read_current(&docs, &cancel.0))?)
     }
 
-    #[pyo3(signature = (docs, limit, left_out, cancel))]
+    #[pyo3(signature = (docs, limit, left_out, cancel, *, files = None))]
     fn read_best<'py>(
         &self,
         py: Python<'py>,
@@ -135,9 +180,12 @@ impl PySnapshot {
         limit: usize,
         left_out: Vec<(String, u32, u32)>,
         cancel: &PyCancelToken,
+        files: Option<&PyReadFiles>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let left_out: Vec<LineRange> = left_out.into_iter().map(|(path, first, last)| LineRange { path, first, last }).collect();
-        hand_out(py, detached(py, || self.0.read_best(&docs, limit, &left_out, &cancel.0))?)
+        let own = PyReadFiles::default();
+        let files = files.unwrap_or(&own);
+        hand_out(py, detached(py, || self.0.read_best(&docs, limit, &left_out, &files.0, &cancel.0))?)
     }
 }
 

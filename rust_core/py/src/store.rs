@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use carrel_core::base::error::Result;
 use carrel_core::workspace::handle::StoreConfig;
-use carrel_core::workspace::store::{Batch, Plan, Store};
+use carrel_core::workspace::store::{Batch, Plan, Store, VectorRecord};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::to_python;
 use crate::gil::detached;
 use crate::options::{
     PyCancelToken, PyCutOptions, PyEmbedder, PyScalar, PySecretOptions, PyWalkOptions, to_floats, to_properties,
 };
+use crate::question::{parse_id, parse_ids};
 use crate::results::PyCommit;
 use crate::snapshot::PySnapshot;
 
@@ -236,6 +239,22 @@ impl PyStore {
         detached(py, || self.0.close_buffer(path))
     }
 
+    fn put_records(
+        &self,
+        py: Python<'_>,
+        records: Vec<(String, PyBackedBytes, BTreeMap<String, PyScalar>)>,
+        delete: Vec<String>,
+    ) -> PyResult<()> {
+        detached(py, || {
+            let record = |(id, vector, metadata): (String, PyBackedBytes, BTreeMap<String, PyScalar>)| {
+                let properties = to_properties(metadata, None);
+                Ok(VectorRecord { id: parse_id(&id)?, vector: to_floats(&vector), properties })
+            };
+            let records = records.into_iter().map(record).collect::<Result<Vec<_>>>()?;
+            self.0.put_records(&records, &parse_ids(&delete)?)
+        })
+    }
+
     fn snapshot(&self) -> PyResult<PySnapshot> {
         self.0.snapshot().map(PySnapshot).map_err(|error| to_python(&error))
     }
@@ -251,6 +270,11 @@ impl PyStore {
     #[pyo3(signature = (limit = 1000))]
     fn skipped(&self, py: Python<'_>, limit: usize) -> Vec<(String, &'static str)> {
         py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()
+    }
+
+    #[getter]
+    fn failed_count(&self) -> usize {
+        self.0.failed_count()
     }
 
     fn failed(&self, py: Python<'_>) -> Vec<(String, String)> {

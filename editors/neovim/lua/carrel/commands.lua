@@ -14,7 +14,7 @@ local function fail(message)
   vim.notify('carrel: ' .. message, vim.log.levels.ERROR)
 end
 
-local function tell(message)
+local function notify(message)
   vim.notify('carrel: ' .. message, vim.log.levels.INFO)
 end
 
@@ -56,9 +56,9 @@ local function open_uris()
   return uris
 end
 
-local function ask_context(root, asked, use, failed)
-  ask_server('carrel/context', asked, function(pack)
-    receipt.keep(pack, asked, root)
+local function ask_context(root, params, use, failed)
+  ask_server('carrel/context', params, function(pack)
+    receipt.keep(pack, params, root)
     if pack.error then
       fail(pack.error)
     end
@@ -70,13 +70,13 @@ end
 --- `failed(error)` is called instead where the server gave no answer; the person was told.
 function M.context(question, use, options, failed)
   local active = roots.file(vim.api.nvim_get_current_buf())
-  local asked = vim.tbl_extend('force', {
+  local params = vim.tbl_extend('force', {
     query = question,
     trigger = 'explicit',
     active = active and { uri = vim.uri_from_fname(active) } or nil,
     openUris = open_uris(),
   }, options or {})
-  ask_context(roots.current(), asked, use, failed)
+  ask_context(roots.current(), params, use, failed)
 end
 
 --- Put a text in the unnamed register and the configured one; the name of the one to paste from.
@@ -101,7 +101,7 @@ function actions.search(words)
   with_text(words, 'Search by meaning: ', function(query)
     ask_server('carrel/search', { query = query, limit = 20 }, function(result)
       if #result.hits == 0 then
-        tell('no relevant code found')
+        notify('no relevant code found')
       else
         view.pick(result.hits)
       end
@@ -114,12 +114,12 @@ function actions.context(words)
     local buffer = vim.api.nvim_get_current_buf()
     M.context(question, function(pack)
       if pack.text == '' then
-        tell('no relevant code found')
+        notify('no relevant code found')
         return
       end
       local register = keep(pack.text)
       local where = chat.insert(buffer, pack) or ('register ' .. register)
-      tell(('%s in %s'):format(size(pack), where))
+      notify(('%s in %s'):format(size(pack), where))
     end)
   end)
 end
@@ -131,7 +131,7 @@ local function hand_over(question, pack)
   if not name then
     view.show('prompt', vim.split(prompt, '\n', { plain = true }))
   end
-  tell(('%s before the question, in %s'):format(size(pack), name or ('this window and register ' .. register)))
+  notify(('%s before the question, in %s'):format(size(pack), name or ('this window and register ' .. register)))
 end
 
 function actions.ask(words)
@@ -155,13 +155,13 @@ function actions.index(_, bang)
   next_token = next_token + 1
   ask_server('carrel/index', { force = bang, workDoneToken = ('carrel-nvim-%d'):format(next_token) }, function(report)
     local counts = '%d added, %d changed, %d removed, %d unchanged, %d failed in %.1f s'
-    tell(counts:format(report.added, report.changed, report.removed, report.unchanged, report.failed, report.elapsedMs / 1000))
+    notify(counts:format(report.added, report.changed, report.removed, report.unchanged, report.failed, report.elapsedMs / 1000))
   end)
 end
 
 function actions.cancel()
   local stopped = server.cancel(roots.current())
-  tell(stopped == 0 and 'nothing is running' or 'cancelled; what was finished is kept')
+  notify(stopped == 0 and 'nothing is running' or 'cancelled; what was finished is kept')
 end
 
 function actions.status()
@@ -182,14 +182,14 @@ function actions.receipt()
   if receipt.last() then
     receipt.show(ask_context)
   else
-    tell('no context was asked for yet; try :Carrel context')
+    notify('no context was asked for yet; try :Carrel context')
   end
 end
 
 function actions.clear(_, bang)
   local function clear()
     ask_server('carrel/clear', {}, function(result)
-      tell(('the index is deleted, %.1f MB freed'):format(result.freedBytes / 1e6))
+      notify(('the index is deleted, %.1f MB freed'):format(result.freedBytes / 1e6))
     end)
   end
   if bang then

@@ -4,11 +4,11 @@ local view = require('carrel.view')
 
 local M = {}
 local LEFT_OUT = 'left out of this question' -- the server's reason for what the person left out, which is listed by itself
-local last -- { pack, asked, root }
+local last -- { pack, params, root }
 
---- Remember a pack, the request that gave it, and the project that was asked.
-function M.keep(pack, asked, root)
-  last = { pack = pack, asked = asked, root = root }
+--- Remember a pack, the parameters that gave it, and the project that was asked.
+function M.keep(pack, params, root)
+  last = { pack = pack, params = params, root = root }
 end
 
 --- The last pack, or nil.
@@ -62,7 +62,7 @@ local function within(root, uri)
 end
 
 -- The lines of a receipt, and what each stands for: a hit, lines that were left out, or the glob of a file that was.
-local function render(pack, asked, root)
+local function render(pack, params, root)
   local lines, items = {}, {}
   local function add(text, item)
     for _, line in ipairs(vim.split(text, '\n', { plain = true })) do
@@ -79,9 +79,9 @@ local function render(pack, asked, root)
   end
   add('')
   for _, hit in ipairs(pack.hits) do
-    add(('- %s%s%s'):format(view.label(hit), why(hit), has(asked.pinned, hit.uri) and '  pinned' or ''), { hit = hit })
+    add(('- %s%s%s'):format(view.label(hit), why(hit), has(params.pinned, hit.uri) and '  pinned' or ''), { hit = hit })
   end
-  local removed, globs = asked.excludeLines or {}, asked.exclude or {}
+  local removed, globs = params.excludeLines or {}, params.exclude or {}
   if #removed + #globs > 0 then
     add('')
     add('## Left out by you (x takes it in again)')
@@ -128,21 +128,21 @@ end
 
 -- What each key makes of the request, for what the line under the cursor stands for; nil where there is nothing to do.
 local changes = {
-  p = function(asked, item)
+  p = function(params, item)
     local uri = item.hit and item.hit.uri
-    return uri and { pinned = has(asked.pinned, uri) and without(asked.pinned, uri) or with(asked.pinned, uri) }
+    return uri and { pinned = has(params.pinned, uri) and without(params.pinned, uri) or with(params.pinned, uri) }
   end,
-  x = function(asked, item)
+  x = function(params, item)
     if item.hit then
       local place = { uri = item.hit.uri, startLine = item.hit.startLine, endLine = item.hit.endLine }
-      return { excludeLines = with(asked.excludeLines, place) }
+      return { excludeLines = with(params.excludeLines, place) }
     elseif item.removed then
-      return { excludeLines = without(asked.excludeLines, item.removed) }
+      return { excludeLines = without(params.excludeLines, item.removed) }
     end
-    return item.glob and { exclude = without(asked.exclude, item.glob) }
+    return item.glob and { exclude = without(params.exclude, item.glob) }
   end,
-  X = function(asked, item)
-    return item.hit and { exclude = with(asked.exclude, literal(item.hit.path)) }
+  X = function(params, item)
+    return item.hit and { exclude = with(params.exclude, literal(item.hit.path)) }
   end,
   r = function()
     return {}
@@ -154,8 +154,8 @@ function M.show(ask)
   if not last then
     return
   end
-  local asked, root = last.asked, last.root
-  local lines, items = render(last.pack, asked, root)
+  local params, root = last.params, last.root
+  local lines, items = render(last.pack, params, root)
   local buffer = view.show('receipt', lines)
 
   local function on(key, action)
@@ -165,9 +165,9 @@ function M.show(ask)
   end
   for key, change in pairs(changes) do
     on(key, function(item)
-      local changed = change(asked, item)
+      local changed = change(params, item)
       if changed then
-        ask(root, vim.tbl_extend('force', asked, changed), function()
+        ask(root, vim.tbl_extend('force', params, changed), function()
           if vim.api.nvim_buf_is_valid(buffer) then
             M.show(ask)
           end

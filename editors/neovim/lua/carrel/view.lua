@@ -82,6 +82,17 @@ function M.status_lines(status)
       add(('- %s: %d files'):format(name, status.languages[name]))
     end
   end
+  if (status.maskedSecrets or 0) > 0 then
+    add('')
+    add(('Secrets masked: %d in %d files'):format(status.maskedSecrets, status.maskedFiles))
+  end
+  if (status.failedFiles or 0) > 0 then
+    add('')
+    add(('## Failed: %d files, tried again by the next run'):format(status.failedFiles))
+    for _, item in ipairs(status.failed or {}) do
+      add(('- %s: %s'):format(plain(item.path), plain(item.reason)))
+    end
+  end
   if #status.skipped > 0 then
     add('')
     add('## Left out')

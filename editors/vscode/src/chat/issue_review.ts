@@ -1,11 +1,11 @@
 /** `/review`: the server reviews an issue with the model that the person chose; here its progress and its answer are shown. */
 
 import * as vscode from 'vscode';
-import { currentFolder } from '../asker';
+import { currentFolder } from '../context_client';
 import type { Memory } from '../memory/memory';
-import { count } from '../memory/words';
+import { count } from '../memory/labels';
 import type { CompleteParams, CompleteResult, ReviewPlace, ReviewResult, ReviewStep } from '../protocol';
-import type { ReviewTalk } from '../server/connection';
+import type { ReviewListener } from '../server/connection';
 import type { Supervisor } from '../server/supervisor';
 import { configuration } from '../settings';
 import { CitationStream } from './citations';
@@ -47,7 +47,7 @@ export class IssueReview {
 }
 
 /** The server's partner while it reviews one issue. */
-class Talk implements ReviewTalk {
+class Talk implements ReviewListener {
   private readonly shown = new Set<string>();
   private unseen: ReviewPlace[] = [];
 

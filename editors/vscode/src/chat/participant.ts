@@ -1,9 +1,9 @@
 /** `@carrel`: answers with the model that the person chose, from the pages that the server picked. */
 
 import * as vscode from 'vscode';
-import type { Asker } from '../asker';
+import type { ContextClient } from '../context_client';
 import { isCancelled, localFolders, summary, type Memory } from '../memory/memory';
-import { count } from '../memory/words';
+import { count } from '../memory/labels';
 import type { AugmentResult, ContextResult, HistoryTurn } from '../protocol';
 import { spent } from '../receipts/nodes';
 import { overlap, type Details, type Place, type Receipts } from '../receipts/receipts';
@@ -17,7 +17,7 @@ import { review } from './review';
 
 export class Participant {
   constructor(
-    private readonly asker: Asker,
+    private readonly contextClient: ContextClient,
     private readonly memory: Memory,
     private readonly receipts: Receipts,
     private readonly issues: IssueReview,
@@ -77,7 +77,7 @@ export class Participant {
       ...(request.command === 'docs' ? { filters: { sources: ['docs'] } } : {}),
     };
     if (request.command === 'search') {
-      show(await this.asker.context({ text, from: 'chat' }, details, token), stream);
+      show(await this.contextClient.context({ text, from: 'chat' }, details, token), stream);
       return;
     }
     const given = await this.reviewed(text, details, token);
@@ -89,7 +89,7 @@ export class Participant {
 
   /** The question with its pages, which the person has seen and allowed if they wish to; undefined when nothing shall be sent. */
   private async reviewed(text: string, details: Details, token: vscode.CancellationToken): Promise<AugmentResult | undefined> {
-    const ask = (): Promise<AugmentResult> => this.asker.augment({ text, from: 'chat' }, details, token);
+    const ask = (): Promise<AugmentResult> => this.contextClient.augment({ text, from: 'chat' }, details, token);
     let given = await ask();
     if (!configuration().get<boolean>('chat.reviewBeforeSending')) return given;
     const seen: Place[] = [];

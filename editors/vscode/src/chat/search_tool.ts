@@ -1,7 +1,7 @@
 /** `#carrel`: the tool that agents call by themselves. */
 
 import * as vscode from 'vscode';
-import type { Asker } from '../asker';
+import type { ContextClient } from '../context_client';
 import type { Memory } from '../memory/memory';
 
 interface Input {
@@ -14,7 +14,7 @@ const RESULTS = 3;
 
 export class SearchTool implements vscode.LanguageModelTool<Input> {
   constructor(
-    private readonly asker: Asker,
+    private readonly contextClient: ContextClient,
     private readonly memory: Memory,
   ) {}
 
@@ -36,7 +36,7 @@ export class SearchTool implements vscode.LanguageModelTool<Input> {
     token: vscode.CancellationToken,
   ): Promise<vscode.LanguageModelToolResult> {
     const { input, tokenizationOptions } = options;
-    const pack = await this.asker.context(
+    const pack = await this.contextClient.context(
       { text: input.query, from: 'tool' },
       {
         format: 'tool',

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { localFolders, summary, type Memory } from '../memory/memory';
 import type { Node } from '../memory/nodes';
-import { bytes } from '../memory/words';
+import { bytes } from '../memory/labels';
 import { budget, change, configuration } from '../settings';
 
 export function memoryCommands(memory: Memory): Record<string, (...args: never[]) => unknown> {

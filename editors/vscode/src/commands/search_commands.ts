@@ -1,8 +1,8 @@
 /** Commands that put the project's pages where a person wants them. */
 
 import * as vscode from 'vscode';
-import { currentFolder, type Asker } from '../asker';
-import { count } from '../memory/words';
+import { currentFolder, type ContextClient } from '../context_client';
+import { count } from '../memory/labels';
 import type { ContextResult, HitResult } from '../protocol';
 import { lines } from '../receipts/nodes';
 import { openPlace } from '../receipts/view';
@@ -11,17 +11,17 @@ import type { Supervisor } from '../server/supervisor';
 /** Typing rests so long before the server is asked. */
 const REST_MS = 150;
 
-export function searchCommands(server: Supervisor, asker: Asker): Record<string, (...args: never[]) => unknown> {
+export function searchCommands(server: Supervisor, contextClient: ContextClient): Record<string, (...args: never[]) => unknown> {
   return {
     'carrel.copyContext': async (text?: string) => {
-      const pack = await contextFor(asker, text);
+      const pack = await contextFor(contextClient, text);
       if (!pack) return undefined;
       await vscode.env.clipboard.writeText(`${pack.text}\n\n${pack.query}`);
       void vscode.window.setStatusBarMessage(`Carrel: ${count(pack.hits.length, 'place')} and the question copied`, 5_000);
       return pack;
     },
     'carrel.insertContext': async (text?: string) => {
-      const pack = await contextFor(asker, text);
+      const pack = await contextFor(contextClient, text);
       if (pack)
         await vscode.commands.executeCommand('workbench.action.chat.open', {
           query: `${pack.text}\n\n${pack.query}`,
@@ -34,7 +34,7 @@ export function searchCommands(server: Supervisor, asker: Asker): Record<string,
   };
 }
 
-async function contextFor(asker: Asker, given: string | undefined): Promise<ContextResult | undefined> {
+async function contextFor(contextClient: ContextClient, given: string | undefined): Promise<ContextResult | undefined> {
   const editor = vscode.window.activeTextEditor;
   const value = editor?.document.getText(editor.selection) ?? '';
   const text =
@@ -48,7 +48,7 @@ async function contextFor(asker: Asker, given: string | undefined): Promise<Cont
   return vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (_, token) => {
-      const pack = await asker.context({ text, from: 'command' }, {}, token);
+      const pack = await contextClient.context({ text, from: 'command' }, {}, token);
       if (pack.error && !pack.text) throw new Error(pack.error);
       if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
       return pack;

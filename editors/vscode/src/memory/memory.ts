@@ -7,7 +7,7 @@ import { messageOf, type Supervisor } from '../server/supervisor';
 import { memoryNodes, type Choices, type Node } from './nodes';
 import { MemoryState } from './state';
 import { NodeTree } from './tree';
-import { badge, count } from './words';
+import { badge, count } from './labels';
 
 /** The whole status is asked for so long after the last change: it counts more than a notification does. */
 const REST_MS = 300;
@@ -66,9 +66,9 @@ export class Memory implements vscode.Disposable {
   }
 
   /** Index one folder, or every one, where a person can see it and stop it. The server is told before this returns. */
-  async index(only?: string, asker?: vscode.CancellationToken): Promise<IndexResult[]> {
+  async index(only?: string, caller?: vscode.CancellationToken): Promise<IndexResult[]> {
     const stop = new vscode.CancellationTokenSource();
-    asker?.onCancellationRequested(() => stop.cancel());
+    caller?.onCancellationRequested(() => stop.cancel());
     const results: IndexResult[] = [];
     const work = this.indexEach(only, results, stop.token);
     const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel', cancellable: true };

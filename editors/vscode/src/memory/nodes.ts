@@ -4,7 +4,7 @@ import type { StatusResult } from '../protocol';
 import type { Budget } from '../settings';
 import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
-import { bytes, count, stateOf } from './words';
+import { bytes, count, stateOf } from './labels';
 
 export interface Node {
   /** Unique within the view, and stable, so that it stays open when the view is renewed. */
@@ -136,6 +136,11 @@ function index(folder: Folder): Node[] {
       { id: `${uri}/model`, label: 'Model', description: `${status.model.id} (${status.model.dims})`, icon: 'circuit-board' },
     );
   }
+  if (status.maskedSecrets) {
+    const description = `${count(status.maskedSecrets, 'secret')} in ${count(status.maskedFiles, 'file')}`;
+    nodes.push({ id: `${uri}/masked`, label: 'Masked', description, icon: 'lock' });
+  }
+  if (status.failedFiles) nodes.push(failed(status, uri));
   if (status.skipped.length) nodes.push(skipped(status, uri));
   return nodes;
 }
@@ -144,6 +149,17 @@ function languages(status: StatusResult, uri: string): Node[] {
   return Object.entries(status.languages)
     .sort(([a, m], [b, n]) => n - m || a.localeCompare(b))
     .map(([name, files]) => ({ id: `${uri}/language/${name}`, label: name, description: count(files, 'file'), icon: 'code' }));
+}
+
+function failed(status: StatusResult, uri: string): Node {
+  return {
+    id: `${uri}/failed`,
+    label: 'Failed',
+    description: count(status.failedFiles, 'file'),
+    icon: 'warning',
+    tooltip: 'The next run tries them again.',
+    children: status.failed.map(({ path, reason }) => ({ id: `${uri}/failed/${path}`, label: path, description: reason })),
+  };
 }
 
 function skipped(status: StatusResult, uri: string): Node {

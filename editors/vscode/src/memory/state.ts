@@ -13,10 +13,12 @@ export class MemoryState {
   private readonly statuses = new Map<string, StatusResult>();
   private readonly works = new Map<string | number, Work>();
 
-  /** `carrel/statusChanged` is brief: it leaves the skipped files out, so those known stay. */
+  /** `carrel/statusChanged` is brief: it leaves the lists of skipped and failed files out, so those known stay. */
   update(status: StatusResult, brief: boolean): void {
     const known = this.statuses.get(status.workspaceFolder);
-    this.statuses.set(status.workspaceFolder, brief && known && status.files ? { ...status, skipped: known.skipped } : status);
+    const failed = status.failedFiles && known ? known.failed : [];
+    const whole = brief && known && status.files ? { ...status, skipped: known.skipped, failed } : status;
+    this.statuses.set(status.workspaceFolder, whole);
   }
 
   progress(token: string | number, progress: WorkProgress): void {

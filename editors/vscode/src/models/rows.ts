@@ -1,6 +1,6 @@
 /** Models and actions as rows of a list: plain data, tested without an editor. */
 
-import { count } from '../memory/words';
+import { count } from '../memory/labels';
 import type { ProviderModel, ProvidersResult } from '../protocol';
 
 export type Action = 'enterKey' | 'removeKey' | 'check' | 'settings';

@@ -2,7 +2,7 @@
 
 import type { ContextResult, DroppedResult, HitResult } from '../protocol';
 import type { Node } from '../memory/nodes';
-import { count } from '../memory/words';
+import { count } from '../memory/labels';
 import { isWholeFile, overlap, type Place, type Receipt } from './receipts';
 
 /** A node that stands for a place; the receipt's commands act on it. */

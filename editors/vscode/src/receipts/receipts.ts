@@ -44,7 +44,7 @@ export function overlap(one: Place, other: Place): boolean {
 }
 
 /** Where pins outlive the window. */
-export interface Shelf {
+export interface PinStorage {
   get(key: string): readonly string[] | undefined;
   update(key: string, value: readonly string[]): unknown;
 }
@@ -58,7 +58,7 @@ export class Receipts {
   private shownId: string | undefined;
   private readonly listeners: (() => void)[] = [];
 
-  constructor(private readonly shelf: Shelf) {}
+  constructor(private readonly pinStorage: PinStorage) {}
 
   onDidChange(listener: () => void): void {
     this.listeners.push(listener);
@@ -87,12 +87,12 @@ export class Receipts {
 
   /** URIs of files that every context should hold. */
   get pinned(): readonly string[] {
-    return this.shelf.get(PINNED) ?? [];
+    return this.pinStorage.get(PINNED) ?? [];
   }
 
   async pin(uri: string, on: boolean): Promise<void> {
     const others = this.pinned.filter(one => one !== uri);
-    await this.shelf.update(PINNED, on ? [...others, uri] : others);
+    await this.pinStorage.update(PINNED, on ? [...others, uri] : others);
     this.changed();
   }
 

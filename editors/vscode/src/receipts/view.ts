@@ -1,9 +1,9 @@
 /** The Receipt view and its commands. */
 
 import * as vscode from 'vscode';
-import type { Asker } from '../asker';
+import type { ContextClient } from '../context_client';
 import { NodeTree } from '../memory/tree';
-import { count } from '../memory/words';
+import { count } from '../memory/labels';
 import { receiptNodes, type PlaceNode } from './nodes';
 import { wholeFile, type Receipts } from './receipts';
 
@@ -32,7 +32,7 @@ export class ReceiptView implements vscode.Disposable {
   }
 }
 
-export function receiptCommands(receipts: Receipts, asker: Asker): Record<string, (...args: never[]) => unknown> {
+export function receiptCommands(receipts: Receipts, contextClient: ContextClient): Record<string, (...args: never[]) => unknown> {
   return {
     'carrel.receipt.show': async (packId?: string) => {
       if (packId) receipts.show(packId);
@@ -52,7 +52,7 @@ export function receiptCommands(receipts: Receipts, asker: Asker): Record<string
     },
     'carrel.receipt.repeat': async () => {
       const { shown } = receipts;
-      if (shown) await asker.repeat(shown);
+      if (shown) await contextClient.repeat(shown);
     },
     'carrel.receipt.ask': async () => {
       const { shown } = receipts;

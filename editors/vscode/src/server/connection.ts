@@ -52,15 +52,15 @@ export interface Listener {
 export type Askable = Exclude<keyof Requests, 'carrel/key'>;
 
 /** Whoever asks for a review lends the model for it. */
-export interface ReviewTalk {
+export interface ReviewListener {
   complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult>;
   step(step: ReviewStep): void;
 }
 
 export class Connection {
-  private readonly talks = new Map<
+  private readonly reviews = new Map<
     CompleteParams['modelToken'],
-    { readonly talk: ReviewTalk; readonly over: vscode.CancellationTokenSource }
+    { readonly listener: ReviewListener; readonly over: vscode.CancellationTokenSource }
   >();
 
   private constructor(
@@ -130,17 +130,17 @@ export class Connection {
     return key === undefined ? send({}) : this.writer.withheld(key, name => send({ key: name }));
   }
 
-  /** Have an issue reviewed; `talk` hears of each step, and its model is asked. */
-  async review(params: ReviewParams, talk: ReviewTalk, token: vscode.CancellationToken): Promise<ReviewResult> {
+  /** Have an issue reviewed; `listener` hears of each step, and its model is asked. */
+  async review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
     const id = `carrel-review-${randomUUID()}`;
     const over = new vscode.CancellationTokenSource();
-    this.talks.set(id, { talk, over });
-    const following = this.client.onProgress(new ProgressType<ReviewStep>(), id, step => talk.step(step));
+    this.reviews.set(id, { listener, over });
+    const following = this.client.onProgress(new ProgressType<ReviewStep>(), id, step => listener.step(step));
     try {
       return await this.request('carrel/review', { ...params, modelToken: id, partialResultToken: id }, token);
     } finally {
       following.dispose();
-      this.talks.delete(id);
+      this.reviews.delete(id);
       over.cancel(); // also when the server has gone, and can't take its question back
       over.dispose();
     }
@@ -172,10 +172,10 @@ export class Connection {
 
   private async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
     try {
-      const asked = this.talks.get(params.modelToken);
+      const asked = this.reviews.get(params.modelToken);
       if (!asked) throw new Error('nobody here asked for this');
       token.onCancellationRequested(() => asked.over.cancel());
-      return await asked.talk.complete(params, asked.over.token);
+      return await asked.listener.complete(params, asked.over.token);
     } catch (error) {
       const cancelled = error instanceof vscode.CancellationError;
       // Any other error would travel with the method's name before its words.

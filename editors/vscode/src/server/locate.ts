@@ -10,7 +10,7 @@ export interface Launch {
   readonly description: string;
 }
 
-export interface Wanted {
+export interface ServerChoice {
   /** Setting `carrel.server.path`. */
   readonly program: string;
   /** Setting `carrel.server.python`. */
@@ -34,7 +34,7 @@ export type Located =
   | { readonly launch: undefined; readonly tried: readonly string[]; readonly remedy: string };
 
 /** Find the server: the setting, the packaged one, `carrel` on PATH. */
-export async function locate(wanted: Wanted, machine: Machine): Promise<Located> {
+export async function locate(wanted: ServerChoice, machine: Machine): Promise<Located> {
   const tried: string[] = [];
   if (wanted.program) {
     const launch = await program(wanted.program, 'setting carrel.server.path', machine);
@@ -64,7 +64,7 @@ async function program(command: string, origin: string, machine: Machine): Promi
   return { command, args: ['serve'], env: {}, description: `${command} (${origin}, ${version.trim()})` };
 }
 
-async function bundled(wanted: Wanted, machine: Machine, tried: string[]): Promise<Launch | undefined> {
+async function bundled(wanted: ServerChoice, machine: Machine, tried: string[]): Promise<Launch | undefined> {
   const common = path.join(wanted.libraries, 'common');
   if (!machine.exists(path.join(common, 'carrel'))) {
     tried.push('this build of the extension holds no server');
@@ -92,7 +92,7 @@ async function bundled(wanted: Wanted, machine: Machine, tried: string[]): Promi
   return undefined;
 }
 
-function interpreters(wanted: Wanted, machine: Machine): readonly string[] {
+function interpreters(wanted: ServerChoice, machine: Machine): readonly string[] {
   if (wanted.python) return [wanted.python];
   const named = ['3.14', '3.13', '3.12', '3.11'].map(version => `python${version}`);
   const usual = machine.windows ? ['python', 'py'] : ['python3', 'python', ...named];

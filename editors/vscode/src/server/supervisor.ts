@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { KeyReceiver } from '../models/keys';
 import type { ConfirmParams, ConfirmResult, Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
 import { Backoff } from './backoff';
-import type { Askable, Connection, ReviewTalk, WorkProgress } from './connection';
+import type { Askable, Connection, ReviewListener, WorkProgress } from './connection';
 import type { Located } from './locate';
 
 export type ServerState =
@@ -48,9 +48,9 @@ export class Supervisor implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private restarting: Promise<void> = Promise.resolve();
   private disposed = false;
-  private told: string | undefined;
   /** Hidden from other extensions too, which get this object: they shall neither have keys handed to them nor answer for the person. */
   readonly #owner: Owner;
+  private shownProblem: string | undefined;
 
   constructor(
     private readonly find: () => Promise<Located>,
@@ -103,10 +103,10 @@ export class Supervisor implements vscode.Disposable {
   }
 
   /** Have an issue reviewed. A server that dies meanwhile takes the conversation with it, so nothing is repeated. */
-  async review(params: ReviewParams, talk: ReviewTalk, token: vscode.CancellationToken): Promise<ReviewResult> {
+  async review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
     const connection = await this.connected();
     try {
-      return await connection.review(params, talk, token);
+      return await connection.review(params, listener, token);
     } catch (error) {
       if (token.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
       throw new Error("Carrel's server stopped during the review. It is started again; please ask again.", { cause: error });
@@ -135,7 +135,7 @@ export class Supervisor implements vscode.Disposable {
 
   private async restartNow(): Promise<void> {
     this.backoff.reset();
-    this.told = undefined;
+    this.shownProblem = undefined;
     await this.stop();
     await this.connected();
   }
@@ -230,8 +230,8 @@ export class Supervisor implements vscode.Disposable {
   private fail(problem: string, remedy: string): ServerUnavailable {
     this.log.error(`${problem} ${remedy}`);
     this.become({ kind: 'failed', problem, remedy });
-    if (this.told !== problem) void this.tell(`${problem} ${remedy}`);
-    this.told = problem;
+    if (this.shownProblem !== problem) void this.tell(`${problem} ${remedy}`);
+    this.shownProblem = problem;
     return new ServerUnavailable(`${problem} ${remedy}`);
   }
 

@@ -23,8 +23,8 @@ interface Answer {
   };
 }
 
-/** Start what a definition names, as an editor would, and talk to it. */
-async function talk(
+/** Start what a definition names, as an editor would, and listener to it. */
+async function listener(
   definition: vscode.McpStdioServerDefinition,
   requests: readonly (readonly [string, object])[],
 ): Promise<Answer[]> {
@@ -91,7 +91,7 @@ describe('the MCP server of the extension', () => {
     const [definition] = await offered();
     assert(definition);
     const clientInfo = { name: 'test', version: '1' };
-    const [hello, tools, found] = await talk(definition, [
+    const [hello, tools, found] = await listener(definition, [
       ['initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }],
       ['tools/list', {}],
       ['tools/call', { name: 'search_code', arguments: { query: 'how is a login checked, and an order priced?' } }],

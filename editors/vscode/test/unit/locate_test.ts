@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { locate, type Machine, type Wanted } from '../../src/server/locate';
+import { locate, type Machine, type ServerChoice } from '../../src/server/locate';
 
-const WANTED: Wanted = { program: '', python: '', editorPython: undefined, libraries: '/ext/libs' };
+const WANTED: ServerChoice = { program: '', python: '', editorPython: undefined, libraries: '/ext/libs' };
 const BUNDLE = ['/ext/libs/common/carrel', '/ext/libs/cp311', '/ext/libs/cp312'];
 
 /** A machine with these files and these programs (Python by its version, Carrel by its own word). */
@@ -9,7 +9,7 @@ function machine(files: readonly string[], programs: Readonly<Record<string, str
   return { windows: false, exists: file => files.includes(file), output: command => Promise.resolve(programs[command]) };
 }
 
-async function check(wanted: Partial<Wanted>, on: Machine, expected: string): Promise<void> {
+async function check(wanted: Partial<ServerChoice>, on: Machine, expected: string): Promise<void> {
   const found = await locate({ ...WANTED, ...wanted }, on);
   assert.match(found.launch ? found.launch.description : [...found.tried, found.remedy].join('\n'), new RegExp(expected));
 }

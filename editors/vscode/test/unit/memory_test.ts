@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryNodes, type Choices } from '../../src/memory/nodes';
 import { MemoryState } from '../../src/memory/state';
-import { badge, bytes, stateOf } from '../../src/memory/words';
+import { badge, bytes, stateOf } from '../../src/memory/labels';
 import type { StatusResult } from '../../src/protocol';
 
 const STATUS: StatusResult = {
@@ -19,6 +19,10 @@ const STATUS: StatusResult = {
     { path: '.env', reason: 'secret' },
     { path: 'a.key', reason: 'secret' },
   ],
+  failed: [],
+  failedFiles: 0,
+  maskedFiles: 0,
+  maskedSecrets: 0,
 };
 const CHOICES: Choices = { enabled: false, autoIndex: true, topK: 5, budget: { chars: 4000 } };
 const RUNNING = { kind: 'running', version: '1', pid: 1, description: '' } as const;
@@ -32,6 +36,15 @@ describe('the state of the memory', () => {
     assert.equal(state.status('file:///shop')?.skipped.length, 2);
     state.update({ ...STATUS, files: 0, skipped: [] }, true);
     assert.equal(state.status('file:///shop')?.skipped.length, 0);
+  });
+
+  it('keeps the failed files that a brief status leaves out, until none fails', () => {
+    const state = new MemoryState();
+    state.update({ ...STATUS, failed: [{ path: 'a.py', reason: 'the model is down' }], failedFiles: 1 }, false);
+    state.update({ ...STATUS, failed: [], failedFiles: 1 }, true);
+    assert.equal(state.status('file:///shop')?.failed.length, 1);
+    state.update({ ...STATUS, failed: [], failedFiles: 0 }, true);
+    assert.equal(state.status('file:///shop')?.failed.length, 0);
   });
 
   it('forgets folders that were closed', () => {

@@ -41,8 +41,8 @@ const PACK: ContextResult = {
 };
 
 function receipts(): Receipts {
-  const shelf = new Map<string, readonly string[]>();
-  return new Receipts({ get: key => shelf.get(key), update: (key, value) => shelf.set(key, value) });
+  const pinStorage = new Map<string, readonly string[]>();
+  return new Receipts({ get: key => pinStorage.get(key), update: (key, value) => pinStorage.set(key, value) });
 }
 
 const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import Cancelled, CarrelError, StoreError
 from carrel.core.remote import Confirm, refuse
-from carrel.engine.indexer import IndexReport, follow_index
+from carrel.engine.indexer import IndexReport, follow_index_blocking
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import folder, settings
@@ -98,7 +98,7 @@ def _fill_model_index(index: OpenIndex, chosen: Settings, output: Output, ask: C
 
 def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
     """See that the index is current, beside another writer."""
-    report = cancellable(lambda token: follow_index(index.store, token, force=arguments.force))
+    report = cancellable(lambda token: follow_index_blocking(index.store, token, force=arguments.force))
     if not index.store.read_only:
         output.note("Another Carrel process keeps this index up to date.")
     if output.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.in_process import indexed_folder, with_commands
 from carrel.frontends.lsp.commands import Commands, status_result
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _SHOWN_SKIPPED = 12
+_SHOWN_FAILED = 5
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -32,30 +33,30 @@ def run(arguments: Namespace, output: Output) -> int:
         else:
             output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
         return 0
-    status, masked = with_commands(root, output, _status)
+    status = with_commands(root, output, _status)
     if output.json:
         output.value(status)
     else:
-        _show(status, masked, output)
+        _show(status, output)
     if not root.exists():
         output.note(f"{root} is gone; its index goes 30 days after its last use, or with: carrel clear {root}")
     return 0
 
 
-async def _status(_: Commands, workspace: Workspace) -> tuple[StatusResult, tuple[int, int]]:
-    status = await workspace.status(most_skipped=MOST_SKIPPED)
-    return status_result(workspace, status), status.masked
+async def _status(_: Commands, workspace: Workspace) -> StatusResult:
+    return status_result(workspace, await workspace.status(most_files=MOST_SKIPPED))
 
 
-def _show(status: Any, masked: tuple[int, int], output: Output) -> None:
+def _show(status: StatusResult, output: Output) -> None:
     output.text(
         f"{status.state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
     )
     if isinstance(status.last_indexed, str):
-        output.text(f"last indexed {status.last_indexed}, model {status.model.id}")
+        commit = f", at commit {status.last_commit_sha[:12]}" if isinstance(status.last_commit_sha, str) else ""
+        output.text(f"last indexed {status.last_indexed}{commit}, model {status.model.id}")
     for language, files in sorted(status.languages.items(), key=lambda item: -item[1]):
         output.text(f"  {language:<14}{files:>8,}")
-    files, secrets = masked
+    files, secrets = status.masked_files, status.masked_secrets
     if secrets:
         output.text(f"{secrets:,} secret{'s are' if secrets > 1 else ' is'} masked in {files:,} file{'s' if files > 1 else ''}")
     reasons: dict[str, int] = {}
@@ -70,6 +71,12 @@ def _show(status: Any, masked: tuple[int, int], output: Output) -> None:
         output.text(f"  {skipped.reason}: {skipped.path}")
     if (more := len(status.skipped) - _SHOWN_SKIPPED) > 0:
         output.text(f"  … {more:,} more: `carrel status --json` names them all")
+    if status.failed_files:
+        output.text(f"failed: {status.failed_files:,} file{'s' if status.failed_files > 1 else ''}, tried again by the next run")
+    for failed in status.failed[:_SHOWN_FAILED]:
+        output.text(f"  {failed.path}: {failed.reason}")
+    if (more := status.failed_files - _SHOWN_FAILED) > 0:
+        output.text(f"  … {more:,} more: `carrel status --json` names them")
     if isinstance(status.error, str):
         output.text(f"error: {status.error}")
     for problem in status.problems:

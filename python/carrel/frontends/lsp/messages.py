@@ -231,6 +231,13 @@ class SkippedFile(Wire, kw_only=True, frozen=True):
     reason: str
 
 
+class FailedFile(Wire, kw_only=True, frozen=True):
+    """A file that could not be read, cut or embedded, and why. The next run tries it again; what was known of it stays."""
+
+    path: str
+    reason: str
+
+
 class ModelInfo(Wire, kw_only=True, frozen=True):
     """The embedding model."""
 
@@ -254,9 +261,16 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     model: ModelInfo
     store: Annotated[str, Meta(description="The index's folder.")]
     last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
-    head_sha: str | UnsetType = UNSET
+    last_commit_sha: Annotated[
+        str | UnsetType, Meta(description="The commit that was checked out when the last run over all files began.")
+    ] = UNSET
+    head_sha: Annotated[str | UnsetType, Meta(description="The commit that is checked out now.")] = UNSET
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
+    failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
+    failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
+    masked_files: Annotated[int, Meta(description="Files in which secrets are masked.")]
+    masked_secrets: Annotated[int, Meta(description="How many secrets are masked in them.")]
     problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()
     error: str | UnsetType = UNSET
 

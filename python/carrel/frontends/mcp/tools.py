@@ -137,7 +137,7 @@ class Tools:
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
         """Answer `index_status`. It looks only: it makes no index and waits for none."""
         chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
-        found = [(name, await workspace.status(most_skipped=queries.MOST_SKIPPED)) for name, workspace in chosen]
+        found = [(name, await workspace.status(most_files=queries.MOST_SKIPPED)) for name, workspace in chosen]
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 

@@ -72,8 +72,9 @@ impl LiveSegment {
     }
 
     /// Whether it may be merged with others. One that is to be replaced is left to die: merged, nobody could tell what of it is old.
-    pub fn is_current(&self) -> bool {
-        self.own_vectors && !self.outdated
+    /// One that a newer Carrel wrote more into is kept as it is.
+    pub fn may_be_merged(&self) -> bool {
+        self.own_vectors && !self.outdated && !self.segment.has_unknown_sections()
     }
 
     /// A segment of which no file is live yet.

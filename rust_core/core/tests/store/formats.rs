@@ -249,3 +249,47 @@ fn places_of_masked_secrets_are_kept_and_never_their_values() {
     index(&store);
     assert_eq!(store.masked(), (0, 0));
 }
+
+/// Rename the section of metadata, as if a newer Carrel had written something that this one doesn't know.
+fn make_section_unknown(segment: &std::path::Path) -> Vec<u8> {
+    const PROPERTIES: u16 = 13;
+    let mut file = fs::read(segment).unwrap();
+    let u32_at = |file: &[u8], at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let entries = (0..u32_at(&file, 72) as usize).map(|entry| 80 + entry * 24);
+    let at = entries.into_iter().find(|&at| file[at..at + 2] == PROPERTIES.to_le_bytes()).unwrap();
+    file[at..at + 2].copy_from_slice(&999_u16.to_le_bytes());
+    let seed = u64::from(u32_at(&file, 8)) << 32 | u64::from(u32_at(&file, 12));
+    let sum = xxhash_rust::xxh3::xxh3_64_with_seed(&file[32..], seed);
+    file[24..32].copy_from_slice(&sum.to_le_bytes());
+    fs::write(segment, &file).unwrap();
+    file
+}
+
+#[test]
+fn what_a_newer_carrel_wrote_besides_is_not_lost_in_a_merge() {
+    let workspace = workspace(30);
+    let commit = |store: &Store, n: usize, properties: FileProperties| {
+        let path = format!("f{n}.py");
+        let plan = store.check(std::slice::from_ref(&path), &token()).unwrap();
+        let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
+        batch.embed(&HashedEmbedder, &token()).unwrap();
+        batch.set_properties(&path, properties).unwrap();
+        store.commit(&batch, &token()).unwrap();
+    };
+    let store = workspace.open();
+    commit(&store, 0, properties(Some("7"), &[]));
+    store.close();
+    let newer = workspace.segment_files().remove(0);
+    let bytes = make_section_unknown(&newer);
+    let store = workspace.open();
+    for n in 1..30 {
+        commit(&store, n, FileProperties::default());
+    }
+    store.compact(&token()).unwrap();
+    assert!(workspace.segment_files().len() <= 13, "the others are merged");
+    assert!(fs::read(&newer).unwrap() == bytes, "it stays as it was written");
+    assert_eq!((files_with(&store, "result_name_0"), store.problems()), (vec!["f0.py".to_owned()], vec![]));
+    workspace.write("f0.py", &python(&["changed"]));
+    index(&store);
+    assert!(!newer.exists(), "its only file has another content");
+}

@@ -1,6 +1,8 @@
 //! What is shown is what stands there now.
 
-use carrel_core::workspace::snapshot::CurrentChunk;
+use carrel_core::query::parsed_query::ParsedQuery;
+use carrel_core::query::searcher::SearchOptions;
+use carrel_core::workspace::snapshot::{CurrentChunk, ReadFiles, Snapshot};
 use carrel_core::workspace::store::Store;
 
 use crate::support::{Workspace, index, python, token, type_in};
@@ -105,4 +107,34 @@ fn lines_are_those_of_now() {
     assert_eq!(snapshot.lines("a.py", 2, 2).as_deref(), Some("lines\r\n"));
     assert_eq!(snapshot.lines("../a.py", 1, 1), None);
     assert_eq!(snapshot.lines("missing.py", 1, 1), None);
+}
+
+/// Ask for what stands in a file word for word, so that it is read, and for the best hit after `change`.
+fn quoted(snapshot: &Snapshot, change: impl FnOnce()) -> (Result<CurrentChunk, String>, usize) {
+    let text = "def two(value): return value".to_owned();
+    let query = ParsedQuery { search_text: text.clone(), quoted: text.clone(), text, ..ParsedQuery::default() };
+    let files = ReadFiles::default();
+    let options = SearchOptions { pool: 9, ..SearchOptions::default() };
+    let found = snapshot.find(&query, &options, &files, &token()).unwrap().candidates;
+    assert!(found.iter().any(|candidate| candidate.verbatim > 0.0), "the file was read");
+    change();
+    let doc = found.iter().find(|candidate| candidate.symbol == "two").unwrap().doc;
+    (snapshot.read_best(&[doc], 1, &[], &files, &token()).unwrap().remove(0), files.reads())
+}
+
+#[test]
+fn a_question_reads_a_file_once_unless_it_changes() {
+    let (workspace, store) = setup();
+    let snapshot = store.snapshot().unwrap();
+    let (chunk, reads) = quoted(&snapshot, || ());
+    assert_eq!((chunk.unwrap().text.trim_end(), reads), (python(&["two"]).trim_end(), 1));
+    let (chunk, reads) = quoted(&snapshot, || workspace.write("a.py", &python(&["zero", "one", "two"])));
+    assert_eq!((chunk.unwrap().info.chunk.span.start_line, reads), (11, 2));
+}
+
+#[test]
+fn a_file_that_was_read_for_a_question_and_became_private_is_not_given() {
+    let (workspace, store) = setup();
+    let (chunk, _) = quoted(&store.snapshot().unwrap(), || workspace.write(".gitignore", "*.py\n"));
+    assert_eq!(chunk, Err("a.py: ignored".to_owned()));
 }

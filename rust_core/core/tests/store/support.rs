@@ -14,7 +14,7 @@ use carrel_core::query::ranking::{Candidate, EditorContext, RankingContext, Sign
 use carrel_core::query::results::ScoredDoc;
 use carrel_core::query::searcher::SearchOptions;
 use carrel_core::workspace::handle::StoreConfig;
-use carrel_core::workspace::snapshot::{SearchResult, Snapshot};
+use carrel_core::workspace::snapshot::{ReadFiles, SearchResult, Snapshot};
 use carrel_core::workspace::store::{Commit, Plan, Store};
 use carrel_core::workspace::walk::WalkOptions;
 use tempfile::TempDir;
@@ -215,7 +215,7 @@ fn ranked(snapshot: &Snapshot, question: &str, vector: &[f32]) -> Vec<String> {
     };
     let active_path = snapshot.paths().first().cloned();
     let options = SearchOptions { pool: 4, floor: 0.01, active_path: active_path.as_deref(), ..SearchOptions::default() };
-    let SearchResult { mut candidates, rarities } = snapshot.find(&query, &options, &token()).unwrap();
+    let SearchResult { mut candidates, rarities } = snapshot.find(&query, &options, &ReadFiles::default(), &token()).unwrap();
     let context = RankingContext::new(&query, &rarities);
     let editor = EditorContext { active_path, ..EditorContext::default() };
     let order = rank(&mut candidates, &context, &editor, &HashSet::new());

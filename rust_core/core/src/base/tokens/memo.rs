@@ -21,12 +21,12 @@ pub struct Memo {
 }
 
 impl Memo {
-    /// An empty table.
+    /// Make an empty table.
     pub fn new() -> Self {
         Self { seed: RandomState::new().hash_one(0_u8), entries: (0..ENTRIES).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// The tokens of `piece`: as it was counted before, or else by `count`.
+    /// Return the tokens of `piece`: as it was counted before, or else by `count`.
     pub fn count(&self, piece: &str, count: impl FnOnce() -> usize) -> usize {
         if piece.len() > LONGEST {
             return count();

@@ -23,7 +23,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// By the name that its authors gave it.
+    /// Find an encoding by the name that its authors gave it.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "cl100k_base" => Some(Self::Cl100k),
@@ -51,13 +51,13 @@ impl Encoding {
         }
     }
 
-    /// Tokens of `text`; what looks like a special token in it is text. An encoding whose table can't be built counts bytes,
-    /// which is never too few.
+    /// Return the tokens of `text`; what looks like a special token in it is text. An encoding whose table can't be built counts
+    /// bytes, which is never too few.
     pub fn count(self, text: &str) -> usize {
         blocks(text, BLOCK).map(|block| self.count_block(block)).sum()
     }
 
-    /// The length in bytes of the longest prefix of whole characters that has at most `most` tokens.
+    /// Return the length in bytes of the longest prefix of whole characters that has at most `most` tokens.
     pub fn trim(self, text: &str, most: usize) -> usize {
         // No token is shorter than a byte.
         if text.len() <= most {
@@ -137,7 +137,7 @@ fn blocks(text: &str, size: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The block itself; a monstrous one in pieces, which may count a token too many for each cut.
+/// Return the block itself; a monstrous one in pieces, which may count a token too many for each cut.
 fn parts(block: &str) -> impl Iterator<Item = &str> {
     let mut rest = block;
     std::iter::from_fn(move || {

@@ -10,7 +10,7 @@ const CONTRACTIONS: [&[u8]; 7] = [b"s", b"t", b"re", b"ve", b"m", b"ll", b"d"];
 /// Digits of one piece.
 const DIGITS: usize = 3;
 
-/// The pieces of a text of ASCII.
+/// Return the pieces of a text of ASCII.
 pub fn pieces(encoding: Encoding, text: &str) -> impl Iterator<Item = &str> {
     debug_assert!(text.is_ascii());
     let mut rest = text;
@@ -21,7 +21,7 @@ pub fn pieces(encoding: Encoding, text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length of the first piece.
+/// Return the length of the first piece.
 fn first_piece(encoding: Encoding, text: &[u8]) -> Option<usize> {
     let first = *text.first()?;
     if encoding == Encoding::Cl100k
@@ -41,7 +41,7 @@ fn first_piece(encoding: Encoding, text: &[u8]) -> Option<usize> {
     })
 }
 
-/// The length of the word that the text begins with.
+/// Return the length of the word that the text begins with.
 fn word(encoding: Encoding, text: &[u8]) -> usize {
     if encoding == Encoding::Cl100k {
         return run(text, |byte| byte.is_ascii_alphabetic());
@@ -52,20 +52,20 @@ fn word(encoding: Encoding, text: &[u8]) -> usize {
     letters + contraction(&text[letters..]).unwrap_or(0)
 }
 
-/// The length of `'s`, `'re` and the like.
+/// Return the length of `'s`, `'re` and the like.
 fn contraction(text: &[u8]) -> Option<usize> {
     let after = text.strip_prefix(b"'")?;
     let begins = |ending: &&&[u8]| after.get(..ending.len()).is_some_and(|next| next.eq_ignore_ascii_case(ending));
     CONTRACTIONS.iter().find(begins).map(|ending| 1 + ending.len())
 }
 
-/// The length of signs with the line ends after them.
+/// Return the length of signs with the line ends after them.
 fn signs(encoding: Encoding, text: &[u8]) -> usize {
     let signs = run(text, is_sign);
     signs + run(&text[signs..], |byte| matches!(byte, b'\r' | b'\n') || (byte == b'/' && encoding == Encoding::O200k))
 }
 
-/// White space up to the last line end in it; without one, all but the last, which belongs to what follows.
+/// Return the length of white space up to the last line end in it; without one, all but the last, which belongs to what follows.
 fn white_space(text: &[u8]) -> usize {
     let length = run(text, is_white);
     match text[..length].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
@@ -83,7 +83,7 @@ fn is_sign(byte: u8) -> bool {
     !is_white(byte) && !byte.is_ascii_alphanumeric()
 }
 
-/// How many of the first bytes are such.
+/// Count how many of the first bytes are such.
 fn run(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|&byte| !is(byte)).unwrap_or(bytes.len())
 }

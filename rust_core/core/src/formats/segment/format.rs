@@ -36,7 +36,8 @@
 //!
 //! The three sections of vectors are there when there are vectors. `model` is 0 in every entry but those of vectors by a
 //! further model, which has a number of its own from 1 on, and its dimensions besides. A reader skips a section that it doesn't know,
-//! unless the entry's flags say [`REQUIRED`]: then only a newer Carrel understands the file.
+//! unless the entry's flags say [`REQUIRED`]: then only a newer Carrel understands the file. A segment with a section that was skipped
+//! is not merged, since nobody here could carry the section over.
 //!
 //! Version 3 had the first thirteen sections and a table of their offsets and lengths alone. It is still read.
 //!
@@ -161,6 +162,8 @@ pub struct Header {
     pub sections: [Place; Section::ALL.len()],
     /// The further models' sections.
     pub models: BTreeMap<(u16, Section), Place>,
+    /// Whether it has sections that this build doesn't know.
+    pub has_unknown: bool,
 }
 
 /// Byte offset and length.
@@ -306,6 +309,7 @@ fn read_table(file: &[u8], path: &Path, header: &mut Header) -> Result<()> {
             if read_u32(entry, 4) & REQUIRED != 0 {
                 return Err(Error::NewerSegment { path: path.to_owned(), what: format!("section {tag}") });
             }
+            header.has_unknown = true;
             continue;
         };
         let twice = if model == OWN_MODEL {

@@ -16,11 +16,15 @@ const TERMS_PER_CHECK: usize = 1024;
 pub type NewOrdinals = Vec<Vec<Option<u32>>>;
 
 /// Make one segment of the masked files of `parts`, in order. Gives the file and the new ordinals. Parts with vectors must have the
-/// same dimensions; in a segment of which some files have none, theirs are zeros. Sections that this build doesn't know are lost.
+/// same dimensions; in a segment of which some files have none, theirs are zeros. An error for a part with sections that this build
+/// doesn't know: they would be lost.
 pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(Vec<u8>, NewOrdinals)> {
     let dim = parts.iter().map(|(segment, _)| segment.dim()).max().unwrap_or(0);
     if parts.iter().any(|(segment, _)| segment.dim() != dim && segment.has_vectors()) {
         return Err(Error::invalid("parts", "segments of different vector dimensions can't be merged"));
+    }
+    if parts.iter().any(|(segment, _)| segment.has_unknown_sections()) {
+        return Err(Error::invalid("parts", "a segment with sections of a newer Carrel can't be merged: they would be lost"));
     }
     let mut sections = Sections::new(dim);
     let mut new_files = Vec::with_capacity(parts.len());

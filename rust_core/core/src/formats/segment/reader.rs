@@ -168,6 +168,11 @@ impl Segment {
         self.header.dim > 0
     }
 
+    /// Whether it has sections that a newer Carrel wrote and this build doesn't know: a merge would lose them.
+    pub fn has_unknown_sections(&self) -> bool {
+        self.header.has_unknown
+    }
+
     /// How many files it has, live or not.
     pub fn file_count(&self) -> u32 {
         self.header.files

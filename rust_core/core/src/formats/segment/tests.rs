@@ -89,7 +89,9 @@ fn an_unknown_section_is_passed_over_unless_it_must_be_known() {
     let whole = segment(DIM, [draft("a", 1)]);
     let read = Segment::from_bytes(&with_section(whole.bytes(), 999, 0)).unwrap();
     assert_eq!((read.file(0).path, read.chunk(1), read.vector(0)), ("a", whole.chunk(1), whole.vector(0)));
-    assert_eq!(merged(&[&read]).bytes(), whole.bytes(), "a merge drops it");
+    let all = FileMask::new_all(1);
+    let merging = merge(&[(&read, &all), (&whole, &all)], &CancelToken::new());
+    assert!(matches!(merging, Err(Error::Invalid { field: "parts", .. })), "a merge would lose it");
     let error = Segment::from_bytes(&with_section(whole.bytes(), 999, REQUIRED)).unwrap_err();
     assert!(matches!(error, Error::NewerSegment { .. }), "{error}");
     assert!(error.to_string().contains("written by a newer Carrel (section 999): update Carrel"), "{error}");

@@ -13,12 +13,13 @@ const OPEN_ENDED: &[&str] = &[
     "optgroup", "option", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "caption",
 ];
 
-/// Whether the text is nested too deep to parse.
+/// Tell whether the text is nested too deep to parse.
 pub fn is_too_deep(language: Language, text: &str) -> bool {
     if language == Language::HTML { tags(text) } else { brackets(text) }
 }
 
-/// Brackets in strings and comments count too: that thousands of them are left open there is as unlikely.
+/// Tell whether brackets nest too deep. Those in strings and comments count too: that thousands of them are left open there is as
+/// unlikely.
 fn brackets(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {

@@ -38,7 +38,7 @@ const INTRODUCTIONS: &[&str] = &[
     "@import",
 ];
 
-/// The imported names in `statement`, as written.
+/// Return the imported names in `statement`, as written.
 pub fn names(statement: &str, found: &mut Vec<String>) {
     let mut add = |name: &str| {
         let name = name.trim().trim_end_matches([';', ',', ')']).trim_end_matches("::*").trim_end_matches(".*");

@@ -5,7 +5,7 @@
 use super::rules::{EMPTY, Role, Rules};
 use crate::base::language::Language;
 
-/// The table of `language`, if someone wrote one.
+/// Return the table of `language`, if someone wrote one.
 pub fn rules(language: Language) -> Option<Rules> {
     TABLES.iter().find(|(known, _)| *known == language).map(|(_, rules)| *rules)
 }

@@ -13,7 +13,7 @@ struct Heading {
     title: String,
 }
 
-/// The sections of `text`, each at most `text_chars` long (spec D1: about 500 tokens).
+/// Return the sections of `text`, each at most `text_chars` long (spec D1: about 500 tokens).
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
     let headings = headings(text);
     let mut pieces = Vec::new();
@@ -43,7 +43,7 @@ fn push_section(text: &str, start: usize, end: usize, path: &[(usize, &str)], op
     }
 }
 
-/// Headings outside fenced code and front matter.
+/// Return the headings outside fenced code and front matter.
 fn headings(text: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut fence: Option<(char, usize)> = None;
@@ -111,7 +111,7 @@ fn setext(content: &str) -> Option<usize> {
     content.chars().all(|c| c == mark).then_some(level)
 }
 
-/// A title as text: no emphasis, code marks or links, one line, at most 80 characters.
+/// Return a title as text: no emphasis, code marks or links, one line, at most 80 characters.
 fn clean(title: &str) -> String {
     let mut plain = String::new();
     let mut in_target = false;

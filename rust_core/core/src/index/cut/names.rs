@@ -19,7 +19,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// From a name as it is written, with any qualifiers.
+    /// Take a name apart as it is written, with any qualifiers.
     pub fn parse(written: &str) -> Option<Self> {
         let plain = without_generics(written.trim());
         let plain = plain.trim_matches(|c: char| "\"'`*&() \t\r\n".contains(c)).replace("::", ".").replace(['#', ':', '\\'], ".");
@@ -57,7 +57,7 @@ fn without_generics(name: &str) -> String {
     plain
 }
 
-/// The name of a function, type or scope.
+/// Return the name of a function, type or scope.
 pub fn of(node: Node<'_>, text: &str, compiled: &Compiled) -> Option<Name> {
     let mut name = written(node, text, compiled)?;
     if let Some(receiver) = node.child_by_field_name("receiver").filter(|_| name.owner.is_empty()) {
@@ -95,7 +95,7 @@ fn written(node: Node<'_>, text: &str, compiled: &Compiled) -> Option<Name> {
         .and_then(|child| Name::parse(&text[child.byte_range()]))
 }
 
-/// C's declarators wrap the name in pointers, parameters and arrays.
+/// Find the name within C's declarators, which wrap it in pointers, parameters and arrays.
 fn innermost_declarator(mut node: Node<'_>) -> Node<'_> {
     for _ in 0..32 {
         let inner = node.child_by_field_name("declarator").or_else(|| {
@@ -119,13 +119,13 @@ fn innermost_declarator(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// `(s *Server[T])` -> `Server`.
+/// Return the type of a Go receiver: `(s *Server[T])` -> `Server`.
 fn receiver_type(receiver: &str) -> String {
     let plain = receiver.split('[').next().unwrap_or_default();
     plain.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).find(|word| !word.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The name that a call-like declaration gives (`def name(args) when …`, `defmodule A.B do`): its first argument's head.
+/// Return the name that a call-like declaration gives (`def name(args) when …`, `defmodule A.B do`): its first argument's head.
 pub fn of_call(node: Node<'_>, text: &str) -> Option<String> {
     let arguments = &text[node.named_child(1)?.byte_range()];
     let head = arguments.trim_start_matches('(').trim_start();
@@ -134,7 +134,7 @@ pub fn of_call(node: Node<'_>, text: &str) -> Option<String> {
     (!name.is_empty() && name.len() <= LONGEST_NAME).then(|| name.to_owned())
 }
 
-/// Names that a declaration binds, one level down: `const a = 1, b = 2`, `type X struct`, `typedef … T`.
+/// Return the names that a declaration binds, one level down: `const a = 1, b = 2`, `type X struct`, `typedef … T`.
 pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut look = |node: Node<'_>| {
@@ -157,7 +157,7 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
     found
 }
 
-/// The declaration up to its body, on one line.
+/// Return the declaration up to its body, on one line.
 pub fn signature(node: Node<'_>, text: &str, compiled: &Compiled) -> String {
     let mut cursor = node.walk();
     let body = node.child_by_field_name("body").or_else(|| {
@@ -171,7 +171,7 @@ pub fn signature(node: Node<'_>, text: &str, compiled: &Compiled) -> String {
     one_line(declaration.trim_end().trim_end_matches(['{', '=']).trim_end_matches(" do"))
 }
 
-/// White space folded, cut to the longest signature.
+/// Fold white space, and cut to the longest signature.
 pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

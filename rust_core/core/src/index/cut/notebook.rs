@@ -11,7 +11,7 @@ use crate::base::language::Language;
 use crate::base::types::ChunkKind;
 use crate::index::parse::{Parsed, TIME_LIMIT, parse};
 
-/// The cells of `text`, or `None` if it isn't a notebook. Outputs and metadata are in no cell.
+/// Return the cells of `text`, or `None` if it isn't a notebook. Outputs and metadata are in no cell.
 pub fn pieces(text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<Option<Vec<Piece>>> {
     let Parsed::Tree(tree) = parse(Language::JSON, text, TIME_LIMIT, cancel)? else { return Ok(None) };
     let Some(cells) = tree.root_node().named_child(0).and_then(|root| value(root, "cells", text)) else { return Ok(None) };
@@ -28,7 +28,7 @@ pub fn pieces(text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<
     Ok(Some(pieces))
 }
 
-/// The value of `key` in a JSON object.
+/// Return the value of `key` in a JSON object.
 fn value<'tree>(object: Node<'tree>, key: &str, text: &str) -> Option<Node<'tree>> {
     let mut cursor = object.walk();
     object

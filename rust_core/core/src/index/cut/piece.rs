@@ -50,7 +50,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// A piece of `kind` with no names.
+    /// Make a piece of `kind` with no names.
     pub fn new(start: usize, end: usize, kind: ChunkKind) -> Self {
         Self {
             start,
@@ -122,13 +122,13 @@ fn push_gap(text: &str, start: usize, end: usize, filled: &mut Vec<Piece>) {
     filled.push(piece);
 }
 
-/// Whether a stretch holds nothing but the ends of what came before: brackets, separators and closing words.
+/// Tell whether a stretch holds nothing but the ends of what came before: brackets, separators and closing words.
 pub(super) fn is_closing(gap: &str) -> bool {
     const WORDS: &[&str] = &["end", "fi", "done", "esac", "#endif", "endif", "?>", "END"];
     gap.split(|c: char| c.is_whitespace() || "{}()[];,".contains(c)).all(|word| word.is_empty() || WORDS.contains(&word))
 }
 
-/// The start of `at`'s line if only blanks stand between, but not before `floor`.
+/// Return the start of `at`'s line if only blanks stand between, but not before `floor`.
 fn line_start(text: &str, at: usize, floor: usize) -> usize {
     let before = &text.as_bytes()[floor..at];
     let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -228,7 +228,7 @@ fn absorb(into: &mut Piece, mut other: Piece) {
     into.definitions = definitions;
 }
 
-/// Which of two joined pieces gives the name: a function over a declaration, then the longer one, then the first.
+/// Tell which of two joined pieces gives the name: a function over a declaration, then the longer one, then the first.
 fn weight(piece: &Piece) -> (bool, usize) {
     (piece.is_named_unit(), if matches!(piece.joins, Joins::Clause | Joins::Header(_)) { usize::MAX } else { piece.len() })
 }

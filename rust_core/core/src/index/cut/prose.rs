@@ -8,7 +8,7 @@ use crate::base::types::ChunkKind;
 /// The symbol of every block of prose.
 pub const TEXT_BLOCK: &str = "TEXT_BLOCK";
 
-/// Paragraphs of `text`, joined while a block stays within `text_chars`; a longer paragraph is broken at sentences.
+/// Return the paragraphs of `text`, joined while a block stays within `text_chars`; a longer paragraph is broken at sentences.
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     for (start, end) in paragraphs(text) {
@@ -27,7 +27,7 @@ pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
         .collect()
 }
 
-/// Byte ranges of runs of lines that aren't blank.
+/// Return the byte ranges of runs of lines that aren't blank.
 fn paragraphs(text: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;

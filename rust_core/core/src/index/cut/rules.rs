@@ -112,7 +112,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// The rules of `language`, whose grammar is `grammar`. Made once a process.
+    /// Return the rules of `language`, whose grammar is `grammar`. Made once a process.
     pub fn of(language: Language, grammar: &tree_sitter::Language) -> &'static Self {
         static COMPILED: [OnceLock<Compiled>; 256] = [const { OnceLock::new() }; 256];
         COMPILED[usize::from(language.id())].get_or_init(|| Self::new(language, grammar))
@@ -133,7 +133,7 @@ impl Compiled {
         Self { rules: table.unwrap_or(EMPTY), language, roles }
     }
 
-    /// The role of `node`.
+    /// Return the role of `node`.
     pub fn role(&self, node: Node<'_>) -> Role {
         // The id of ERROR is beyond the grammar's own: what was understood inside a broken region is still cut.
         self.roles.get(usize::from(node.kind_id())).copied().unwrap_or(Role::Group)
@@ -159,7 +159,7 @@ fn role_names(rules: &Rules) -> HashMap<&'static str, Role> {
     lists.into_iter().flat_map(|(kinds, role)| kinds.iter().map(move |kind| (*kind, role))).collect()
 }
 
-/// The role of a node kind in a grammar that nobody wrote a table for.
+/// Return the role of a node kind in a grammar that nobody wrote a table for.
 fn guess(kind: &str) -> Role {
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     let ends = |words: &[&str]| words.iter().any(|word| kind.ends_with(word));

@@ -1,6 +1,6 @@
 //! Where to break a text that is too long for one chunk.
 
-/// Whether `text` has fewer than `chars` characters.
+/// Tell whether `text` has fewer than `chars` characters.
 pub fn is_shorter(text: &str, chars: usize) -> bool {
     // A character has at most four bytes, so most texts are decided without counting.
     text.len() < chars || (text.len() / 4 < chars && text.chars().count() < chars)
@@ -29,7 +29,7 @@ pub fn split_span(text: &str, start: usize, end: usize, max_chars: usize) -> Vec
     parts
 }
 
-/// The first byte after `from` that begins a line which isn't blank (its indentation is kept), at most `end`.
+/// Return the first byte after `from` that begins a line which isn't blank (its indentation is kept), at most `end`.
 fn skip_blank_lines(text: &str, from: usize, end: usize) -> usize {
     let rest = &text[from..end];
     let blank = rest.len() - rest.trim_start().len();
@@ -37,7 +37,7 @@ fn skip_blank_lines(text: &str, from: usize, end: usize) -> usize {
     if blank == rest.len() { end } else { from + kept }
 }
 
-/// The byte at which `rest`, which is longer than `max_chars`, is best broken; more than 0.
+/// Return the byte at which `rest`, which is longer than `max_chars`, is best broken; more than 0.
 fn boundary(rest: &str, max_chars: usize) -> usize {
     // Equal parts rather than a full one and a rump; the window is what lies around the wanted place. Bytes stand in for
     // characters when the number of parts is guessed, which only matters for how equal they are.
@@ -53,7 +53,7 @@ fn boundary(rest: &str, max_chars: usize) -> usize {
         .unwrap_or(limit)
 }
 
-/// The start of the best line between `low` and `high`.
+/// Return the start of the best line between `low` and `high`.
 fn best_line(rest: &str, low: usize, high: usize, wanted: usize) -> Option<usize> {
     let low = ceil_boundary(rest, low);
     let mut best: Option<((usize, usize), usize)> = None;

@@ -20,7 +20,7 @@ fn chunks_of(language: Language, text: &str, options: &CutOptions) -> CutFile {
     cut("file", language, text, options, &CancelToken::new()).unwrap()
 }
 
-/// `kind symbol lines` for each chunk.
+/// Return `kind symbol lines` for each chunk.
 fn outline(file: &CutFile) -> String {
     file.chunks.iter().fold(String::new(), |mut out, chunk| {
         let (start, end) = (chunk.span.start_line, chunk.span.end_line);
@@ -166,7 +166,7 @@ fn cancelling_stops_a_cut() {
     assert!(cut("a.py", Language::PYTHON, "x = 1\n", &SMALL, &cancel).is_err());
 }
 
-/// What must hold of any cut: spans on character boundaries with the right lines, sizes, and every line accounted for.
+/// Check what must hold of any cut: spans on character boundaries with the right lines, sizes, and every line accounted for.
 fn assert_lawful(file: &CutFile, text: &str, options: &CutOptions) {
     let table = crate::base::lines::LineTable::new(text);
     let mut seen = vec![false; table.count() as usize + 2];

@@ -6,7 +6,7 @@ use super::{CutOptions, LineChunk};
 use crate::base::lines::LineTable;
 use crate::base::types::ChunkKind;
 
-/// Windows of `size` over `text`. None lies inside the one before it. One that is longer than a chunk may be loses its
+/// Return the windows of `size` over `text`. None lies inside the one before it. One that is longer than a chunk may be loses its
 /// overlap and is split; one that is too small for a chunk joins the one before.
 pub fn pieces(text: &str, size: LineChunk, options: &CutOptions) -> Vec<Piece> {
     let table = LineTable::new(text);

@@ -6,7 +6,7 @@ use super::values::Style;
 /// A value reaches no further.
 const LONGEST_VALUE: usize = 4_096;
 
-/// The value at `at`: its range, and whether it is a literal.
+/// Return the value at `at`: its range, and whether it is a literal.
 pub(super) fn value_at(text: &[u8], at: usize, style: Style, quoted_only: bool) -> Option<(usize, usize, bool)> {
     let mut at = skip_blanks(text, at);
     // A literal may be wrapped, or stand on the next line.
@@ -58,7 +58,7 @@ pub(super) fn value_at(text: &[u8], at: usize, style: Style, quoted_only: bool) 
     bare(text, at, style).map(|(first, last)| (first, last, false))
 }
 
-/// Where the literal begins that counts if what stands at `at` gives nothing: `getenv("X") or "..."`.
+/// Return where the literal begins that counts if what stands at `at` gives nothing: `getenv("X") or "..."`.
 fn fallback(text: &[u8], at: usize) -> Option<usize> {
     let line = text[at..].iter().take(120).take_while(|&&b| b != b'\n').count();
     let rest = &text[at..at + line];
@@ -69,7 +69,7 @@ fn fallback(text: &[u8], at: usize) -> Option<usize> {
     text.get(quote).copied().is_some_and(is_quote).then_some(quote + 1)
 }
 
-/// The first line of a block of YAML: `password: |`.
+/// Return the first line of a block of YAML: `password: |`.
 fn block_scalar(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let head = text[at..].iter().take(8).position(|&b| b == b'\n')?;
     let first = at + head + 1 + text[at + head + 1..].iter().take(200).take_while(|&&b| b == b' ').count();
@@ -77,7 +77,7 @@ fn block_scalar(text: &[u8], at: usize) -> Option<(usize, usize)> {
     (length > 0).then_some((first, first + length))
 }
 
-/// Whether the name that ends before `at` is a parameter of an address: `?access_token=...`.
+/// Tell whether the name that ends before `at` is a parameter of an address: `?access_token=...`.
 fn is_parameter(text: &[u8], at: usize) -> bool {
     let name = text[..at].iter().rev().take(LONGEST_NAME).position(|&b| !is_name(b) && b != b'=').map(|back| text[at - back - 1]);
     matches!(name, Some(b'?' | b'&')) && text[at - 1] == b'='
@@ -89,7 +89,7 @@ fn skip_prefix(text: &[u8], at: usize) -> usize {
     if text.get(at + length).copied().is_some_and(is_quote) { at + length } else { at }
 }
 
-/// Where the literal that begins at `first` ends, on its line.
+/// Return where the literal that begins at `first` ends, on its line.
 fn literal(text: &[u8], first: usize, quote: u8, escaped: bool) -> Option<usize> {
     let mut at = first;
     while at < text.len() && at - first < LONGEST_VALUE {
@@ -104,7 +104,7 @@ fn literal(text: &[u8], first: usize, quote: u8, escaped: bool) -> Option<usize>
     None
 }
 
-/// The value at `at` that stands without quotes.
+/// Return the value at `at` that stands without quotes.
 fn bare(text: &[u8], at: usize, style: Style) -> Option<(usize, usize)> {
     let mut at = at;
     if style == Style::Config {
@@ -137,7 +137,8 @@ fn bare(text: &[u8], at: usize, style: Style) -> Option<(usize, usize)> {
     (last > at && (lone || is_connection_string(text, at))).then_some((at, last))
 }
 
-/// Whether the value at `at` is part of a connection string: `Server=db;User Id=app;Password=...;`, `host=db user=app password=...`.
+/// Tell whether the value at `at` is part of a connection string: `Server=db;User Id=app;Password=...;`, `host=db user=app
+/// password=...`.
 fn is_connection_string(text: &[u8], at: usize) -> bool {
     let line = text[..at].iter().rev().take(400).position(|&b| b == b'\n').map_or(at.saturating_sub(400), |back| at - back);
     let end = at + text[at..].iter().take(400).take_while(|&&b| b != b'\n').count();

@@ -99,7 +99,7 @@ impl RuleSet {
         Self { automaton: automaton.expect("a few hundred short words"), words: by_beginning.into_values().collect(), rules }
     }
 
-    /// What the words call for that stand where the automaton found their beginning: the end of each, and its look.
+    /// Return what the words call for that stand where the automaton found their beginning: the end of each, and its look.
     fn looks_at<'a>(&'a self, text: &'a [u8], hit: &Match) -> impl Iterator<Item = (usize, Look)> + 'a {
         let start = hit.start();
         self.words[hit.pattern().as_usize()].iter().filter_map(move |(word, look)| {
@@ -119,7 +119,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Raises for a pattern or glob that is none.
+    /// Compile the rules. An error for a pattern or glob that can't be used.
     pub fn new(options: &SecretOptions) -> Result<Self> {
         let invalid = |field: &'static str, text: &str, reason: String| {
             Error::invalid_value(field, text, format!("is not valid: {reason}"))
@@ -141,12 +141,12 @@ impl Detector {
         })
     }
 
-    /// Names the rules that are in force: texts that were masked under another name may be masked otherwise.
+    /// Name the rules that are in force: texts that were masked under another name may be masked otherwise.
     pub fn version(&self) -> String {
         format!("{VERSION} {:016x} {:?}", rules::fingerprint(), self.options)
     }
 
-    /// The secrets of a text, in order; no two overlap.
+    /// Return the secrets of a text, in order; no two overlap.
     pub fn find(&self, path: &str, text: &str) -> Vec<SecretMatch> {
         if self.allow_paths.is_match(path) {
             return Vec::new();
@@ -211,13 +211,13 @@ impl Detector {
         found
     }
 
-    /// The text with a mask in place of each secret. The line ends of a secret stay: lines keep their numbers.
+    /// Return the text with a mask in place of each secret. The line ends of a secret stay: lines keep their numbers.
     pub fn mask(&self, path: &str, text: String) -> (String, Vec<Mask>) {
         let found = self.find(path, &text);
         if found.is_empty() { (text, Vec::new()) } else { masked(&text, &found) }
     }
 
-    /// Why a file holds nothing but secrets, if it does; `found` are those that were seen in it.
+    /// Tell why a file holds nothing but secrets, if it does; `found` are those that were seen in it.
     pub fn whole(&self, path: &str, text: &str, found: usize) -> Option<SkipReason> {
         if self.allow_paths.is_match(path) { None } else { whole::reason(path, text, found) }
     }
@@ -250,7 +250,7 @@ fn rule_of(class: Class) -> &'static str {
     }
 }
 
-/// How values are written in a file, by its name.
+/// Tell how values are written in a file, by its name.
 fn style_of(path: &str) -> Style {
     let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);

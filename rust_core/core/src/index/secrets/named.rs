@@ -162,20 +162,20 @@ pub(super) fn value_of(text: &[u8], start: usize, end: usize, style: Style) -> O
     is_one.then_some((first, last, class))
 }
 
-/// A passphrase may have blanks.
+/// Tell whether a value is a passphrase, which may have blanks.
 fn is_sentence(name: &str, value: &str, class: Class, style: Style) -> bool {
     let phrase = name.to_ascii_lowercase().ends_with("passphrase") && style != Style::Prose;
     phrase && class == Class::Password && value.len() >= 12 && is_secret(&value.replace(' ', ""), class, Style::Config, true)
 }
 
-/// The whole name that a trigger is part of.
+/// Return the whole name that a trigger is part of.
 fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let before = text[..start].iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b) || b == b'.').count();
     let after = text[end..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
     (before + after < LONGEST_NAME).then_some((start - before, end + after))
 }
 
-/// What a name promises.
+/// Tell what a name promises.
 fn class_of(name: &str) -> Option<Class> {
     let words = words_of(name);
     let mut words: &[String] = &words;
@@ -201,7 +201,7 @@ fn class_of(name: &str) -> Option<Class> {
     (matches!(last, "key" | "keys") && before.last().is_some_and(opens)).then_some(Class::Token)
 }
 
-/// The words of a name in small letters: `DB_PASSWORD`, `dbPassword` and `db.password` have the same.
+/// Return the words of a name in small letters: `DB_PASSWORD`, `dbPassword` and `db.password` have the same.
 fn words_of(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for part in name.split(['_', '-', '.']).filter(|part| !part.is_empty()) {

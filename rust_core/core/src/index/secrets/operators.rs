@@ -5,17 +5,17 @@ use super::values::Style;
 /// A name reaches no further.
 pub(super) const LONGEST_NAME: usize = 80;
 
-/// Whether a byte may be in a name.
+/// Tell whether a byte may be in a name.
 pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Whether a literal begins or ends here.
+/// Tell whether a literal begins or ends here.
 pub(super) fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-/// The place after blanks of the same line.
+/// Return the place after blanks of the same line.
 pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
     at + text[at..].iter().take(120).take_while(|&&b| matches!(b, b' ' | b'\t')).count()
 }
@@ -29,7 +29,7 @@ fn skip_quote(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Where the value begins that is given to the name `from..to`, and whether only a literal can be one.
+/// Return where the value begins that is given to the name `from..to`, and whether only a literal can be one.
 pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Option<(usize, bool)> {
     let opened = text[..from].last().copied();
     let mut at = skip_quote(text, to);
@@ -91,18 +91,18 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
     }
 }
 
-/// Names that configuration files give values to without a sign.
+/// Tell whether configuration files give this name a value without a sign.
 fn is_directive(name: &[u8]) -> bool {
     [&b"requirepass"[..], b"masterauth", b"password", b"passwd", b"secret"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Where the value begins that follows a `<key>` in a list of properties.
+/// Return where the value begins that follows a `<key>` in a list of properties.
 fn after_key(text: &[u8], at: usize) -> Option<usize> {
     let blanks = text[at..].iter().take(80).take_while(|b| b.is_ascii_whitespace()).count();
     text[at + blanks..].starts_with(b"<string>").then_some(at + blanks + 8)
 }
 
-/// Where the value begins that a property, or a variable, has before it is given another.
+/// Return where the value begins that a property, or a variable, has before it is given another.
 fn default_of(text: &[u8], at: usize) -> Option<usize> {
     let block = &text[at..text.len().min(at + 300)];
     let closed = block.iter().position(|&b| b == b'}')?;
@@ -112,7 +112,7 @@ fn default_of(text: &[u8], at: usize) -> Option<usize> {
     (text.get(sign) == Some(&b'=')).then_some(sign + 1)
 }
 
-/// Where the value begins after a type: `password: str = "..."`.
+/// Return where the value begins after a type: `password: str = "..."`.
 fn annotated(text: &[u8], at: usize) -> Option<usize> {
     let at = skip_blanks(text, at);
     let is_type = |b: &u8| b.is_ascii_alphanumeric() || b"_[]., |<>?&:'*".contains(b);
@@ -121,7 +121,8 @@ fn annotated(text: &[u8], at: usize) -> Option<usize> {
     (named && text.get(at + length) == Some(&b'=') && text.get(at + length + 1) != Some(&b'=')).then_some(at + length + 1)
 }
 
-/// Where the value begins that stands under a key of its own, beside the name: `value: ...`, `"value": "..."`, `value="..."`.
+/// Return where the value begins that stands under a key of its own, beside the name: `value: ...`, `"value": "..."`,
+/// `value="..."`.
 fn value_key(text: &[u8], at: usize) -> Option<usize> {
     let blanks = text[at..].iter().take(120).take_while(|b| b.is_ascii_whitespace()).count();
     let at = skip_quote(text, at + blanks);

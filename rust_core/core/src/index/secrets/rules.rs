@@ -43,7 +43,7 @@ struct RuleFile {
     rules: Vec<Rule>,
 }
 
-/// All rules, those of gitleaks first.
+/// Load all rules, those of gitleaks first.
 pub(super) fn load() -> Vec<Rule> {
     let read = |json| serde_json::from_str::<RuleFile>(json).map(|file| file.rules).unwrap_or_default();
     let mut rules = read(GITLEAKS);
@@ -51,7 +51,7 @@ pub(super) fn load() -> Vec<Rule> {
     rules
 }
 
-/// A number that differs when a rule of the files does.
+/// Return a number that differs when a rule of the files does.
 pub(super) fn fingerprint() -> u64 {
     fingerprint_of(&[GITLEAKS, MORE_RULES])
 }
@@ -65,19 +65,19 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).unicode(false).size_limit(20_000_000).build()
 }
 
-/// Whether `text` is this word: in any case where the word is in small letters.
+/// Tell whether `text` is this word: in any case where the word is in small letters.
 pub(super) fn is_word(word: &str, text: &[u8]) -> bool {
     let any_case = word.bytes().all(|b| !b.is_ascii_uppercase());
     if any_case { text.eq_ignore_ascii_case(word.as_bytes()) } else { text == word.as_bytes() }
 }
 
 impl Rule {
-    /// Compiled when the first text holds one of the keywords: most never do.
+    /// Compile the pattern when the first text holds one of the keywords: most never do.
     fn compiled(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile(&self.regex).ok()).as_ref()
     }
 
-    /// The token around the keyword at `start..end`, as a range of the text.
+    /// Return the token around the keyword at `start..end`, as a range of the text.
     pub fn find(&self, text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
         let from = if self.named { start } else { start.saturating_sub(LEAD) };
         let word = text[end..].iter().take(LONGEST_WORD).take_while(|b| !b.is_ascii_whitespace()).count();

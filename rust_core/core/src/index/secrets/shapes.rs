@@ -19,7 +19,7 @@ const LONGEST_LOGIN: usize = 400;
 
 type Range = (usize, usize);
 
-/// The password, or the token in its place, of an address whose `://` ends at `at`.
+/// Return the password, or the token in its place, of an address whose `://` ends at `at`.
 pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range> {
     let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>/?#\\|,".contains(b);
     let length = text[at..].iter().take(LONGEST_LOGIN).take_while(|b| !ends(b)).count();
@@ -37,7 +37,7 @@ pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range> {
     (password.len() >= 3 && !is_placeholder(password)).then_some((at + colon + 1, at + login.len()))
 }
 
-/// The login of an `Authorization: Basic ...` whose `Basic ` ends at `at`.
+/// Return the login of an `Authorization: Basic ...` whose `Basic ` ends at `at`.
 pub(super) fn basic_login(text: &[u8], at: usize) -> Option<Range> {
     let blanks = text[at..].iter().take(8).take_while(|&&b| b == b' ').count();
     let start = at + blanks;
@@ -47,7 +47,7 @@ pub(super) fn basic_login(text: &[u8], at: usize) -> Option<Range> {
     is_secret(value, Class::Login, Style::Code, true).then_some((start, start + length))
 }
 
-/// The body of the private key whose `-----BEGIN` begins at `at`: what stands between the first and the last line.
+/// Return the body of the private key whose `-----BEGIN` begins at `at`: what stands between the first and the last line.
 pub(super) fn private_key(text: &[u8], at: usize) -> Option<Range> {
     let head = at + PEM.len();
     let name = text[head..].iter().take(64).position(|&b| b == b'-')?;
@@ -83,7 +83,7 @@ pub(super) fn private_key(text: &[u8], at: usize) -> Option<Range> {
     Some((from + first, from + last))
 }
 
-/// The values of a Kubernetes secret whose `kind` stands at `at`, in YAML or JSON.
+/// Return the values of a Kubernetes secret whose `kind` stands at `at`, in YAML or JSON.
 pub(super) fn kubernetes_values(text: &[u8], at: usize, end: usize) -> Vec<Range> {
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
         return Vec::new(); // `SecretStore`

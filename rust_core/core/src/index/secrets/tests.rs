@@ -1,6 +1,6 @@
 use super::*;
 
-/// A token that stands nowhere: real-looking ones must not be in the repository.
+/// Make up a token that stands nowhere: real-looking ones must not be in the repository.
 fn made_up(alphabet: &str, length: usize, seed: u64) -> String {
     let digits: Vec<char> = alphabet.chars().collect();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

@@ -139,7 +139,7 @@ const WORDS: &[&str] = &[
 /// Parts of names and of prose in values that only name a password.
 const NAMING: &[&str] = &["pass", "pwd", "secret", "token", "credential", "apikey", "api_key", "kennwort", "contrase", "mot de"];
 
-/// Whether a value is written in place of a secret: a reference, a variable, an example.
+/// Tell whether a value is written in place of a secret: a reference, a variable, an example.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let bytes = lower.as_bytes();
@@ -159,7 +159,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || is_only_naming(&lower)
 }
 
-/// Whether a token of a known form is one that documentation made up.
+/// Tell whether a token of a known form is one that documentation made up.
 pub(super) fn is_example(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let made_up = [
@@ -181,7 +181,7 @@ pub(super) fn is_example(value: &str) -> bool {
         || is_placeholder_shape(&lower)
 }
 
-/// In brackets, or of one character.
+/// Tell whether a value is in brackets, or of one character.
 fn is_placeholder_shape(lower: &str) -> bool {
     let bytes = lower.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
@@ -190,12 +190,12 @@ fn is_placeholder_shape(lower: &str) -> bool {
         || first == b'$' && bytes[1..].iter().all(|b| b.is_ascii_alphabetic() || *b == b'_')
 }
 
-/// `password`, `DB_PASSWORD`, `user.password`, `secret-token`: names, given as values.
+/// Tell whether a value is a name, such as `password`, `DB_PASSWORD`, `user.password` or `secret-token`.
 fn is_only_naming(lower: &str) -> bool {
     NAMING.iter().any(|name| lower.contains(name)) && lower.bytes().all(|b| b.is_ascii_alphabetic() || b"_-.:/ ".contains(&b))
 }
 
-/// Whether a value of this class is a secret. `quoted` says that it is a literal.
+/// Tell whether a value of this class is a secret. `quoted` says that it is a literal.
 pub(super) fn is_secret(value: &str, class: Class, style: Style, quoted: bool) -> bool {
     if value.len() < 4 || value.len() > 4_096 {
         return false;
@@ -235,7 +235,8 @@ fn is_password(value: &str, style: Style, quoted: bool) -> bool {
     }
 }
 
-/// A single word in small letters: `hunter`, but neither `Password` (a label) nor `new-password` (a name).
+/// Tell whether a value is a single word in small letters: `hunter`, but neither `Password` (a label) nor `new-password` (a
+/// name).
 fn is_lone_word(value: &str) -> bool {
     value.len() >= 4 && value.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
@@ -269,7 +270,7 @@ fn is_token(value: &str, quoted: bool) -> bool {
     value.len() >= 16 && bits >= 2.5
 }
 
-/// A path, an address or another place where the secret may be, but isn't.
+/// Tell whether a value is a path, an address or another place where the secret may be, but isn't.
 fn is_reference(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let address = value.contains("://") || value.starts_with("//") || lower.starts_with("arn:") || lower.starts_with("urn:");
@@ -285,7 +286,7 @@ fn is_identifier(part: &str) -> bool {
     part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !part.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a value is made of words and small numbers: `refresh-token-v2`, `X-Api-Key`, `accessToken`.
+/// Tell whether a value is made of words and small numbers: `refresh-token-v2`, `X-Api-Key`, `accessToken`.
 pub(super) fn is_wordlike(value: &str) -> bool {
     let parts: Vec<&str> = value.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
     // Crumbs between signs are no words.
@@ -302,7 +303,7 @@ pub(super) fn is_wordlike(value: &str) -> bool {
     })
 }
 
-/// Words have vowels, runs of consonants are short, and capitals begin words.
+/// Tell whether letters look like words: they have vowels, runs of consonants are short, and capitals begin words.
 fn is_pronounceable(letters: &str) -> bool {
     if letters.len() <= 4 {
         return true;
@@ -318,7 +319,7 @@ fn case_changes(value: &str) -> usize {
     value.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() != pair[1].is_ascii_lowercase()).count()
 }
 
-/// `user:password` in Base64.
+/// Tell whether a value is `user:password` in Base64.
 fn is_login(value: &str) -> bool {
     decode_base64(value).is_some_and(|bytes| {
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
@@ -327,7 +328,7 @@ fn is_login(value: &str) -> bool {
     })
 }
 
-/// Bytes of a text in Base64, standard or of URLs, with or without padding.
+/// Decode a text in Base64, standard or of URLs, with or without padding.
 pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     if digits.len() < 6 || digits.len() % 4 == 1 {
@@ -354,7 +355,7 @@ pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Shannon's entropy, bits a byte.
+/// Return Shannon's entropy, in bits a byte.
 pub(super) fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for &byte in value {

@@ -7,7 +7,7 @@ use crate::base::types::SkipReason;
 /// Names that hold secrets as often as not: such a file is left out where a secret is found in it. In small letters.
 const DOUBTFUL: &[&str] = &["vault", "nuget.config", "web.config", "insomnia"];
 
-/// Why a file holds nothing but secrets, if it does. `found` are the secrets that were seen in it.
+/// Tell why a file holds nothing but secrets, if it does. `found` are the secrets that were seen in it.
 pub(super) fn reason(path: &str, text: &str, found: usize) -> Option<SkipReason> {
     let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -38,7 +38,7 @@ pub(super) fn reason(path: &str, text: &str, found: usize) -> Option<SkipReason>
     }
 }
 
-/// Clusters with what opens them.
+/// Tell whether a text names clusters with what opens them.
 fn is_kubeconfig(text: &str) -> bool {
     let has = |word: &str| text.contains(word);
     has("clusters")
@@ -47,7 +47,7 @@ fn is_kubeconfig(text: &str) -> bool {
         && (has("client-key-data") || has("client-certificate-data") || has("token:") || has("password:") || has("\"token\""))
 }
 
-/// The file begins with a private key: it is one.
+/// Tell whether a file is a private key: it begins with one.
 fn is_private_key(text: &str) -> bool {
     let first = text.trim_start().lines().next().unwrap_or_default();
     first.starts_with("-----BEGIN") && first.contains("PRIVATE KEY") || first.starts_with("PuTTY-User-Key-File-")

@@ -1,6 +1,7 @@
 //! Every search over one immutable set of live segments.
 
 mod find;
+mod nearest;
 mod quotes;
 mod related_files;
 
@@ -53,6 +54,11 @@ impl Searcher {
     /// Number of chunks.
     pub fn chunks(&self) -> usize {
         self.chunks
+    }
+
+    /// Number of chunks whose vectors are of another model: words alone find them.
+    pub fn chunks_without_vectors(&self) -> usize {
+        self.segments.iter().filter(|live| !live.own_vectors).map(|live| live.live_chunks as usize).sum()
     }
 
     /// Number of segments that a search looks into, buffers included.

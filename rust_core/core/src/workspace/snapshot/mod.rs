@@ -6,7 +6,7 @@ mod read_current;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-pub use read_current::{CurrentChunk, LineRange, Read};
+pub use read_current::{CurrentChunk, LineRange, Read, ReadFiles};
 
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
@@ -64,10 +64,16 @@ impl Snapshot {
     }
 
     /// Ask every search for a question, and give each chunk found all signals. What the question quotes is looked for in the texts
-    /// of chunks that hold most of it; those whose file changed since it was indexed hold none of that.
-    pub fn find(&self, query: &ParsedQuery, options: &SearchOptions<'_>, cancel: &CancelToken) -> Result<SearchResult> {
+    /// of chunks that hold most of it; those whose file changed since it was indexed hold none of that. `files` keeps what was read.
+    pub fn find(
+        &self,
+        query: &ParsedQuery,
+        options: &SearchOptions<'_>,
+        files: &ReadFiles,
+        cancel: &CancelToken,
+    ) -> Result<SearchResult> {
         cancel.check()?;
-        let mut signals = self.searcher.find(query, options, |docs| self.indexed_texts(docs), cancel)?;
+        let mut signals = self.searcher.find(query, options, |docs| self.indexed_texts(docs, files), cancel)?;
         if let Some(path) = options.active_path {
             let docs: Vec<Doc> = signals.iter().map(|found| found.doc).collect();
             for (found, relatedness) in signals.iter_mut().zip(self.relatedness(path, &docs)) {

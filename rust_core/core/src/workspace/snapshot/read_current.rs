@@ -4,18 +4,24 @@
 //! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not returned.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::fs::File;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::Snapshot;
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
+use crate::base::file_state::{LastChange, modified_ns};
 use crate::base::language::Language;
 use crate::base::lines::LineTable;
 use crate::base::masked_text::{Mask, Unmasked};
+use crate::base::sync::locked;
 use crate::base::types::{Chunk, SkipReason, Span};
 use crate::index::cut::cut;
+use crate::index::segment_set::BufferText;
 use crate::query::lexical::FilePlace;
 use crate::query::results::{ChunkInfo, Doc};
+use crate::workspace::read::Source;
 use crate::workspace::walk::{AccessPolicy, AccessSession};
 
 /// Why a chunk with lines that whoever asks doesn't want can't be returned.
@@ -60,20 +66,69 @@ impl LineRange {
     }
 }
 
+/// The files that were read for one question, so that its second look at one doesn't read it again. To be dropped with the question.
+#[derive(Debug, Default)]
+pub struct ReadFiles {
+    known: Mutex<HashMap<String, Arc<Source>>>,
+    reads: AtomicUsize,
+}
+
+impl ReadFiles {
+    /// How many times a file was read.
+    pub fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// What was read of a file, if it is still in the state that it had then.
+    fn unchanged(&self, path: &str, file: &File) -> Option<Arc<Source>> {
+        let known = Arc::clone(locked(&self.known).get(path)?);
+        let now = file.metadata().ok()?;
+        let same = (known.size, known.mtime_ns, known.change) == (now.len(), modified_ns(&now), LastChange::of(&now));
+        same.then_some(known)
+    }
+
+    fn keep(&self, path: &str, source: &Arc<Source>) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        locked(&self.known).insert(path.to_owned(), Arc::clone(source));
+    }
+}
+
 /// A file as it is now.
 struct CurrentFile {
-    text: String,
+    text: FileText,
     hash: u128,
-    unmasked: Option<Arc<Unmasked>>,
     /// Its chunks, once something asked for them.
     chunks: Option<(Vec<Chunk>, Vec<String>)>,
+}
+
+/// Where a text comes from.
+enum FileText {
+    Disk(Arc<Source>),
+    Buffer(BufferText),
+}
+
+impl FileText {
+    fn text(&self) -> &str {
+        match self {
+            Self::Disk(source) => &source.text,
+            Self::Buffer(buffer) => &buffer.text,
+        }
+    }
+
+    /// What it was before its secrets were masked, if it had some.
+    fn unmasked(&self) -> Option<&Unmasked> {
+        match self {
+            Self::Disk(source) => source.unmasked.as_deref(),
+            Self::Buffer(buffer) => buffer.unmasked.as_deref(),
+        }
+    }
 }
 
 impl Snapshot {
     /// Read these chunks as they are now, in order, each checked against buffer or disk; or say why one can't be returned.
     pub fn read_current(&self, docs: &[Doc], cancel: &CancelToken) -> Result<Vec<Read>> {
         let mut out = Vec::with_capacity(docs.len());
-        self.read_each(docs, cancel, |read| {
+        self.read_each(docs, &ReadFiles::default(), cancel, |read| {
             out.push(read);
             true
         })?;
@@ -81,13 +136,21 @@ impl Snapshot {
     }
 
     /// Read the best of these chunks as [`Snapshot::read_current`] does, from the first on until `limit` can be returned. One that
-    /// overlaps lines of `left_out` can't, nor one that overlaps a chunk before it.
-    pub fn read_best(&self, docs: &[Doc], limit: usize, left_out: &[LineRange], cancel: &CancelToken) -> Result<Vec<Read>> {
+    /// overlaps lines of `left_out` can't, nor one that overlaps a chunk before it. Files that are still as in `files` aren't read
+    /// again; whether they may be read is asked anew.
+    pub fn read_best(
+        &self,
+        docs: &[Doc],
+        limit: usize,
+        left_out: &[LineRange],
+        files: &ReadFiles,
+        cancel: &CancelToken,
+    ) -> Result<Vec<Read>> {
         let (mut out, mut given) = (Vec::new(), Vec::<LineRange>::new());
         if limit == 0 {
             return Ok(out);
         }
-        self.read_each(docs, cancel, |read| {
+        self.read_each(docs, files, cancel, |read| {
             out.push(read.and_then(|current| {
                 let (path, span) = (&current.info.path, current.info.chunk.span);
                 if left_out.iter().any(|lines| lines.overlaps(path, span)) {
@@ -105,13 +168,14 @@ impl Snapshot {
     }
 
     /// Read chunks until `take` has enough of them.
-    fn read_each(&self, docs: &[Doc], cancel: &CancelToken, mut take: impl FnMut(Read) -> bool) -> Result<()> {
+    fn read_each(&self, docs: &[Doc], known: &ReadFiles, cancel: &CancelToken, mut take: impl FnMut(Read) -> bool) -> Result<()> {
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
         let mut files: HashMap<String, std::result::Result<CurrentFile, String>> = HashMap::new();
         for &doc in docs {
             cancel.check()?;
             let read = if let Some(info) = self.info(doc) {
-                let current = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()));
+                let current =
+                    files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut(), known));
                 match current {
                     Ok(current) => self.refresh(info, current, cancel)?,
                     Err(reason) => Err(reason.clone()),
@@ -144,19 +208,20 @@ impl Snapshot {
     pub(super) fn text_at(&self, place: FilePlace) -> Option<String> {
         let doc = self.first_chunk(place)?;
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
-        Some(self.read_file(doc, &self.info(doc)?, session.as_mut()).ok()?.text)
+        let file = self.read_file(doc, &self.info(doc)?, session.as_mut(), &ReadFiles::default()).ok()?;
+        Some(file.text.text().to_owned())
     }
 
-    /// The texts of these chunks, where their files may be read and are as they were indexed.
-    pub(super) fn indexed_texts(&self, docs: &[Doc]) -> Vec<Option<String>> {
+    /// The texts of these chunks, where their files may be read and are as they were indexed. `known` keeps what was read.
+    pub(super) fn indexed_texts(&self, docs: &[Doc], known: &ReadFiles) -> Vec<Option<String>> {
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
         let mut files: HashMap<String, Option<CurrentFile>> = HashMap::new();
         let mut text_of = |doc: Doc| {
             let info = self.info(doc)?;
-            let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut()).ok());
+            let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut(), known).ok());
             let current = file.as_ref().filter(|current| current.hash == info.file_hash)?;
             let span = info.chunk.span;
-            current.text.get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
+            current.text.text().get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
         };
         docs.iter().map(|&doc| text_of(doc)).collect()
     }
@@ -166,6 +231,7 @@ impl Snapshot {
         doc: Doc,
         info: &ChunkInfo,
         session: Option<&mut AccessSession<'_>>,
+        known: &ReadFiles,
     ) -> std::result::Result<CurrentFile, String> {
         let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
         if info.overlay {
@@ -173,12 +239,17 @@ impl Snapshot {
                 return Err(why(SkipReason::Ignored));
             }
             let buffer = self.searcher.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
-            let (text, unmasked) = (buffer.text.to_string(), buffer.unmasked.clone());
-            return Ok(CurrentFile { hash: info.file_hash, text, unmasked, chunks: None });
+            return Ok(CurrentFile { hash: info.file_hash, text: FileText::Buffer(buffer.clone()), chunks: None });
         }
         let file = session.ok_or(SkipReason::Gone).and_then(|session| session.open(&info.path)).map_err(why)?;
-        let source = self.workspace.read_again(file, &info.path).map_err(why)?;
-        Ok(CurrentFile { text: source.text, hash: source.hash, unmasked: source.unmasked, chunks: None })
+        let source = if let Some(source) = known.unchanged(&info.path, &file) {
+            source
+        } else {
+            let source = Arc::new(self.workspace.read_again(file, &info.path).map_err(why)?);
+            known.keep(&info.path, &source);
+            source
+        };
+        Ok(CurrentFile { hash: source.hash, text: FileText::Disk(source), chunks: None })
     }
 
     fn refresh(
@@ -191,8 +262,8 @@ impl Snapshot {
         let mut imports = None;
         if current.hash != info.file_hash {
             if current.chunks.is_none() {
-                let language = Language::of_file(&info.path, &current.text).unwrap_or(info.language);
-                let file = cut(&info.path, language, &current.text, &self.workspace.config.cut, cancel)?;
+                let language = Language::of_file(&info.path, current.text.text()).unwrap_or(info.language);
+                let file = cut(&info.path, language, current.text.text(), &self.workspace.config.cut, cancel)?;
                 current.chunks = Some((file.chunks, file.imports));
             }
             let (chunks, now_imports) = current.chunks.as_ref().map_or((&[][..], &[][..]), |(c, i)| (c, i));
@@ -204,16 +275,16 @@ impl Snapshot {
             info.file_hash = current.hash;
         }
         let span = info.chunk.span;
-        let Some(text) = current.text.get(span.start_byte as usize..span.end_byte as usize) else {
+        let Some(text) = current.text.text().get(span.start_byte as usize..span.end_byte as usize) else {
             return Ok(Err(format!("{}: the index does not fit the file: index it again", info.path)));
         };
-        let (start_character, end_character) = match current.unmasked.as_deref() {
-            None => characters(&current.text, span.start_byte, span.end_byte),
+        let (start_character, end_character) = match current.text.unmasked() {
+            None => characters(current.text.text(), span.start_byte, span.end_byte),
             Some(whole) => {
                 characters(&whole.text, original(&whole.masks, span.start_byte), original(&whole.masks, span.end_byte))
             }
         };
-        let masked = current.unmasked.as_deref().map_or(0, |whole| masks_in(&whole.masks, span));
+        let masked = current.text.unmasked().map_or(0, |whole| masks_in(&whole.masks, span));
         let moved = (span.start_line, span.end_line) != (before.start_line, before.end_line);
         let imports = imports.unwrap_or_else(|| self.imports(info.doc));
         Ok(Ok(CurrentChunk { imports, text: text.to_owned(), start_character, end_character, moved, masked, info }))

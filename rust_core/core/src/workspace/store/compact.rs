@@ -133,14 +133,14 @@ fn choose(set: &SegmentSet) -> Vec<u64> {
     if set.segments.len() > MOST_SEGMENTS {
         smallest(set)
     } else {
-        set.segments.iter().filter(|p| p.is_current()).find(wasteful).map(|p| p.id).into_iter().collect()
+        set.segments.iter().filter(|p| p.may_be_merged()).find(wasteful).map(|p| p.id).into_iter().collect()
     }
 }
 
 /// The smallest segments: as many as bring the number down, and then those that are no larger than all before together.
 pub(super) fn smallest(set: &SegmentSet) -> Vec<u64> {
-    let current = set.segments.iter().filter(|p| p.is_current());
-    let mut segments: Vec<(u32, u64)> = current.map(|p| (p.live_chunks, p.id)).collect();
+    let mergeable = set.segments.iter().filter(|p| p.may_be_merged());
+    let mut segments: Vec<(u32, u64)> = mergeable.map(|p| (p.live_chunks, p.id)).collect();
     if segments.len() <= MERGE_TO {
         return Vec::new();
     }

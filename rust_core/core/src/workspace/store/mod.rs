@@ -13,6 +13,7 @@ mod compact;
 mod cutting;
 mod load;
 mod plan;
+mod records;
 mod scan;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub use batch::Batch;
 pub use commit::Commit;
 pub use plan::Plan;
+pub use records::VectorRecord;
 
 use crate::base::error::{Error, Result};
 use crate::base::sync::locked;
@@ -190,6 +192,11 @@ impl Store {
     pub fn failed(&self) -> Vec<(String, String)> {
         let statuses = Arc::clone(&locked(&self.current).statuses);
         statuses.failed.iter().map(|(path, reason)| (path.clone(), reason.clone())).collect()
+    }
+
+    /// How many files those are.
+    pub fn failed_count(&self) -> usize {
+        locked(&self.current).statuses.failed.len()
     }
 
     /// A value that a caller keeps with the index.

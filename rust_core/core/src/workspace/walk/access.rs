@@ -26,7 +26,7 @@ pub struct AccessPolicy {
 }
 
 impl AccessPolicy {
-    /// The policy of the workspace `root`.
+    /// Return the policy of the workspace `root`.
     pub fn new(root: &Path, options: &WalkOptions) -> Self {
         Self {
             root: root.to_owned(),
@@ -42,7 +42,8 @@ impl AccessPolicy {
         *self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(secrets);
     }
 
-    /// Whether a file with several names is a secret under one of them. Where no walk has looked, one does: such files are rare.
+    /// Tell whether a file with several names is a secret under one of them. Where no walk has looked, one does: such files are
+    /// rare.
     fn is_secret_link(&self, id: FileId) -> bool {
         let mut secrets = self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let known = secrets.get_or_insert_with(|| {
@@ -60,7 +61,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Whether the file at `relative_path` (`/`-separated) counts, and its size and time if it does.
+    /// Tell whether the file at `relative_path` (`/`-separated) counts, and its size and time if it does.
     pub fn check(&self, relative_path: &str) -> Result<FoundFile, SkipReason> {
         self.session().check(relative_path)
     }
@@ -71,7 +72,7 @@ impl AccessPolicy {
         AccessSession { access: self, root: open(&workspace), workspace, folders: HashMap::new() }
     }
 
-    /// What counts for the whole workspace, where its root leads to now.
+    /// Return the rules that count for the whole workspace, where its root leads to now.
     fn workspace(&self) -> Arc<WorkspaceRules> {
         let root = resolved(&self.root);
         let mut workspace = self.workspace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -97,7 +98,7 @@ impl AccessPolicy {
         Ok(file)
     }
 
-    /// Whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
+    /// Tell whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
     pub fn check_unsaved(&self, relative_path: &str) -> Result<(), SkipReason> {
         let names = components(relative_path)?;
         let workspace = self.workspace();
@@ -136,8 +137,8 @@ impl AccessPolicy {
         rules.ok_or(SkipReason::Gone)
     }
 
-    /// The rules of a folder, which has `metadata` now: from memory while its ignore files and the rules above it are the same.
-    /// `open` holds the folder so that all of its rules are its own; where that fails, nothing in it counts.
+    /// Return the rules of a folder, which has `metadata` now: from memory while its ignore files and the rules above it are the
+    /// same. `open` holds the folder so that all of its rules are its own; where that fails, nothing in it counts.
     fn rules(
         &self,
         folder: &Path,
@@ -202,7 +203,7 @@ impl AccessSession<'_> {
         self.access.open(root, &found.path)
     }
 
-    /// The rules of a folder, if it and all above it count.
+    /// Return the rules of a folder, if it and all above it count.
     fn folder(&mut self, names: &[&str]) -> Result<Arc<FolderRules>, SkipReason> {
         let folder: PathBuf = names.iter().collect();
         if let Some(known) = self.folders.get(&folder) {
@@ -233,7 +234,7 @@ fn open(workspace: &WorkspaceRules) -> Result<Folder, SkipReason> {
     Folder::open(&workspace.root).map_err(|error| reason(&error))
 }
 
-/// The names of a relative path. Anything that could lead out of the workspace, on any system, is refused.
+/// Return the names of a relative path. Anything that could lead out of the workspace, on any system, is refused.
 fn components(path: &str) -> Result<Vec<&str>, SkipReason> {
     let looks_absolute = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':') || path.contains('\0');
     if path.is_empty() || looks_absolute {

@@ -92,7 +92,7 @@ pub const HIDDEN_FOLDERS_THAT_COUNT: &[&str] = &[
     ".vim",
 ];
 
-/// Whether a folder inside the workspace is hidden and not one of those that people write in.
+/// Tell whether a folder inside the workspace is hidden and not one of those that people write in.
 pub(super) fn is_tools_own(name: &str) -> bool {
     name.starts_with('.') && !HIDDEN_FOLDERS_THAT_COUNT.contains(&name)
 }

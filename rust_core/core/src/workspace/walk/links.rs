@@ -10,27 +10,27 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The file that `metadata` is of.
+    /// Return the file that `metadata` is of.
     #[cfg(unix)]
     pub fn of(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         Some(Self { device: metadata.dev(), inode: metadata.ino() })
     }
 
-    /// The file that `metadata` is of: this system doesn't say.
+    /// Return the file that `metadata` is of: this system doesn't say.
     #[cfg(not(unix))]
     pub fn of(_metadata: &Metadata) -> Option<Self> {
         None
     }
 
-    /// The file that `metadata` is of, if it has other names too.
+    /// Return the file that `metadata` is of, if it has other names too.
     #[cfg(unix)]
     pub fn of_linked(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         if metadata.nlink() > 1 { Self::of(metadata) } else { None }
     }
 
-    /// The file that `metadata` is of, if it has other names too: this system doesn't say.
+    /// Return the file that `metadata` is of, if it has other names too: this system doesn't say.
     #[cfg(not(unix))]
     pub fn of_linked(_metadata: &Metadata) -> Option<Self> {
         None

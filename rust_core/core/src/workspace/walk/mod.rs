@@ -72,7 +72,7 @@ impl FoundFile {
         Self { path, size: metadata.len(), mtime_ns: modified_ns(metadata), change: LastChange::of(metadata) }
     }
 
-    /// Whether the file is surely as it was when `stamp` was taken.
+    /// Tell whether the file is surely as it was when `stamp` was taken.
     pub fn is_unchanged_since(&self, stamp: &Stamp) -> bool {
         (stamp.size, stamp.mtime_ns, stamp.change) == (self.size, self.mtime_ns, self.change)
             && stamp.checked_ns != 0
@@ -212,8 +212,8 @@ fn name_of(relative: &str) -> &str {
 }
 
 impl WorkspaceRules {
-    /// Whether the entry at `path`, in the workspace at `relative`, counts, by everything but its size. `rules` are those of the
-    /// folder that holds it.
+    /// Tell whether the entry at `path`, in the workspace at `relative`, counts, by everything but its size. `rules` are those of
+    /// the folder that holds it.
     fn entry(&self, rules: &FolderRules, path: &Path, relative: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
         let name = name_of(relative);
         if kind.is_symlink() {
@@ -238,7 +238,7 @@ impl WorkspaceRules {
         Ok(())
     }
 
-    /// Whether a folder counts, by its name and the rules of the folder that holds it.
+    /// Tell whether a folder counts, by its name and the rules of the folder that holds it.
     fn folder(&self, rules: &FolderRules, path: &Path, relative: &str) -> std::result::Result<(), SkipReason> {
         let name = name_of(relative);
         let kept = self.kept_folders.contains(name);
@@ -253,7 +253,8 @@ impl WorkspaceRules {
         }
     }
 
-    /// A file without an extension that begins with `#!` is a script (`bin/rails`). The two bytes are all that is read here.
+    /// Tell whether a file without an extension is a script (`bin/rails`): it begins with `#!`. The two bytes are all that is
+    /// read here.
     fn is_script(&self, relative: &str) -> bool {
         use std::io::Read;
         if name_of(relative).contains('.') {

@@ -48,8 +48,8 @@ impl WorkspaceRules {
         }
     }
 
-    /// Why a link is not followed: what it points to inside the workspace is found by its own path, what is outside is not the
-    /// workspace's, and what leads nowhere is gone.
+    /// Tell why a link is not followed: what it points to inside the workspace is found by its own path, what is outside is not
+    /// the workspace's, and what leads nowhere is gone.
     pub fn link(&self, path: &Path) -> SkipReason {
         match fs::canonicalize(path) {
             Ok(target) if target.starts_with(&self.root) => SkipReason::Link,
@@ -59,7 +59,7 @@ impl WorkspaceRules {
     }
 }
 
-/// A workspace root with its links resolved; as it is where it can't be.
+/// Return a workspace root with its links resolved; as it is where it can't be.
 pub(super) fn resolved(root: &Path) -> PathBuf {
     fs::canonicalize(root).unwrap_or_else(|_| root.to_owned())
 }
@@ -87,7 +87,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// What a list of globs says of the entry, relative to the folder whose path has the length `base`.
+    /// Tell what a list of globs says of the entry, relative to the folder whose path has the length `base`.
     fn decide(&self, globs: &Gitignore, base: usize) -> Option<(bool, String)> {
         if globs.is_empty() {
             return None;
@@ -102,8 +102,8 @@ impl Entry<'_> {
 }
 
 impl FolderRules {
-    /// The folders whose ignore files count for the workspace root, from the top: where the root lies inside a git repository,
-    /// those from the repository's root down to it; nothing above that.
+    /// Return the folders whose ignore files count for the workspace root, from the top: where the root lies inside a git
+    /// repository, those from the repository's root down to it; nothing above that.
     pub fn folders_of_root(root: &Path) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for folder in root.ancestors() {
@@ -116,7 +116,7 @@ impl FolderRules {
         vec![root.to_owned()]
     }
 
-    /// The rules of the workspace root.
+    /// Return the rules of the workspace root.
     pub fn of_root(workspace: &WorkspaceRules) -> std::io::Result<Arc<Self>> {
         let mut rules = None;
         for folder in Self::folders_of_root(&workspace.root) {
@@ -125,7 +125,7 @@ impl FolderRules {
         rules.ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 
-    /// Whether these rules were loaded on top of exactly `above`.
+    /// Tell whether these rules were loaded on top of exactly `above`.
     pub fn is_below(&self, above: Option<&Arc<Self>>) -> bool {
         match (above, &self.above) {
             (None, None) => true,
@@ -134,13 +134,13 @@ impl FolderRules {
         }
     }
 
-    /// Whether what lies outside the folder and holds rules for it is as it was when these were loaded.
+    /// Tell whether what lies outside the folder and holds rules for it is as it was when these were loaded.
     pub fn is_current(&self) -> bool {
         self.git.as_ref().is_none_or(GitEntry::is_current) && self.user.as_ref().is_none_or(GitRules::is_current)
     }
 
-    /// The rules of a folder inside one with the rules `above`, if they count for it. Its ignore files are read from `opened`: the
-    /// path may mean another folder by now.
+    /// Return the rules of a folder inside one with the rules `above`, if they count for it. Its ignore files are read from
+    /// `opened`: the path may mean another folder by now.
     pub fn load(above: Option<Arc<Self>>, folder: &Path, opened: &Folder) -> Self {
         let git = opened.has(".git").then(|| GitEntry::read(folder));
         let repository = git.as_ref().and_then(GitEntry::repository);
@@ -161,7 +161,7 @@ impl FolderRules {
         }
     }
 
-    /// Whether a `.carrelignore` names this hidden folder as one that counts (`!.name/`). `!*/` names none.
+    /// Tell whether a `.carrelignore` names this hidden folder as one that counts (`!.name/`). `!*/` names none.
     pub fn brings_back(&self, relative: &str, workspace: &WorkspaceRules) -> bool {
         let path = [&workspace.base, relative.as_bytes()].concat();
         let entry = Entry { path: &path, is_folder: true };
@@ -174,8 +174,8 @@ impl FolderRules {
         }
     }
 
-    /// Whether a rule leaves out the entry of this folder at `relative`, a path in the workspace. What `!` takes in again counts
-    /// for the rules of its own kind; only that of a `.carrelignore` counts for git's as well.
+    /// Tell whether a rule leaves out the entry of this folder at `relative`, a path in the workspace. What `!` takes in again
+    /// counts for the rules of its own kind; only that of a `.carrelignore` counts for git's as well.
     pub fn ignores(&self, relative: &str, is_folder: bool, workspace: &WorkspaceRules) -> bool {
         let path = [&workspace.base, relative.as_bytes()].concat();
         let entry = Entry { path: &path, is_folder };
@@ -208,12 +208,12 @@ impl FolderRules {
         })
     }
 
-    /// These rules, then those of each folder above.
+    /// Return these rules, then those of each folder above.
     fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |rules| rules.above.as_deref())
     }
 
-    /// The root of a repository: `.gitignore` files above it belong to another one.
+    /// Tell whether a folder is the root of a repository: `.gitignore` files above it belong to another one.
     fn is_repository(&self) -> bool {
         self.git.as_ref().is_some_and(|git| git.repository().is_some())
     }
@@ -223,7 +223,7 @@ impl FolderRules {
     }
 }
 
-/// The path of a folder with a `/` at its end.
+/// Return the path of a folder with a `/` at its end.
 fn base_of(folder: &Path) -> Vec<u8> {
     let mut base = slashed(folder);
     if !base.ends_with(b"/") {
@@ -232,7 +232,8 @@ fn base_of(folder: &Path) -> Vec<u8> {
     base
 }
 
-/// The globs of an ignore file that isn't git's; none if it isn't there. A line that can't be parsed is passed over, as git does.
+/// Return the globs of an ignore file that isn't git's; none if it isn't there. A line that can't be parsed is passed over, as
+/// git does.
 fn globs(text: Option<Vec<u8>>) -> Gitignore {
     let Some(bytes) = text else { return Gitignore::empty() };
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
@@ -243,7 +244,8 @@ fn globs(text: Option<Vec<u8>>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// A linked worktree of git inside the workspace is another copy of the same code: indexing it would show everything twice.
+/// Tell whether a folder is a linked worktree of git. Inside the workspace it is another copy of the same code: indexing it would
+/// show everything twice.
 pub(super) fn is_linked_worktree(folder: &Path) -> bool {
     let git = folder.join(".git");
     let text = read_rules(open_file(&git));

@@ -176,7 +176,7 @@ static SECRET_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SECRET));
 static SECRET_IN_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SECRET_IN));
 static SHARED_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SHARED));
 
-/// Whether the file at this path is left alone. Its name decides, and that of the folder it is in.
+/// Tell whether the file at this path is left alone. Its name decides, and that of the folder it is in.
 pub(super) fn is_secret(path: &Path) -> bool {
     let lower = |part: Option<&std::ffi::OsStr>| part.map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let (folder, name) = (lower(path.parent().and_then(Path::file_name)), lower(path.file_name()));

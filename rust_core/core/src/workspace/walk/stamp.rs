@@ -38,7 +38,7 @@ impl FolderStamp {
         Self { folder: time, files, has_git: fs::symlink_metadata(folder.join(".git")).is_ok() }
     }
 
-    /// Whether the folder's ignore files are as they were; it has `metadata` now.
+    /// Tell whether the folder's ignore files are as they were; it has `metadata` now.
     pub fn holds(&mut self, folder: &Path, metadata: Option<&Metadata>) -> bool {
         if self.folder.is_some() && self.folder == metadata.map(LastChange::of) {
             let mut there = self.files.iter().zip(IGNORE_FILES).filter_map(|(file, name)| Some((file.as_ref()?, name)));
@@ -53,17 +53,17 @@ impl FolderStamp {
     }
 }
 
-/// The stamp of `file`, if there is such an entry. A link that leads nowhere is an entry.
+/// Return the stamp of `file`, if there is such an entry. A link that leads nowhere is an entry.
 fn look(file: &Path) -> Option<RuleFileStamp> {
     fs::symlink_metadata(file).ok().map(|_| stamp_of(file))
 }
 
-/// What tells a version of a file from others; `None` where there is none.
+/// Return what tells a version of a file from others; `None` where there is none.
 pub(super) fn stamp_of(path: &Path) -> RuleFileStamp {
     fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), LastChange::of(&metadata)))
 }
 
-/// Whether a change at this time lies back far enough. A time in the future is a clock that can't be trusted.
+/// Tell whether a change at this time lies back far enough. A time in the future is a clock that can't be trusted.
 fn is_settled(change: LastChange, now: SystemTime) -> bool {
     let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(change.changed_ns).unwrap_or(0));
     change.changed_ns > 0 && now.duration_since(changed).is_ok_and(|age| age >= SETTLED_AFTER)
@@ -73,7 +73,7 @@ fn is_settled(change: LastChange, now: SystemTime) -> bool {
 mod tests {
     use super::*;
 
-    /// What `change` does to a folder that was looked at long after it had changed last is seen.
+    /// Check that what `change` does to a folder is seen, which was looked at long after it had changed last.
     #[track_caller]
     fn check(before: &[&str], change: impl FnOnce(&Path), same: bool) {
         let folder = tempfile::tempdir().unwrap();

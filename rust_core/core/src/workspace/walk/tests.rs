@@ -43,7 +43,7 @@ fn check(files: &[(&str, &str)], expected: &[&str], skipped: &[(&str, SkipReason
     agree(folder.path(), &walk);
 }
 
-/// The access policy says of every path what the walk said.
+/// Check that the access policy says of every path what the walk said.
 #[track_caller]
 fn agree(root: &Path, walk: &Walk) {
     let access = AccessPolicy::new(root, &WalkOptions::default());

@@ -56,7 +56,7 @@ impl<'tree> Walk<'_, 'tree> {
 const PASSED: &[&str] =
     &["or", "replace", "temporary", "temp", "unique", "materialized", "if", "not", "exists", "global", "local", "only"];
 
-/// `CREATE TABLE IF NOT EXISTS app.users (` -> `app.users`.
+/// Return the name of what a statement makes: `CREATE TABLE IF NOT EXISTS app.users (` -> `app.users`.
 fn sql_name(statement: &str) -> String {
     let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
     if !words.next().is_some_and(|word| word.eq_ignore_ascii_case("create") || word.eq_ignore_ascii_case("alter")) {

@@ -8,7 +8,7 @@ use crate::index::cut::names;
 use crate::index::cut::rules::Role;
 
 impl<'tree> Walk<'_, 'tree> {
-    /// The node whose children are a type's members.
+    /// Return the node whose children are a type's members.
     pub(super) fn body_of(&self, holder: Node<'tree>) -> Option<Node<'tree>> {
         let mut cursor = holder.walk();
         let by_role = holder.named_children(&mut cursor).find(|child| self.compiled.role(*child) == Role::Body);
@@ -18,7 +18,7 @@ impl<'tree> Walk<'_, 'tree> {
         })
     }
 
-    /// Names of the members of a type that is one chunk: they are defined in it.
+    /// Return the names of the members of a type that is one chunk: they are defined in it.
     pub(super) fn member_names(&self, body: Node<'tree>) -> Vec<String> {
         let mut found = Vec::new();
         let mut cursor = body.walk();
@@ -43,7 +43,7 @@ impl<'tree> Walk<'_, 'tree> {
         found
     }
 
-    /// The function or type literal that a statement binds, and the node that has its name; looked for three levels down.
+    /// Return the function or type literal that a statement binds, and the node that has its name; looked for three levels down.
     pub(super) fn bound_value(&self, statement: Node<'tree>) -> Option<(Node<'tree>, Node<'tree>)> {
         let mut level = vec![statement];
         for _ in 0..3 {
@@ -67,7 +67,7 @@ impl<'tree> Walk<'_, 'tree> {
         None
     }
 
-    /// An object literal or table counts as a type when it has functions; a list of options doesn't.
+    /// Tell whether an object literal or table counts as a type: when it has functions. A list of options doesn't.
     fn holds_functions(&self, value: Node<'tree>) -> bool {
         let Some(body) = self.body_of(value) else { return false };
         let mut cursor = body.walk();

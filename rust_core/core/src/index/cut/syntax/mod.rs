@@ -18,7 +18,7 @@ use crate::base::language::Language;
 use crate::base::types::ChunkKind;
 use crate::index::parse::grammar;
 
-/// The pieces of a file in the order of the text, and its imports.
+/// Return the pieces of a file in the order of the text, and its imports.
 pub fn pieces(tree: &Tree, text: &str, language: Language, options: &CutOptions) -> (Vec<Piece>, Vec<String>) {
     let Some(grammar) = grammar(language) else { return (Vec::new(), Vec::new()) };
     let mut walk = Walk {
@@ -94,7 +94,7 @@ impl<'tree> Walk<'_, 'tree> {
         self.todo.extend(steps.into_iter().rev());
     }
 
-    /// Whether nothing but one line end stands between two nodes.
+    /// Tell whether nothing but one line end stands between two nodes.
     fn is_adjacent(&self, end: usize, start: usize) -> bool {
         let between = self.text.get(end..start).unwrap_or("x");
         between.trim().is_empty() && between.matches('\n').count() <= 1

@@ -52,7 +52,7 @@ impl Settings {
         }
     }
 
-    /// The user's own ignore file. A relative path is relative to `top`, the repository's working folder.
+    /// Return the user's own ignore file. A relative path is relative to `top`, the repository's working folder.
     pub fn excludes_path(&self, top: &Path) -> Option<PathBuf> {
         match &self.excludes_file {
             Some(written) => expand(written.strip_prefix(b":(optional)").unwrap_or(written)).map(|path| top.join(path)),
@@ -61,8 +61,8 @@ impl Settings {
     }
 }
 
-/// Whether a repository's `config` says that its worktrees have settings of their own. Git asks the file itself, without what it
-/// includes, and only one that names its format.
+/// Tell whether a repository's `config` says that its worktrees have settings of their own. Git asks the file itself, without
+/// what it includes, and only one that names its format.
 pub(super) fn worktrees_have_settings(text: &[u8]) -> bool {
     let (mut has_format, mut found) = (false, false);
     for entry in entries(text).into_iter().filter(|entry| entry.subsection.is_none()) {
@@ -76,7 +76,7 @@ pub(super) fn worktrees_have_settings(text: &[u8]) -> bool {
 }
 
 impl Context {
-    /// Whether the condition of an `includeIf` in `file` holds. One that isn't known here, as for an older git, doesn't.
+    /// Tell whether the condition of an `includeIf` in `file` holds. One that isn't known here, as for an older git, doesn't.
     fn holds(&self, condition: &[u8], file: &Path, sources: &mut Sources) -> bool {
         let Some(git_folder) = &self.git_folder else { return false };
         if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
@@ -119,7 +119,7 @@ fn folder_matches(pattern: &[u8], git_folder: &Path, file: &Path, fold: bool) ->
     })
 }
 
-/// A pattern that ends in `/` means all that is below.
+/// Let a pattern that ends in `/` mean all that is below.
 fn with_all_below(pattern: &[u8]) -> Vec<u8> {
     let mut pattern = pattern.to_vec();
     if pattern.ends_with(b"/") {
@@ -128,7 +128,7 @@ fn with_all_below(pattern: &[u8]) -> Vec<u8> {
     pattern
 }
 
-/// The bytes of a path, with `/` between its names.
+/// Return the bytes of a path, with `/` between its names.
 pub(in crate::workspace::walk) fn slashed(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if cfg!(windows) {
@@ -139,7 +139,7 @@ pub(in crate::workspace::walk) fn slashed(path: &Path) -> Vec<u8> {
     }
 }
 
-/// A path of a configuration file; `~/` is the user's folder. Those of other users (`~name/`) aren't known here.
+/// Expand a path of a configuration file; `~/` is the user's folder. Those of other users (`~name/`) aren't known here.
 fn expand(written: &[u8]) -> Option<PathBuf> {
     let path = |bytes: &[u8]| -> PathBuf { bytes_to_path(bytes) };
     if written == b"~" {
@@ -151,7 +151,7 @@ fn expand(written: &[u8]) -> Option<PathBuf> {
     }
 }
 
-/// The path that these bytes name.
+/// Return the path that these bytes name.
 pub(super) fn bytes_to_path(bytes: &[u8]) -> PathBuf {
     #[cfg(unix)]
     {
@@ -170,12 +170,12 @@ fn home() -> Option<PathBuf> {
     set("HOME").map(PathBuf::from).or_else(env::home_dir)
 }
 
-/// Where the user's configuration lies (`$XDG_CONFIG_HOME`).
+/// Return where the user's configuration lies (`$XDG_CONFIG_HOME`).
 fn user_folder() -> Option<PathBuf> {
     set("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(home()?.join(".config")))
 }
 
-/// The configuration files of the machine and the user, from the weakest.
+/// Return the configuration files of the machine and the user, from the weakest.
 fn global_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let no_system = set("GIT_CONFIG_NOSYSTEM").is_some_and(|value| is_true(Some(value.as_encoded_bytes())));
@@ -207,7 +207,7 @@ const SYSTEM_FILES: &[&str] = if cfg!(windows) {
     &["/etc/gitconfig"]
 };
 
-/// A key without a value is true.
+/// Tell whether a value means true, as a key without a value does.
 fn is_true(value: Option<&[u8]>) -> bool {
     let Some(value) = value else { return true };
     let value = value.to_ascii_lowercase();
@@ -226,7 +226,7 @@ struct Entry {
     value: Option<Vec<u8>>,
 }
 
-/// The settings of a file, up to the first line that git couldn't read.
+/// Return the settings of a file, up to the first line that git couldn't read.
 fn entries(text: &[u8]) -> Vec<Entry> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut reader = Reader { text, at: 0 };
@@ -258,7 +258,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next byte; a line end of Windows is one byte.
+    /// Return the next byte; a line end of Windows is one byte.
     fn next(&mut self) -> Option<u8> {
         if self.text[self.at..].starts_with(b"\r\n") {
             self.at += 1;
@@ -272,7 +272,7 @@ impl Reader<'_> {
         while self.next().is_some_and(|byte| byte != b'\n') {}
     }
 
-    /// `[name]`, `[name "sub"]` or `[name.sub]`, of which `[` is read.
+    /// Read `[name]`, `[name "sub"]` or `[name.sub]`, of which `[` is read.
     fn section(&mut self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         let mut name = Vec::new();
         loop {
@@ -307,7 +307,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `key = value`, whose `first` byte is read.
+    /// Read `key = value`, whose `first` byte is read.
     fn entry(&mut self, first: u8) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         let mut key = vec![first.to_ascii_lowercase()];
         let mut byte = self.next();

@@ -57,12 +57,12 @@ impl GitEntry {
         }
     }
 
-    /// Whether git would take `folder` for the root of a repository.
+    /// Tell whether git would take `folder` for the root of a repository.
     pub fn is_repository(folder: &Path) -> bool {
         Place::of(folder, &mut Sources::default()).is_some()
     }
 
-    /// The rules, if this is a repository.
+    /// Return the rules, if this is a repository.
     pub fn repository(&self) -> Option<&GitRules> {
         match self {
             Self::Repository(rules) => Some(rules),
@@ -70,7 +70,7 @@ impl GitEntry {
         }
     }
 
-    /// Whether what was read is still as it was.
+    /// Tell whether what was read is still as it was.
     pub fn is_current(&self) -> bool {
         match self {
             Self::Repository(rules) => rules.sources.are_current(),
@@ -80,7 +80,7 @@ impl GitEntry {
 }
 
 impl GitRules {
-    /// The user's own rules, for a folder that is in no repository.
+    /// Return the user's own rules, for a folder that is in no repository.
     pub fn of_user(folder: &Path) -> Self {
         let mut sources = Sources::default();
         let mut settings = Settings::default();
@@ -108,13 +108,13 @@ impl GitRules {
         Self { exclude: PatternList::parse(exclude, fold), excludes_file, fold, sources }
     }
 
-    /// What these rules say of the entry at `path`, relative to the repository.
+    /// Tell what these rules say of the entry at `path`, relative to the repository.
     pub fn decide(&self, path: &[u8], is_folder: bool) -> Option<bool> {
         let lists = [&self.exclude, &self.excludes_file];
         lists.into_iter().find_map(|list| list.decide(path, is_folder, self.fold))
     }
 
-    /// Whether what was read is still as it was.
+    /// Tell whether what was read is still as it was.
     pub fn is_current(&self) -> bool {
         self.sources.are_current()
     }
@@ -144,7 +144,7 @@ impl Place {
     }
 }
 
-/// Whether this is git's `HEAD`: the name of a branch or a commit. One that is a link may lead to a branch without a commit.
+/// Tell whether this is git's `HEAD`: the name of a branch or a commit. One that is a link may lead to a branch without a commit.
 fn is_head(path: &Path, sources: &mut Sources) -> bool {
     sources.kind(path);
     if let Ok(target) = path.read_link() {

@@ -37,8 +37,8 @@ impl PatternList {
         Self(lines.filter_map(|line| Pattern::parse(line, fold)).collect())
     }
 
-    /// Whether the last pattern that matches ignores (`true`) or takes in again (`false`) the entry at `path`, relative to the
-    /// folder that the patterns are for.
+    /// Tell whether the last pattern that matches ignores (`true`) or takes in again (`false`) the entry at `path`, relative to
+    /// the folder that the patterns are for.
     pub fn decide(&self, path: &[u8], is_folder: bool, fold: bool) -> Option<bool> {
         if self.0.is_empty() {
             return None;
@@ -89,7 +89,7 @@ impl Pattern {
     }
 }
 
-/// Spaces at the end don't count unless a backslash precedes them.
+/// Remove spaces at the end, which don't count unless a backslash precedes them.
 fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     let mut end = 0;
     let mut at = 0;

@@ -35,7 +35,7 @@ impl Sources {
         kind
     }
 
-    /// Whether all of it is still as it was.
+    /// Tell whether all of it is still as it was.
     pub fn are_current(&self) -> bool {
         self.files.iter().all(|(path, stamp)| stamp_of(path) == *stamp)
             && self.entries.iter().all(|(path, kind)| kind_of(path) == *kind)

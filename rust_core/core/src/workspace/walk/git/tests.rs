@@ -15,7 +15,7 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// The files of a repository's own folder.
+/// Return the files of a repository's own folder.
 fn git_folder(folder: &Path) {
     for name in ["objects", "refs"] {
         fs::create_dir_all(folder.join(name)).unwrap();
@@ -23,7 +23,7 @@ fn git_folder(folder: &Path) {
     write(folder, &[("HEAD", "ref: refs/heads/main\n")]);
 }
 
-/// The walk and the access policy find these files below `root`, and no others.
+/// Check that the walk and the access policy find these files below `root`, and no others.
 #[track_caller]
 fn check(root: &Path, expected: &[&str]) {
     let walk = walk(root, &WalkOptions::default(), &CancelToken::new()).unwrap();

@@ -40,7 +40,7 @@ impl Glob {
         Self { tokens, least, fold }
     }
 
-    /// Whether the whole of `text` matches.
+    /// Tell whether the whole of `text` matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         if text.len() < self.least {
             return false;
@@ -87,7 +87,7 @@ impl Glob {
 }
 
 impl Token {
-    /// Whether this token takes `byte` and is done with it.
+    /// Tell whether this token takes `byte` and is done with it.
     fn takes(&self, byte: u8) -> bool {
         match self {
             Self::Byte(own) => *own == byte,
@@ -133,7 +133,7 @@ impl Parser<'_> {
         self.pattern.get(self.at).copied()
     }
 
-    /// One or more stars; the first is read.
+    /// Read the rest of a row of stars, of which the first is read.
     fn star(&mut self, tokens: &mut Vec<Token>) {
         let begins_name = self.at < 2 || self.pattern[self.at - 2] == b'/';
         let first = self.at;
@@ -153,7 +153,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The bytes between `[` and `]`; `None` where git finds no end or no such class.
+    /// Return the bytes between `[` and `]`; `None` where git finds no end or no such class.
     fn class(&mut self) -> Option<[bool; 256]> {
         let mut set = [false; 256];
         let negated = matches!(self.peek(), Some(b'!' | b'^'));
@@ -204,7 +204,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `[:name:]`, of which `[` is read; `false` where it is none but the single byte `[`.
+    /// Read `[:name:]`, of which `[` is read; `false` where it is only the single byte `[`.
     fn add_named(&mut self, set: &mut [bool; 256]) -> Option<bool> {
         let start = self.at + 1;
         let end = start + self.pattern.get(start..)?.iter().position(|byte| *byte == b']')?;

@@ -18,7 +18,7 @@ public record IndexSummary(int indexed, int unchanged, int removed, boolean canc
 
     /** For people. */
     public String words() {
-        var done = "%s indexed, %s unchanged, %d removed".formatted(Words.count(indexed, "file"), Words.count(unchanged, "file"), removed);
+        var done = "%s indexed, %s unchanged, %d removed".formatted(Labels.count(indexed, "file"), Labels.count(unchanged, "file"), removed);
         return cancelled ? "Stopped; what was finished stays" : done;
     }
 }

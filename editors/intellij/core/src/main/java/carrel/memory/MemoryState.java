@@ -28,7 +28,7 @@ final class MemoryState {
     void update(StatusResult status, boolean brief) {
         var known = statuses.get(status.workspaceFolder());
         boolean keep = brief && known != null && status.files() > 0;
-        statuses.put(status.workspaceFolder(), keep ? status.withSkipped(known.skipped()) : status);
+        statuses.put(status.workspaceFolder(), keep ? status.withFilesOf(known) : status);
     }
 
     /** Editors may hand over notifications out of order: what comes after a run's end is not begun again. */

@@ -5,7 +5,7 @@ import carrel.memory.Choices;
 import carrel.memory.IndexSummary;
 import carrel.memory.Memory;
 import carrel.memory.ServerState;
-import carrel.memory.Words;
+import carrel.memory.Labels;
 import java.awt.BorderLayout;
 import java.awt.Component;
 import java.awt.Dimension;
@@ -43,21 +43,21 @@ public final class MemoryPanel extends JPanel {
     private final JButton cancel = new JButton("Cancel");
     private final JButton clear = new JButton("Clear…");
     private final JProgressBar progress = new JProgressBar(0, 100);
-    private final JTextArea note = Parts.text("note");
+    private final JTextArea note = Components.text("note");
     private final StatusGrid status = new StatusGrid();
-    private final Desk desk;
+    private final PanelHost host;
     private final ReceiptPanel receipts;
     private final Runnable renewal = () -> SwingUtilities.invokeLater(this::renew);
     private boolean renewing;
     private boolean asking;
     private String said = "";
 
-    public MemoryPanel(Memory memory, ChoiceStore choices, Desk desk) {
+    public MemoryPanel(Memory memory, ChoiceStore choices, PanelHost host) {
         super(new BorderLayout(0, 8));
         this.memory = memory;
         this.choices = choices;
-        this.desk = desk;
-        this.receipts = new ReceiptPanel(memory, choices, desk, this::fail);
+        this.host = host;
+        this.receipts = new ReceiptPanel(memory, choices, host, this::fail);
         name();
         lay();
         listen();
@@ -106,7 +106,7 @@ public final class MemoryPanel extends JPanel {
         var places = new JLabel("Places an answer: ");
         places.setLabelFor(topK);
         for (JComponent row : new JComponent[] {
-            enabled, autoIndex, Parts.row(places, topK), Parts.row(index, cancel, clear), progress, note, Parts.heading("Index"), status
+            enabled, autoIndex, Components.row(places, topK), Components.row(index, cancel, clear), progress, note, Components.heading("Index"), status
         }) {
             row.setAlignmentX(Component.LEFT_ALIGNMENT);
             top.add(row);
@@ -116,8 +116,8 @@ public final class MemoryPanel extends JPanel {
         add(receipts, BorderLayout.CENTER);
         var bottom = new JPanel(new BorderLayout(0, 4));
         bottom.setOpaque(false);
-        bottom.add(Parts.heading("How it works"), BorderLayout.NORTH);
-        var how = Parts.text("how");
+        bottom.add(Components.heading("How it works"), BorderLayout.NORTH);
+        var how = Components.text("how");
         how.setText(HOW);
         bottom.add(how, BorderLayout.CENTER);
         add(bottom, BorderLayout.SOUTH);
@@ -142,8 +142,8 @@ public final class MemoryPanel extends JPanel {
     }
 
     private void clear() {
-        if (desk.confirm(SURE, "Delete")) {
-            follow(memory.clear().thenApply(bytes -> "The index is deleted, %s freed".formatted(Words.bytes(bytes))));
+        if (host.confirm(SURE, "Delete")) {
+            follow(memory.clear().thenApply(bytes -> "The index is deleted, %s freed".formatted(Labels.bytes(bytes))));
         }
     }
 

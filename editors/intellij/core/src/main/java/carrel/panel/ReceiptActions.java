@@ -26,17 +26,17 @@ final class ReceiptActions {
     final Action copy;
 
     /** {@code selected} gives the selected row, null if there is none. */
-    ReceiptActions(Memory memory, ChoiceStore choices, Desk desk, Supplier<ReceiptRow> selected, Consumer<Throwable> failed) {
+    ReceiptActions(Memory memory, ChoiceStore choices, PanelHost host, Supplier<ReceiptRow> selected, Consumer<Throwable> failed) {
         this.memory = memory;
         this.choices = choices;
         this.selected = selected;
         this.failed = failed;
-        open = action("Open", "Open the place in the editor", row -> desk.open(row.place().uri(), row.line()));
+        open = action("Open", "Open the place in the editor", row -> host.open(row.place().uri(), row.line()));
         pin = action("Pin", "Put this file before every question, or let it go again", this::pin);
         remove = action("Remove", "Ask again without this place, or with it", this::remove);
         removeFile = action("Remove Whole File", "Ask again without this file", row -> ask(question(row).without(row.place().wholeFile())));
         repeat = action("Repeat", "Ask again, about the files as they are now", row -> ask(question(row)));
-        copy = action("Copy", "Put the pages and the question on the clipboard, for any chat", row -> desk.copy(row.receipt().prompt()));
+        copy = action("Copy", "Put the pages and the question on the clipboard, for any chat", row -> host.copy(row.receipt().prompt()));
         renew();
     }
 

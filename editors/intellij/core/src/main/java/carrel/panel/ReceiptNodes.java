@@ -2,7 +2,7 @@ package carrel.panel;
 
 import carrel.memory.Place;
 import carrel.memory.Receipt;
-import carrel.memory.Words;
+import carrel.memory.Labels;
 import carrel.panel.ReceiptRow.Kind;
 import carrel.protocol.Messages.DroppedResult;
 import carrel.protocol.Messages.HitResult;
@@ -31,9 +31,9 @@ final class ReceiptNodes {
     private static DefaultMutableTreeNode node(Receipt receipt, List<String> pinned) {
         var pack = receipt.pack();
         var question = receipt.question();
-        var head = "%s: %s".formatted(Words.count(pack.tokens(), "token"), question.text());
+        var head = "%s: %s".formatted(Labels.count(pack.tokens(), "token"), question.text());
         var node = new DefaultMutableTreeNode(ReceiptRow.words(head, question.text(), receipt));
-        var sum = "%s, %s".formatted(Words.count(pack.hits().size(), "place"), Words.spent(pack));
+        var sum = "%s, %s".formatted(Labels.count(pack.hits().size(), "place"), Labels.spent(pack));
         words(node, sum, "What it took of the budget", receipt);
         if (pack.error() != null) {
             words(node, pack.error(), pack.error(), receipt);
@@ -42,11 +42,11 @@ final class ReceiptNodes {
         receipt.pinned().stream()
                 .filter(uri -> pinned.contains(uri) && pack.hits().stream().noneMatch(hit -> hit.uri().equals(uri)))
                 .forEach(uri -> {
-                    var place = new Place(uri, Words.within(question.folder(), uri), 0, 0);
+                    var place = new Place(uri, Labels.within(question.folder(), uri), 0, 0);
                     node.add(leaf("pinned, not given: " + place.path(), "Unpin lets it go", receipt, Kind.MISSING, place));
                 });
         question.removed().forEach(place -> node.add(
-                leaf("removed by you: " + Words.place(place), "Allow takes it in again", receipt, Kind.REMOVED, place)));
+                leaf("removed by you: " + Labels.place(place), "Allow takes it in again", receipt, Kind.REMOVED, place)));
         pack.dropped().stream()
                 .filter(dropped -> !dropped.reason().equals(REMOVED))
                 .forEach(dropped -> words(node, "left out: " + place(dropped), dropped.reason(), receipt));
@@ -56,10 +56,10 @@ final class ReceiptNodes {
     private static DefaultMutableTreeNode given(HitResult hit, Receipt receipt, boolean pinned) {
         var symbol = hit.symbol() == null ? "" : "  " + hit.symbol();
         var text = "%s%s  (%s)%s".formatted(
-                Words.place(hit), symbol, String.format(Locale.US, "%.2f", hit.score()), pinned ? "  pinned" : "");
+                Labels.place(hit), symbol, String.format(Locale.US, "%.2f", hit.score()), pinned ? "  pinned" : "");
         var matched = hit.signals().matched().isEmpty() ? null : "matched " + String.join(", ", hit.signals().matched());
         var node = leaf(text, matched, receipt, Kind.GIVEN, Place.of(hit));
-        Words.reasons(hit).forEach(reason -> node.add(leaf(reason, reason, receipt, Kind.GIVEN, Place.of(hit))));
+        Labels.reasons(hit).forEach(reason -> node.add(leaf(reason, reason, receipt, Kind.GIVEN, Place.of(hit))));
         return node;
     }
 
@@ -72,6 +72,6 @@ final class ReceiptNodes {
     }
 
     private static String place(DroppedResult dropped) {
-        return Words.place(dropped.path(), dropped.startLine(), dropped.endLine());
+        return Labels.place(dropped.path(), dropped.startLine(), dropped.endLine());
     }
 }

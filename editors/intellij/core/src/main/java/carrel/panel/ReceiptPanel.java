@@ -21,11 +21,11 @@ final class ReceiptPanel extends JPanel {
     private final ReceiptActions actions;
 
     /** {@code failed} hears of a question that could not be repeated. */
-    ReceiptPanel(Memory memory, ChoiceStore choices, Desk desk, Consumer<Throwable> failed) {
+    ReceiptPanel(Memory memory, ChoiceStore choices, PanelHost host, Consumer<Throwable> failed) {
         super(new BorderLayout(0, 4));
         this.choices = choices;
-        this.tree = new ReceiptTree(desk);
-        this.actions = new ReceiptActions(memory, choices, desk, tree::selected, failed);
+        this.tree = new ReceiptTree(host);
+        this.actions = new ReceiptActions(memory, choices, host, tree::selected, failed);
         lay();
         tree.addTreeSelectionListener(event -> actions.renew());
         tree.bind(KeyEvent.VK_DELETE, actions.remove);
@@ -40,7 +40,7 @@ final class ReceiptPanel extends JPanel {
         setOpaque(false);
         var top = new JPanel(new BorderLayout());
         top.setOpaque(false);
-        top.add(Parts.heading("Last questions"), BorderLayout.NORTH);
+        top.add(Components.heading("Last questions"), BorderLayout.NORTH);
         // A grid shares what room there is: a tool window may be narrow.
         var buttons = new JPanel(new GridLayout(1, 0, 4, 0));
         buttons.setOpaque(false);

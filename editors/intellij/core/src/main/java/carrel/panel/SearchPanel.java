@@ -1,7 +1,7 @@
 package carrel.panel;
 
 import carrel.memory.Memory;
-import carrel.memory.Words;
+import carrel.memory.Labels;
 import carrel.protocol.Messages.HitResult;
 import carrel.protocol.Messages.SearchResult;
 import java.awt.BorderLayout;
@@ -76,8 +76,8 @@ public final class SearchPanel extends JPanel {
         setBorder(BorderFactory.createEmptyBorder(8, 8, 8, 8));
         setPreferredSize(new Dimension(760, 460));
         words.setName("words");
-        words.setToolTipText("Words, a question, or a name");
-        words.getAccessibleContext().setAccessibleName("Words, a question, or a name");
+        words.setToolTipText("Labels, a question, or a name");
+        words.getAccessibleContext().setAccessibleName("Labels, a question, or a name");
         list.setName("hits");
         list.setSelectionMode(ListSelectionModel.SINGLE_SELECTION);
         list.setCellRenderer(new HitRenderer());
@@ -156,8 +156,8 @@ public final class SearchPanel extends JPanel {
         }
         result.hits().forEach(hits::addElement);
         list.setSelectedIndex(0);
-        var places = result.hits().isEmpty() ? "Nothing fits" : Words.count(result.hits().size(), "place");
-        note.setText(result.pending() > 0 ? "%s; %s not indexed yet".formatted(places, Words.count(result.pending(), "file")) : places);
+        var places = result.hits().isEmpty() ? "Nothing fits" : Labels.count(result.hits().size(), "place");
+        note.setText(result.pending() > 0 ? "%s; %s not indexed yet".formatted(places, Labels.count(result.pending(), "file")) : places);
     }
 
     private void move(int by) {
@@ -193,7 +193,7 @@ public final class SearchPanel extends JPanel {
         public Component getListCellRendererComponent(JList<?> list, Object value, int index, boolean selected, boolean focused) {
             var hit = (HitResult) value;
             var name = hit.symbol() == null ? "" : hit.symbol() + "   ";
-            var text = "%s%s   %s".formatted(name, Words.place(hit), String.format(Locale.US, "%.2f", hit.score()));
+            var text = "%s%s   %s".formatted(name, Labels.place(hit), String.format(Locale.US, "%.2f", hit.score()));
             return super.getListCellRendererComponent(list, text, index, selected, focused);
         }
     }

@@ -1,7 +1,7 @@
 package carrel.panel;
 
 import carrel.memory.ServerState;
-import carrel.memory.Words;
+import carrel.memory.Labels;
 import carrel.protocol.Messages.StatusResult;
 import java.awt.Dimension;
 import java.awt.GridBagConstraints;
@@ -33,13 +33,13 @@ final class StatusGrid extends JPanel {
     void show(ServerState server, Collection<StatusResult> statuses) {
         var program = server instanceof ServerState.Running running ? running.description() : "";
         set("Server", program, program);
-        set("State", statuses.isEmpty() ? "not asked yet" : join(statuses, Words::stateOf), "");
-        set("Files", statuses.isEmpty() ? "" : Words.number(sum(statuses, StatusResult::files)), languages(statuses));
-        set("Chunks", statuses.isEmpty() ? "" : Words.number(sum(statuses, StatusResult::chunks)), "");
-        set("Size", statuses.isEmpty() ? "" : Words.bytes(sum(statuses, StatusResult::bytes)), join(statuses, StatusResult::store));
+        set("State", statuses.isEmpty() ? "not asked yet" : join(statuses, Labels::stateOf), "");
+        set("Files", statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::files)), languages(statuses));
+        set("Chunks", statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::chunks)), "");
+        set("Size", statuses.isEmpty() ? "" : Labels.bytes(sum(statuses, StatusResult::bytes)), join(statuses, StatusResult::store));
         set("Model", join(statuses, status -> "%s (%d)".formatted(status.model().id(), status.model().dims())), "");
         long skipped = sum(statuses, status -> status.skipped().size());
-        set("Left out", skipped == 0 ? "" : Words.count(skipped, "path"), reasons(statuses));
+        set("Left out", skipped == 0 ? "" : Labels.count(skipped, "path"), reasons(statuses));
     }
 
     private void addRow(String name) {
@@ -79,7 +79,7 @@ final class StatusGrid extends JPanel {
         var all = new TreeMap<String, Integer>();
         statuses.forEach(status -> status.languages().forEach((name, files) -> all.merge(name, files, Integer::sum)));
         return all.entrySet().stream()
-                .map(entry -> entry.getKey() + " " + Words.number(entry.getValue()))
+                .map(entry -> entry.getKey() + " " + Labels.number(entry.getValue()))
                 .collect(Collectors.joining(", "));
     }
 
@@ -89,7 +89,7 @@ final class StatusGrid extends JPanel {
                 .collect(Collectors.groupingBy(file -> file.reason(), TreeMap::new, Collectors.counting()))
                 .entrySet()
                 .stream()
-                .map(entry -> "%s: %s".formatted(entry.getKey(), Words.number(entry.getValue())))
+                .map(entry -> "%s: %s".formatted(entry.getKey(), Labels.number(entry.getValue())))
                 .collect(Collectors.joining(", "));
     }
 }

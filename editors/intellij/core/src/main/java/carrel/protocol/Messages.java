@@ -46,27 +46,36 @@ public final class Messages {
             ModelInfo model,
             String store,
             String lastIndexed,
+            String lastCommitSha,
             String headSha,
             int pending,
             List<SkippedFile> skipped,
+            List<FailedFile> failed,
+            int failedFiles,
+            int maskedFiles,
+            int maskedSecrets,
             List<String> problems,
             String error) {
         public StatusResult {
             languages = languages == null ? Map.of() : languages;
             skipped = skipped == null ? List.of() : skipped;
+            failed = failed == null ? List.of() : failed;
             problems = problems == null ? List.of() : problems;
         }
 
-        /** The same status with these skipped files. */
-        public StatusResult withSkipped(List<SkippedFile> known) {
+        /** The same status with the lists of files of an earlier one. */
+        public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, lastIndexed,
-                    headSha, pending, known, problems, error);
+                    lastCommitSha, headSha, pending, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
+                    maskedFiles, maskedSecrets, problems, error);
         }
     }
 
     public record ModelInfo(String id, int dims) {}
 
     public record SkippedFile(String path, String reason) {}
+
+    public record FailedFile(String path, String reason) {}
 
     public record IndexParams(String workspaceFolder, Boolean force, String workDoneToken) {}
 

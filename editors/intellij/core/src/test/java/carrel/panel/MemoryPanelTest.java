@@ -40,14 +40,14 @@ class MemoryPanelTest {
     private HeldChoices choices;
     private Memory memory;
     private Screen screen;
-    private final HeldDesk desk = new HeldDesk();
+    private final RecordingPanelHost host = new RecordingPanelHost();
 
     @BeforeEach
     void open() throws Exception {
         server = new RealServer(Project.write(folder), home);
         choices = server.choices();
         memory = server.memory();
-        screen = new Screen(() -> new MemoryPanel(memory, choices, desk), 420, 680);
+        screen = new Screen(() -> new MemoryPanel(memory, choices, host), 420, 680);
     }
 
     @AfterEach
@@ -94,9 +94,9 @@ class MemoryPanelTest {
         screen.shows(() -> text("Files"), "5"::equals);
         screen.shows(() -> screen.find(JButton.class, "clear").isEnabled(), on -> on);
         screen.click("clear");
-        assertEquals(List.of("Delete: Delete the index of this project? Your files stay as they are."), desk.asked);
+        assertEquals(List.of("Delete: Delete the index of this project? Your files stay as they are."), host.asked);
         assertEquals("5", value("Files"));
-        desk.agrees = true;
+        host.agrees = true;
         screen.click("clear");
         screen.shows(this::note, text -> text.matches("The index is deleted, .*B freed"));
         assertEquals("not indexed yet", screen.shows(() -> text("State"), "not indexed yet"::equals));

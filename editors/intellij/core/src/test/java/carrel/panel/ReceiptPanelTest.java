@@ -33,7 +33,7 @@ class ReceiptPanelTest {
     @TempDir
     Path home;
 
-    private final HeldDesk desk = new HeldDesk();
+    private final RecordingPanelHost host = new RecordingPanelHost();
     private RealServer server;
     private Memory memory;
     private Screen screen;
@@ -44,7 +44,7 @@ class ReceiptPanelTest {
         Project.writeLong(Project.write(folder));
         server = new RealServer(folder, home);
         memory = server.memory();
-        screen = new Screen(() -> new MemoryPanel(memory, server.choices(), desk), 420, 820);
+        screen = new Screen(() -> new MemoryPanel(memory, server.choices(), host), 420, 820);
         tree = screen.find(JTree.class, "receipts");
         memory.context(server.question(QUESTION)).join();
         screen.shows(this::rows, rows -> rows.size() > 3);
@@ -121,7 +121,7 @@ class ReceiptPanelTest {
         screen.shows(() -> memory.view().receipts().get(0).pack().text(), text -> text.contains("moonlight"));
         screen.shows(this::rows, now -> now.stream().filter(row -> row.endsWith(": " + QUESTION)).count() == 2);
         screen.click("copy"); // the repeated question took over the selection
-        var copied = screen.shows(() -> desk.copied, texts -> !texts.isEmpty()).get(0);
+        var copied = screen.shows(() -> host.copied, texts -> !texts.isEmpty()).get(0);
         assertTrue(copied.contains("moonlight") && copied.endsWith("\n\n" + QUESTION), copied);
     }
 
@@ -129,7 +129,7 @@ class ReceiptPanelTest {
     void theMenuAndTheKeysDoTheSame() {
         var parcel = select(row -> row.contains("stamp_parcel"));
         press("ENTER");
-        assertTrue(desk.opened.get(0).contains("/src/post.py#"), desk.opened.toString());
+        assertTrue(host.opened.get(0).contains("/src/post.py#"), host.opened.toString());
         press("DELETE");
         screen.shows(this::rows, now -> now.contains("removed by you: " + parcel.substring(0, parcel.indexOf("  "))));
         select(row -> row.contains("stamp_letter"));

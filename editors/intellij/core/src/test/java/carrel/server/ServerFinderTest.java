@@ -15,7 +15,7 @@ class ServerFinderTest {
     private static final String VERSION = "carrel 0.1.0\n";
 
     /** A machine with these programs on PATH, on which these command lines print something and end well. */
-    private record Desk(boolean windows, Map<String, Path> programs, Map<List<String>, String> answers) implements Machine {
+    private record PanelHost(boolean windows, Map<String, Path> programs, Map<List<String>, String> answers) implements Machine {
         @Override
         public Optional<Path> onPath(String name) {
             return Optional.ofNullable(programs.get(name));
@@ -32,7 +32,7 @@ class ServerFinderTest {
 
     @Test
     void theSettingWins() {
-        var machine = new Desk(false, Map.of("carrel", CARREL), Map.of(List.of("/my/carrel", "--version"), VERSION));
+        var machine = new PanelHost(false, Map.of("carrel", CARREL), Map.of(List.of("/my/carrel", "--version"), VERSION));
         var launch = found(machine, " /my/carrel ");
         assertEquals(List.of("/my/carrel", "serve"), launch.serve());
         assertEquals("/my/carrel (chosen in the settings, carrel 0.1.0)", launch.description());
@@ -40,7 +40,7 @@ class ServerFinderTest {
 
     @Test
     void aSettingThatCantBeRunIsToldAndNothingElseIsTaken() {
-        var machine = new Desk(false, Map.of("carrel", CARREL), Map.of(List.of("/bin/carrel", "--version"), VERSION));
+        var machine = new PanelHost(false, Map.of("carrel", CARREL), Map.of(List.of("/bin/carrel", "--version"), VERSION));
         var missing = missing(machine, "/my/carrel");
         assertEquals("Carrel found no server to start: /my/carrel, chosen in the settings, can't be run.", missing.problem());
         assertEquals("Correct the program in Settings | Tools | Carrel, or empty it to have one looked for.", missing.remedy());
@@ -48,7 +48,7 @@ class ServerFinderTest {
 
     @Test
     void thenPath() {
-        var machine = new Desk(
+        var machine = new PanelHost(
                 false,
                 Map.of("carrel", CARREL, "python3", PYTHON),
                 Map.of(List.of(CARREL.toString(), "--version"), VERSION, module(PYTHON), VERSION));
@@ -57,31 +57,31 @@ class ServerFinderTest {
 
     @Test
     void thenPythonWhichTakesNoModuleFromWhereItStands() {
-        var machine = new Desk(false, Map.of("python3", PYTHON), Map.of(module(PYTHON), VERSION));
+        var machine = new PanelHost(false, Map.of("python3", PYTHON), Map.of(module(PYTHON), VERSION));
         assertEquals(List.of(PYTHON.toString(), "-P", "-m", "carrel", "serve"), found(machine, "").serve());
     }
 
     @Test
     void windowsHasOtherNames() {
         var launcher = Path.of("C:\\Windows\\py.exe");
-        var machine = new Desk(true, Map.of("py", launcher, "python3", PYTHON), Map.of(module(launcher), VERSION, module(PYTHON), VERSION));
+        var machine = new PanelHost(true, Map.of("py", launcher, "python3", PYTHON), Map.of(module(launcher), VERSION, module(PYTHON), VERSION));
         assertEquals(List.of(launcher.toString(), "-P", "-m", "carrel", "serve"), found(machine, "").serve());
     }
 
     @Test
     void anotherProgramOfThatNameIsNotTaken() {
-        var machine = new Desk(false, Map.of("carrel", CARREL), Map.of(List.of(CARREL.toString(), "--version"), "Desk 7\n"));
+        var machine = new PanelHost(false, Map.of("carrel", CARREL), Map.of(List.of(CARREL.toString(), "--version"), "PanelHost 7\n"));
         assertEquals(List.of(CARREL + " can't be run", "there is no Python on PATH"), missing(machine, "").tried());
     }
 
     @Test
     void theRemedyDependsOnThePythonThatIsThere() {
-        var old = new Desk(false, Map.of("python3", PYTHON), Map.of(question(PYTHON), "False\n"));
+        var old = new PanelHost(false, Map.of("python3", PYTHON), Map.of(question(PYTHON), "False\n"));
         assertEquals(List.of("carrel is not on PATH", PYTHON + " has no Carrel"), missing(old, "").tried());
         assertEquals(
                 "Install Python 3.11 or newer and then Carrel, or choose its program in Settings | Tools | Carrel.",
                 missing(old, "").remedy());
-        var current = new Desk(false, Map.of("python3", PYTHON), Map.of(question(PYTHON), "True\n"));
+        var current = new PanelHost(false, Map.of("python3", PYTHON), Map.of(question(PYTHON), "True\n"));
         assertEquals("Install Carrel, or choose its program in Settings | Tools | Carrel.", missing(current, "").remedy());
         assertEquals(Optional.of(PYTHON), new ServerFinder(current).python());
     }

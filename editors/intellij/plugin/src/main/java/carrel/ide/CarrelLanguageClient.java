@@ -18,12 +18,12 @@ import org.eclipse.lsp4j.ProgressParams;
 /** Hands what the server tells to the memory, and what it asks to the person. */
 final class CarrelLanguageClient extends LanguageClientImpl implements CarrelClient {
     private final CarrelProject carrel;
-    private final EditorDesk desk;
+    private final IdePanelHost panels;
 
     CarrelLanguageClient(Project project, CarrelProject carrel) {
         super(project);
         this.carrel = carrel;
-        this.desk = new EditorDesk(project);
+        this.panels = new IdePanelHost(project);
         carrel.connected(this);
     }
 
@@ -37,7 +37,7 @@ final class CarrelLanguageClient extends LanguageClientImpl implements CarrelCli
         var answer = new CompletableFuture<ConfirmResult>();
         ApplicationManager.getApplication().invokeLater(() -> {
             if (!answer.isCancelled()) { // the server hasn't taken the question back
-                answer.complete(new ConfirmResult(desk.permits(PermissionQuestion.of(question))));
+                answer.complete(new ConfirmResult(panels.permits(PermissionQuestion.of(question))));
             }
         });
         return answer;

@@ -78,7 +78,7 @@ public final class CarrelProject implements ServerAccess {
         if (known != null) {
             return known;
         }
-        var located = new ServerFinder(Computer.machine()).find(ServerSettings.get().program());
+        var located = new ServerFinder(LocalEnvironment.machine()).find(ServerSettings.get().program());
         if (located instanceof Located.Missing missing) {
             wanted = false;
             var problem = new ServerUnavailable(missing.problem(), missing.remedy());

@@ -2,7 +2,7 @@ package carrel.ide;
 
 import carrel.memory.Memory;
 import carrel.memory.Question;
-import carrel.memory.Words;
+import carrel.memory.Labels;
 import carrel.protocol.Messages.ActiveEditor;
 import carrel.protocol.Messages.ContextResult;
 import carrel.server.ServerUnavailable;
@@ -23,21 +23,21 @@ import java.util.concurrent.TimeoutException;
 public final class CopyContextAction extends ProjectAction {
     @Override
     void perform(Project project, CarrelProject carrel, String folder) {
-        var desk = new EditorDesk(project);
+        var host = new IdePanelHost(project);
         var words = Messages.showInputDialog(
-                project, "Context for which question?", "Carrel", Messages.getQuestionIcon(), desk.selection(), null);
+                project, "Context for which question?", "Carrel", Messages.getQuestionIcon(), host.selection(), null);
         if (words == null || words.isBlank()) {
             return;
         }
-        var front = desk.front();
+        var front = host.front();
         var active = front == null ? null : new ActiveEditor(front, null);
-        var question = Question.of(folder, words.strip(), active, desk.open());
+        var question = Question.of(folder, words.strip(), active, host.open());
         var answer = carrel.memory().context(question);
         ProgressManager.getInstance().run(new Task.Backgroundable(project, "Carrel looks through the project", true) {
             @Override
             public void run(ProgressIndicator indicator) {
                 try {
-                    copy(project, question, await(answer, indicator), desk);
+                    copy(project, question, await(answer, indicator), host);
                 } catch (CancellationException cancelled) {
                     answer.cancel(true);
                 } catch (ExecutionException error) {
@@ -63,14 +63,14 @@ public final class CopyContextAction extends ProjectAction {
         }
     }
 
-    private static void copy(Project project, Question question, ContextResult pack, EditorDesk desk) {
+    private static void copy(Project project, Question question, ContextResult pack, IdePanelHost host) {
         if (pack.error() != null) {
             ServerNotifications.tell(project, pack.error(), NotificationType.WARNING);
         } else if (pack.hits().isEmpty()) {
             ServerNotifications.tell(project, "Nothing in the project fits this question.", NotificationType.INFORMATION);
         } else {
-            ApplicationManager.getApplication().invokeLater(() -> desk.copy(question.after(pack)));
-            var words = "%s and the question copied: %s.".formatted(Words.count(pack.hits().size(), "place"), Words.spent(pack));
+            ApplicationManager.getApplication().invokeLater(() -> host.copy(question.after(pack)));
+            var words = "%s and the question copied: %s.".formatted(Labels.count(pack.hits().size(), "place"), Labels.spent(pack));
             ServerNotifications.tell(project, words, NotificationType.INFORMATION);
         }
     }

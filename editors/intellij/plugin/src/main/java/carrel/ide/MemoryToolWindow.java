@@ -12,7 +12,7 @@ public final class MemoryToolWindow implements ToolWindowFactory, DumbAware {
     @Override
     public void createToolWindowContent(Project project, ToolWindow window) {
         var carrel = CarrelProject.of(project);
-        var panel = new MemoryPanel(carrel.memory(), carrel.choices(), new EditorDesk(project));
+        var panel = new MemoryPanel(carrel.memory(), carrel.choices(), new IdePanelHost(project));
         window.getContentManager().addContent(ContentFactory.getInstance().createContent(panel, "", false));
         if (carrel.isRunning()) {
             panel.refresh();

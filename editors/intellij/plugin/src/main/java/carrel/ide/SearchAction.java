@@ -11,7 +11,7 @@ public final class SearchAction extends ProjectAction {
     @Override
     void perform(Project project, CarrelProject carrel, String folder) {
         var shown = new AtomicReference<JBPopup>();
-        var places = new EditorDesk(project);
+        var places = new IdePanelHost(project);
         var panel = new SearchPanel(carrel.memory(), folder, (uri, line) -> {
             shown.get().cancel();
             places.open(uri, line);

@@ -62,9 +62,9 @@ final class ServerNotifications {
     }
 
     private void installInto(ProgressIndicator indicator) {
-        var installer = Computer.installer().orElseThrow(() -> new ServerUnavailable(
+        var installer = LocalEnvironment.installer().orElseThrow(() -> new ServerUnavailable(
                 "Carrel's server needs Python 3.11 or newer, which isn't on PATH.", "Install Python, and then try again."));
-        var program = installer.install(Computer.wheels(), indicator::setText2, indicator::isCanceled);
+        var program = installer.install(LocalEnvironment.wheels(), indicator::setText2, indicator::isCanceled);
         ServerSettings.get().setProgram(program.toString());
         var carrel = CarrelProject.of(project);
         carrel.programChanged();

@@ -9,7 +9,7 @@ import type { Supervisor } from './server/supervisor';
 /** How long a question waits for a first index; then the answer is what is there by then. */
 const WAIT_MS = 30_000;
 
-export class Asker {
+export class ContextClient {
   constructor(
     private readonly server: Supervisor,
     private readonly receipts: Receipts,

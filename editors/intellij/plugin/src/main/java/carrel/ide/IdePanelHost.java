@@ -1,7 +1,7 @@
 package carrel.ide;
 
 import carrel.memory.PermissionQuestion;
-import carrel.panel.Desk;
+import carrel.panel.PanelHost;
 import com.intellij.notification.NotificationType;
 import com.intellij.openapi.fileEditor.FileEditorManager;
 import com.intellij.openapi.fileEditor.OpenFileDescriptor;
@@ -17,10 +17,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /** The IDE around the panels: its open files, its clipboard, its questions. */
-final class EditorDesk implements Desk {
+final class IdePanelHost implements PanelHost {
     private final Project project;
 
-    EditorDesk(Project project) {
+    IdePanelHost(Project project) {
         this.project = project;
     }
 

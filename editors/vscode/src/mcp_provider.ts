@@ -5,7 +5,7 @@ import { localFolders } from './memory/memory';
 import type { Located } from './server/locate';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
 
-export class McpOffer implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
+export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<void>();
   private readonly disposables: vscode.Disposable[];
   readonly onDidChangeMcpServerDefinitions = this.emitter.event;

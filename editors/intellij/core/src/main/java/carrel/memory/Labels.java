@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Locale;
 
 /** Numbers and states as people read them. */
-public final class Words {
+public final class Labels {
     private static final List<String> UNITS = List.of("B", "KB", "MB", "GB");
 
-    private Words() {}
+    private Labels() {}
 
     /** {@code 1,204 files}, {@code 1 file}. */
     public static String count(long amount, String singular) {

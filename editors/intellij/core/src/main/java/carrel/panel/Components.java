@@ -12,8 +12,8 @@ import javax.swing.JTextArea;
 import javax.swing.UIManager;
 
 /** Pieces that panels are made of. */
-final class Parts {
-    private Parts() {}
+final class Components {
+    private Components() {}
 
     /** Components side by side, no higher than they need. */
     static JPanel row(JComponent... parts) {

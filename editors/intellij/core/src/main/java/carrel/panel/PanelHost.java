@@ -1,7 +1,7 @@
 package carrel.panel;
 
 /** What the Memory panel needs of the editor around it. Called on Swing's thread. */
-public interface Desk extends Places {
+public interface PanelHost extends Places {
     /** Put a text on the clipboard. */
     void copy(String text);
 

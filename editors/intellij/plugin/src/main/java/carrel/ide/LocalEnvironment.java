@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /** This computer as the IDE knows it. */
-final class Computer {
-    private Computer() {}
+final class LocalEnvironment {
+    private LocalEnvironment() {}
 
     static LocalMachine machine() {
         return new LocalMachine(Path.of(System.getProperty("user.home")), EnvironmentUtil.getEnvironmentMap());
@@ -26,7 +26,7 @@ final class Computer {
 
     /** The wheels that came with the plugin. */
     static Optional<Path> wheels() {
-        return Optional.ofNullable(PathManager.getJarPathForClass(Computer.class))
+        return Optional.ofNullable(PathManager.getJarPathForClass(LocalEnvironment.class))
                 .map(jar -> Path.of(jar).resolveSibling("../server").normalize()) // the jar lies in lib
                 .filter(Files::isDirectory);
     }

@@ -3,8 +3,8 @@ package carrel.panel;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A desk that remembers what was done at it, and a person who says what the test says. */
-final class HeldDesk implements Desk {
+/** A host that remembers what was done at it, and a person who says what the test says. */
+final class RecordingPanelHost implements PanelHost {
     final List<String> opened = new ArrayList<>();
     final List<String> copied = new ArrayList<>();
     final List<String> asked = new ArrayList<>();

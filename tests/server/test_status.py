@@ -1,0 +1,87 @@
+"""What a status says of an index, on the wire and on a terminal."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from carrel.core.errors import ProviderError
+from carrel.core.fakes import FakeEmbedder, faulty
+from carrel.frontends.cli.output import Output
+from carrel.frontends.cli.status import _show
+from carrel.frontends.lsp.commands import status_result
+from carrel.frontends.lsp.messages import StatusResult
+from carrel.server.composition import Composition
+from carrel.server.jobs import Jobs
+from carrel.server.settings import Settings
+from carrel.server.state import FolderSettings
+from carrel.server.workspace import Workspace
+
+CODE = "def alpha(value):\n    return value + 1  # long enough to be a chunk\n"
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def workspace_of(root: Path, composition: Composition | None = None) -> Workspace:
+    folder = FolderSettings(Settings(storage="workspace"))
+    return Workspace(root, root.as_uri(), folder=folder, composition=composition or Composition(), jobs=Jobs())
+
+
+async def status_of(workspace: Workspace) -> StatusResult:
+    return status_result(workspace, await workspace.status())
+
+
+async def test_files_that_failed_are_named_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "abcdefg":
+        (tmp_path / f"{name}.py").write_text(CODE)
+    model = faulty(FakeEmbedder(), fail=ProviderError("The service has no quota left."))
+    workspace = workspace_of(tmp_path, Composition(model))
+    await workspace.request_index().done
+    status = await status_of(workspace)
+    assert (status.failed_files, [failed.path for failed in status.failed][:2]) == (7, ["a.py", "b.py"])
+    assert {failed.reason for failed in status.failed} == {"The service has no quota left."}
+    brief = status_result(workspace, workspace.brief())
+    assert (brief.failed_files, brief.failed) == (7, ())
+    _show(status, Output())
+    told = capsys.readouterr().out
+    assert "failed: 7 files, tried again by the next run\n  a.py: The service has no quota left.\n" in told
+    assert "… 2 more" in told
+    await workspace.close()
+
+
+async def test_secrets_are_counted_and_never_told(tmp_path: Path) -> None:
+    (tmp_path / "deploy.py").write_text("password = 'hunter2-Xq9vLm3T8'\npassword_old = 'trombone-Zk4nBw7Yd'\n")
+    (tmp_path / "a.py").write_text(CODE)
+    workspace = workspace_of(tmp_path)
+    await workspace.request_index().done
+    status = await status_of(workspace)
+    assert (status.masked_files, status.masked_secrets, status.failed_files) == (1, 2, 0)
+    assert b"hunter2" not in msgspec.json.encode(status)
+    await workspace.close()
+
+
+async def test_the_commit_is_that_of_the_last_run_over_everything(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "a")
+    indexed, workspace = git(tmp_path, "rev-parse", "HEAD"), workspace_of(tmp_path)
+    await workspace.request_index().done
+    await workspace.close()
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "b")
+    workspace = workspace_of(tmp_path)
+    status = await status_of(workspace)
+    assert (status.last_commit_sha, status.head_sha) == (indexed, git(tmp_path, "rev-parse", "HEAD"))
+    assert json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())["lastCommitSha"] == indexed
+    await workspace.request_index().done
+    assert (await status_of(workspace)).last_commit_sha == git(tmp_path, "rev-parse", "HEAD") != indexed
+    await workspace.clear()
+    assert not isinstance((await status_of(workspace)).last_commit_sha, str)
+    await workspace.close()
