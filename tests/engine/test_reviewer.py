@@ -171,7 +171,7 @@ async def test_an_answer_that_stays_wrong_is_reported_with_its_text(raw: str) ->
     [
         (ToolCall("1", "read_file", {"path": "src/auth.py"}), "There is no such tool; the only one is search_code."),
         (ToolCall("1", "search_code", {}), "Not searched: query: .*missing"),
-        (ToolCall("1", "search_code", {"query": 7}), "Not searched: query: Expected `str`"),
+        (ToolCall("1", "search_code", {"query": 7}), "Not searched: query: must be text, not a whole number"),
         (ToolCall("1", "search_code", {"query": "a\0b"}), "Not searched: query: holds a NUL"),
         (ToolCall("1", "search_code", {"query": "a", "limit": 5_000}), "Not searched: limit: "),
         (ToolCall("1", "search_code", {"query": "a", "sources": ["web"]}), r"Not searched: sources\[0\]: "),

@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
+from carrel.core.value_checks import plain_reason
 
 Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
@@ -209,7 +210,10 @@ def _convert(name: str, raw: Any) -> Any:
         value = msgspec.convert(raw, _HINTS[name])
     except msgspec.ValidationError as error:
         expected = _expected(_HINTS[name])
-        raise ValueError(f"must be {expected}, not {reprlib.repr(raw)}" if expected else str(error)) from None
+        if expected:
+            raise ValueError(f"must be {expected}, not {reprlib.repr(raw)}") from None
+        where, reason = plain_reason(error)
+        raise ValueError(f"{where} {reason}".lstrip()) from None
     if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
         raise ValueError("must be an absolute path")
     return value
