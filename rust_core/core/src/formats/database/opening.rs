@@ -77,7 +77,8 @@ impl Database {
     /// Open the database to follow its writer; `None` when there is none yet.
     pub fn open_follower(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(DATABASE_FILE);
-        if !path.exists() {
+        // A writer moves a folder in its place aside.
+        if !path.is_file() {
             return Ok(None);
         }
         // Whoever reads first after a crash takes back what was half written, so even readers must be able to write.
@@ -220,6 +221,12 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
 pub fn set_aside(directory: &Path) -> Result<()> {
     let path = directory.join(DATABASE_FILE);
     let aside = directory.join(ASIDE);
+    // Neither a folder nor a file takes the place of a folder.
+    if aside.is_dir() {
+        std::fs::remove_dir_all(&aside).map_err(|e| Error::io(&aside, e))?;
+    } else if path.is_dir() && aside.exists() {
+        std::fs::remove_file(&aside).map_err(|e| Error::io(&aside, e))?;
+    }
     std::fs::rename(&path, &aside).map_err(|e| Error::io(&path, e))?;
     for suffix in JOURNALS {
         // Best effort: a stray journal of another database is ignored.
