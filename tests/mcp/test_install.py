@@ -125,6 +125,19 @@ def test_uninstall_leaves_the_file_as_it_was_before_install(tmp_path: Path, text
     assert not plan(file, section, None).needed
 
 
+@pytest.mark.parametrize(("name", "stays"), [(".vscode", False), (".cursor", False), ("project", True)])
+def test_uninstall_leaves_no_empty_folder_of_an_assistant(tmp_path: Path, name: str, stays: bool) -> None:
+    folder = tmp_path / name
+    for other in (False, True):
+        if stays:
+            folder.mkdir(exist_ok=True)
+        apply(plan(folder / "mcp.json", "servers", ENTRY))
+        if other:
+            (folder / "settings.json").write_text("{}")
+        apply(plan(folder / "mcp.json", "servers", None))
+        assert folder.exists() == (stays or other)
+
+
 @pytest.mark.parametrize(
     ("before", "edited", "after"),
     [

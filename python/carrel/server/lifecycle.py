@@ -94,7 +94,7 @@ class IndexLifecycle:
             with contextlib.suppress(CarrelError):
                 await self._run(lambda _: index.store.close())
         if renew:
-            log.warning("An index was deleted while it was in use: it is built anew")
+            log.warning("An index was deleted or damaged while it was in use: it is built anew")
         with contextlib.suppress(CarrelError):
             (await self.open()).renewed = renew
 
