@@ -37,6 +37,8 @@ def run(name: str, seconds: float, seed: int, program: tuple[str, ...]) -> bool:
             error = f"{type(failed).__name__}: {failed}"
             if not isinstance(failed, Wrong):
                 sys.excepthook(type(failed), failed, failed.__traceback__)
+    for done in arena.trail[-6:] if error else ():
+        print(f"  {done}")
     print(f"{name}: {arena.rounds} rounds, {arena.asked} answers compared, {error or arena.note or 'all right'}", flush=True)
     return not error
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
@@ -30,6 +30,8 @@ class Arena:
     rounds: int = 0
     asked: int = 0
     note: str = ""
+    trail: list[str] = field(default_factory=list)
+    """What was done last, for who looks into a failure."""
 
     @property
     def over(self) -> bool:
@@ -109,6 +111,8 @@ def _damage_one(arena: Arena) -> None:
     path = dice.choice(files)
     size = path.stat().st_size
     kind = dice.randrange(6)
+    what = ("cut short", "overwritten in part", "deleted", "replaced by a folder", "overwritten", "deleted with its folder")[kind]
+    arena.trail.append(f"{path.name} of {size} bytes {what}")
     if kind == 0:
         os.truncate(path, dice.randrange(size + 1))
     elif kind == 1 and size:

@@ -166,6 +166,37 @@ fn a_folder_in_place_of_the_database_is_moved_aside_again_and_again() {
     }
 }
 
+#[test]
+#[cfg_attr(windows, ignore = "Windows keeps a file where it is that somebody has open")]
+fn a_folder_in_place_of_the_journal_is_no_end() {
+    let workspace = indexed();
+    let journal = workspace.index.join(format!("{DATABASE_FILE}-journal"));
+    let make_folder = || {
+        let _ = fs::remove_file(&journal);
+        fs::create_dir_all(journal.join("inside")).unwrap();
+    };
+    make_folder();
+    let mut store = workspace.open();
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+    make_folder();
+    workspace.write("c.py", &python(&["three"]));
+    let plan = store.scan(&token());
+    let batch = plan.and_then(|plan| store.cut(&plan, &token(), 8_000_000));
+    let done = batch.and_then(|batch| {
+        let batch = batch.unwrap();
+        batch.embed(&HashedEmbedder, &token()).unwrap();
+        store.commit(&batch, &token())
+    });
+    if done.is_err() {
+        assert!(store.is_lost(), "it is given up, and made anew by who opens it again");
+        store.close();
+        store = workspace.open();
+    }
+    index(&store);
+    assert_eq!(files_with(&store, "result_three"), ["c.py"]);
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+}
+
 /// As an older Carrel, killed, and the disk behind it may leave them.
 #[test]
 fn half_written_journals_are_no_end() {

@@ -44,6 +44,7 @@ impl Database {
     pub fn open_writer(directory: &Path, problems: &mut Vec<String>) -> Result<Self> {
         let path = &directory.join(DATABASE_FILE);
         let fail = |source| Error::Database { path: path.to_owned(), source };
+        clear_journals(path);
         let connection = Connection::open(path).map_err(fail)?;
         configure(&connection).map_err(fail)?;
         let mut database = Self::new(connection, path, true)?;
@@ -233,6 +234,20 @@ pub fn set_aside(directory: &Path) -> Result<()> {
         let _ = std::fs::remove_file(with_suffix(&path, suffix));
     }
     Ok(())
+}
+
+/// Take folders out of the places of a database's journals, and tell whether there were some: they hold nothing of it, and
+/// `SQLite` neither reads nor writes while they are there.
+pub(super) fn clear_journals(path: &Path) -> bool {
+    let mut found = false;
+    for journal in JOURNALS.map(|suffix| with_suffix(path, suffix)) {
+        if std::fs::symlink_metadata(&journal).is_ok_and(|metadata| metadata.is_dir()) {
+            found = true;
+            // Best effort: SQLite says what is wrong.
+            let _ = std::fs::remove_dir_all(&journal);
+        }
+    }
+    found
 }
 
 /// Whether changes wait in a journal.
