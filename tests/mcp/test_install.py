@@ -88,7 +88,18 @@ def test_any_json_survives(data: dict[str, object], indent: int | str | None) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["{", '{"a" 1}', '{"a": 1} x', "[]", '{"servers": []}', '{"servers": {}, "servers": {}}', "{'a': 1}", "[" * 5000, "nonsense"],
+    [
+        "{",
+        '{"a" 1}',
+        '{"a": 1} x',
+        "[]",
+        '{"servers": []}',
+        '{"servers": {}, "servers": {}}',
+        "{'a': 1}",
+        "[" * 5000,
+        "nonsense",
+        '{"\\a": 1}',
+    ],
 )
 def test_a_file_that_isnt_understood_is_left_alone(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mcp.json"
