@@ -43,8 +43,8 @@ test-long: build
 SECONDS ?= 60
 fuzz: build
 	cd rust_core/fuzz && cargo +nightly fuzz build --fuzz-dir . && cargo +nightly run --release --target-dir target/seeds --bin write_seeds -- corpus
-	for target in segment cut decode ignore_rules secrets query; do (cd rust_core/fuzz && cargo +nightly fuzz run --fuzz-dir . $$target corpus/$$target -- \
-		-max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=3000 -max_len=8192 -detect_leaks=$$([ $$target = cut ] && echo 0 || echo 1)) || exit 1; done
+	for target in segment cut decode ignore_rules secrets query; do (cd rust_core/fuzz && ASAN_OPTIONS=detect_leaks=$$([ $$target = cut ] && echo 0 || echo 1) cargo +nightly fuzz run --fuzz-dir . $$target corpus/$$target -- \
+		-max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=3000 -max_len=8192) || exit 1; done
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/fuzz atheris==3.0.0
 	for target in frames proxied_frames splice chat_requests comments uris questions; do PYTHONPATH=$(VENV)/fuzz $(BIN)/python -m tests.fuzz $$target \
 		-max_total_time=$(SECONDS) -timeout=10 || exit 1; done
