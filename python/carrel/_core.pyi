@@ -104,7 +104,7 @@ class Embedder:
     def hashed() -> Embedder: ...
     @staticmethod
     def static_model(path: str) -> Embedder:
-        """Map a trained model file (training/FORMAT.md). Raises `StoreError` for a file that is missing or damaged."""
+        """Read a trained model file (training/FORMAT.md). Raises `StoreError` for a file that is missing or damaged."""
     @property
     def id(self) -> str: ...
     @property

@@ -21,6 +21,7 @@ from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
 from carrel.core.remote import RemoteEmbedder
 from carrel.core.structs import whole_characters
 from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
+from carrel.core.value_checks import checked
 from carrel.engine import files
 from carrel.engine.assessment import ATTEMPTS, AssessedSearch, search_assessed
 from carrel.engine.assisted_retrieval import Assistants
@@ -31,6 +32,14 @@ from carrel.engine.files import file_chunks
 from carrel.engine.formats import Form, ToolForm
 from carrel.engine.indexer import IndexReport, follow_index_blocking
 from carrel.engine.retriever import Retrieval
+from carrel.library_arguments import (
+    HitCount,
+    budget_argument,
+    filters_argument,
+    form_argument,
+    metadata_argument,
+    path_argument,
+)
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context_blocking
@@ -51,7 +60,6 @@ __all__ = [
     "pick_files_by_grouped_chunk_hits",
 ]
 
-MOST_HITS = 10_000
 LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
 RETRY_SECONDS = 60.0
@@ -102,11 +110,14 @@ class Index:
         reranker: Reranker | None = None,
         planner: ChatModel | None = None,
     ) -> None:
-        windows = LINE_CHUNKS if line_chunks is True else line_chunks or None
+        path = path if path is None else path_argument(path)
+        windows = LINE_CHUNKS if line_chunks is True else checked("line_chunks", line_chunks or None, tuple[int, int] | None)
         if windows and not 0 <= windows[1] < windows[0]:
             raise InvalidInput(
                 "line_chunks", f"{windows} are no windows", "Give (lines, overlap), the overlap less than the lines."
             )
+        if embedder is not None and not hasattr(embedder, "spec"):
+            raise InvalidInput("embedder", f"must be a model, not {type(embedder).__name__}", "See docs/extending.md.")
         composition = Composition(embedder)
         self._composition, self._runner, self._reranker, self._planner = composition, IndexRunner(), reranker, planner
         self._own_embedder = embedder
@@ -114,7 +125,7 @@ class Index:
         if path is None:
             self._settings, self._index = Settings(), composition.memory_index(windows=windows)
             return
-        root = Path(path).expanduser().resolve()
+        root = path.expanduser().resolve()
         if not root.is_dir():
             raise InvalidInput("path", f"{root} is not a folder")
         self._settings, _ = settings_of(root)
@@ -134,8 +145,14 @@ class Index:
         binary or minified. The earlier version stays then.
         """
         store, token = self._index.store, CancelToken()
-        text = whole_characters(content)
-        batch = store.cut_buffer(Path(path).as_posix(), text, token, metadata=metadata or {}, version=version)
+        text = whole_characters(checked("content", content, str))
+        batch = store.cut_buffer(
+            path_argument(path).as_posix(),
+            text,
+            token,
+            metadata=metadata_argument(metadata or {}),
+            version=checked("version", version, str | None),
+        )
         if text.strip() and not batch.files:
             most = f"{self._settings.max_file_bytes:,}"
             raise InvalidInput("content", f"has more than {most} bytes, or is binary or minified", "Divide it, or leave it out.")
@@ -195,17 +212,27 @@ class Index:
         name, or one of your own, such as a `SourceForm` with another header and separator. `history` and `rerank` are those of
         `search`.
 
-        A fault doesn't fail the chat: the pack is empty then, and its `problem` says why. Raises `InvalidInput` for filters
-        and ratios that can't be used.
+        A fault doesn't fail the chat: the pack is empty then, and its `problem` says why. Raises `InvalidInput` for arguments
+        that can't be used.
         """
-        if chars_per_token is not None and not chars_per_token > 0:
-            raise InvalidInput("chars_per_token", f"{chars_per_token} is no ratio: give a number above 0, such as 4.0")
-        amount = Budget(budget) if isinstance(budget, int) else budget
-        request = ContextRequest(query, k, amount, filters or Filters(), model, format=form, history=tuple(history))
+        ratio = checked("chars_per_token", chars_per_token, float | None)
+        if ratio is not None and not ratio > 0:
+            raise InvalidInput("chars_per_token", f"{ratio} is no ratio: give a number above 0, such as 4.0")
+        if tokenizer is not None and not hasattr(tokenizer, "trim"):
+            raise InvalidInput("tokenizer", f"must be a tokenizer, not {type(tokenizer).__name__}", "See docs/extending.md.")
+        request = ContextRequest(
+            checked("query", query, str),
+            checked("k", k, HitCount),
+            budget_argument(budget),
+            filters_argument(filters),
+            checked("model", model, str | None),
+            format=form_argument(form),
+            history=tuple(history),
+        )
         answer = context_blocking(
             self._current,
             request,
-            lambda: tokenizer or self._composition.tokenizer(self._settings, model, chars_per_token=chars_per_token),
+            lambda: tokenizer or self._composition.tokenizer(self._settings, model, chars_per_token=ratio),
             CancelToken(),
             self._assistants(rerank),
         )
@@ -219,6 +246,7 @@ class Index:
 
     def retrieve_context(self, query: str, limit: int = 5) -> str:
         """Return the `limit` best of some 20 hits, judged by the reranker if there is one, in the form of `search_code`."""
+        limit = checked("limit", limit, int)
         helpers = replace(self._assistants(rerank=self._reranker is not None or None), candidates=max(CANDIDATES, limit))
         return _told(self._search(query, max(limit, 0), None, helpers).hits)
 
@@ -268,9 +296,7 @@ class Index:
         history: Sequence[Message] = (),
         token: CancelToken | None = None,
     ) -> Retrieval:
-        if not 0 <= k <= MOST_HITS:
-            raise InvalidInput("k", f"must be from 0 to {MOST_HITS:,}")
-        asked = Query(query, limit=k, filters=filters or Filters())
+        asked = Query(checked("query", query, str), limit=checked("k", k, HitCount), filters=filters_argument(filters))
         return search_blocking(self._current(), asked, token or CancelToken(), history=history, assistants=assistants)
 
     def _assistants(self, rerank: bool | None) -> Assistants:
@@ -336,12 +362,19 @@ def pick_files_by_grouped_chunk_hits(
     At most `candidate_pool_size` chunks are summed, by what `file_key` names: "filename" (the path), "folder", "language",
     "symbol", "container", or a function of the chunk. `embedder` is the index's own, or None for it.
     """
+    if not isinstance(section_query, Query):
+        section_query = checked("section_query", section_query, str)
     index = vector_db._current()
     own = index.embedder.spec.id
     if embedder is not None and embedder.spec.id != own:
         raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {own}")
     return files.pick_files_by_grouped_chunk_hits(
-        index.embedder, index.store.snapshot(), section_query, candidate_pool_size, n_files, file_key
+        index.embedder,
+        index.store.snapshot(),
+        section_query,
+        checked("candidate_pool_size", candidate_pool_size, int),
+        checked("n_files", n_files, int),
+        file_key,
     )
 
 

@@ -56,6 +56,30 @@ def test_a_wrong_value_is_named_as_on_the_wire(kind: type[Wire], raw: object, fi
     assert caught.value.field == field
 
 
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({}, "query: is missing"),
+        ({"query": 1}, "query: must be text, not a whole number"),
+        ({"query": "q", "limit": 0}, "limit: must be 1 or more"),
+        ({"query": "q", "limit": 5_000}, "limit: must be 200 at most"),
+        ({"query": "q", "limit": 1.5}, "limit: must be a whole number, not a fraction"),
+        ({"query": "q", "filters": {"pathGlob": 5}}, "filters.pathGlob: must be text or a list, not a whole number"),
+        (
+            {"query": "q", "filters": {"sources": ["web"]}},
+            "filters.sources[0]: can't be 'web': that is none of the possible values",
+        ),
+        ({"query": "q", "filters": {"metadata": {"a": 5}}}, "filters.metadata: must be text or a list, not a whole number"),
+        ({"query": "q", "filters": []}, "filters: must be an object, not a list"),
+        (7, "params: must be an object"),
+    ],
+)
+def test_a_wrong_value_is_told_in_plain_words(raw: object, told: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        decode(SearchParams, raw)
+    assert str(caught.value) == told
+
+
 def test_generated_files_are_up_to_date() -> None:
     hint = "run python -m carrel.frontends.lsp.protocol_docs"
     text = protocol_docs.DOC.read_text("utf-8")

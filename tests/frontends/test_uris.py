@@ -31,6 +31,8 @@ POSIX, WINDOWS = False, True
         ("file://server/share/a%20b", WINDOWS, "\\\\server\\share\\a b"),
         ("file://wsl.localhost/Ubuntu/home/me", WINDOWS, "\\\\wsl.localhost\\Ubuntu\\home\\me"),
         ("file://wsl%24/Ubuntu/home", WINDOWS, "\\\\wsl$\\Ubuntu\\home"),
+        ("file:///C:/w/..%5cother%5C..\\a.py", WINDOWS, "C:\\a.py"),
+        ("file://ser%5Cver/share/x", WINDOWS, None),
         ("file:///home/me", WINDOWS, None),
         ("untitled:Untitled-1", POSIX, None),
         ("vscode-remote://ssh-remote%2Bhost/home/me/a.py", POSIX, None),

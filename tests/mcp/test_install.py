@@ -88,7 +88,18 @@ def test_any_json_survives(data: dict[str, object], indent: int | str | None) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["{", '{"a" 1}', '{"a": 1} x', "[]", '{"servers": []}', '{"servers": {}, "servers": {}}', "{'a': 1}", "[" * 5000, "nonsense"],
+    [
+        "{",
+        '{"a" 1}',
+        '{"a": 1} x',
+        "[]",
+        '{"servers": []}',
+        '{"servers": {}, "servers": {}}',
+        "{'a': 1}",
+        "[" * 5000,
+        "nonsense",
+        '{"\\a": 1}',
+    ],
 )
 def test_a_file_that_isnt_understood_is_left_alone(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mcp.json"
@@ -123,6 +134,19 @@ def test_uninstall_leaves_the_file_as_it_was_before_install(tmp_path: Path, text
     assert file.read_bytes() == text.encode()
     assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
     assert not plan(file, section, None).needed
+
+
+@pytest.mark.parametrize(("name", "stays"), [(".vscode", False), (".cursor", False), ("project", True)])
+def test_uninstall_leaves_no_empty_folder_of_an_assistant(tmp_path: Path, name: str, stays: bool) -> None:
+    folder = tmp_path / name
+    for other in (False, True):
+        if stays:
+            folder.mkdir(exist_ok=True)
+        apply(plan(folder / "mcp.json", "servers", ENTRY))
+        if other:
+            (folder / "settings.json").write_text("{}")
+        apply(plan(folder / "mcp.json", "servers", None))
+        assert folder.exists() == (stays or other)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,15 @@ async def test_every_byte_stays_but_the_question(start: Start, upstream: Upstrea
                 assert b"[" * 978 in sent
 
 
+async def test_half_an_emoji_in_the_question_comes_through(start: Start, upstream: Upstream) -> None:
+    half = ASKED.replace(b"login", b"login \\ud83d")
+    async with httpx.AsyncClient(base_url=start().url) as http:
+        answer = await http.post(PATH, content=body(b"").replace(ASKED, half))
+    assert (answer.status_code, answer.headers["x-carrel-context"]) == (200, "1 places")
+    assert upstream.raw[-1].startswith(body(b"").split(ASKED)[0] + b'"<rag_context>')
+    assert upstream.raw[-1].endswith(b"\\n\\n" + half[1:] + body(b"").split(ASKED)[1])
+
+
 async def nothing() -> AsyncIterator[bytes]:
     yield b""
 

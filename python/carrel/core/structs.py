@@ -6,19 +6,15 @@ missing, a wrong type is an `InvalidInput`.
 
 from __future__ import annotations
 
-import re
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from carrel.core.errors import InvalidInput
+from carrel.core.value_checks import plain_reason
 
 S = TypeVar("S", bound=Struct)
-
-# A `msgspec.ValidationError` has nothing but its text, which ends in the path of the field: the one text that is taken apart.
-_AT = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>[^`]*)`)?$", re.DOTALL)
-_MISSING = re.compile(r"missing required field `(\w+)`")
 
 
 def decode(kind: type[S], raw: object) -> S:
@@ -26,11 +22,11 @@ def decode(kind: type[S], raw: object) -> S:
     if raw is None:
         raw = {}
     if not isinstance(raw, dict):
-        raise InvalidInput("params", f"Expected an object, got {type(raw).__name__}")
+        raise InvalidInput("params", "must be an object")
     try:
         return msgspec.convert(_without_nulls(raw), kind)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error)) from None
+        raise _invalid(error) from None
     except RecursionError:
         raise InvalidInput("params", "is nested too deep") from None
 
@@ -68,13 +64,9 @@ def _inline(node: Any, parts: dict[str, Any]) -> Any:
     return {key: _inline(value, parts) for key, value in node.items() if key != "title" or not isinstance(value, str)}
 
 
-def _invalid(message: str) -> InvalidInput:
-    match = _AT.match(message)
-    what = match["what"] if match else message
-    where = ((match["path"] if match else "") or "").lstrip(".").replace("[...]", "")  # the value of some key
-    if missing := _MISSING.search(what):
-        where = f"{where}.{missing[1]}" if where else missing[1]
-    return InvalidInput(where or "params", what)
+def _invalid(error: msgspec.ValidationError) -> InvalidInput:
+    where, reason = plain_reason(error)
+    return InvalidInput(where.lstrip(".") or "params", reason)
 
 
 def _without_nulls(value: Any) -> Any:

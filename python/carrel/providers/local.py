@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @lru_cache(maxsize=1)
 def bundled() -> LocalEmbedder:
-    """Return the bundled model, mapped once a process; the bag of words where its file is missing or damaged, which is logged."""
+    """Return the bundled model, read once a process; the bag of words where its file is missing or damaged, which is logged."""
     try:
         return LocalEmbedder(NativeEmbedder.static_model(str(BUNDLED)))
     except CarrelError as error:

@@ -98,7 +98,7 @@ class IndexLifecycle:
                 await self._run(lambda _: index.store.close())
                 await index.close_model()
         if renew:
-            log.warning("An index was deleted while it was in use: it is built anew")
+            log.warning("An index was deleted or damaged while it was in use: it is built anew")
         with contextlib.suppress(CarrelError):
             (await self.open()).renewed = renew
 

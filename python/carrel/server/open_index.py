@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from carrel.core.outbound import Receipt
     from carrel.core.ports import Embedder, Tokenizer
 
-RENEWED = "The index was deleted while it was in use. It is being built anew: ask again in a moment."
+RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
 _LAST_COMMIT = "last_commit"
 

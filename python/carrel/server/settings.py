@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
+from carrel.core.value_checks import plain_reason
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 
 Options: TypeAlias = Mapping[str, Any]
@@ -243,7 +244,10 @@ def _convert(name: str, raw: Any) -> Any:
         value = msgspec.convert(raw, _HINTS[name])
     except msgspec.ValidationError as error:
         expected = _expected(_HINTS[name])
-        raise ValueError(f"must be {expected}, not {reprlib.repr(raw)}" if expected else str(error)) from None
+        if expected:
+            raise ValueError(f"must be {expected}, not {reprlib.repr(raw)}") from None
+        where, reason = plain_reason(error)
+        raise ValueError(f"{where} {reason}".lstrip()) from None
     if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
         raise ValueError("must be an absolute path")
     if name == "http_proxy" and value and not value.startswith(("http://", "https://", "socks5://")):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,6 +18,7 @@ import pytest
 
 from carrel.core.native import count_tokens
 from carrel.frontends.cli import index as index_command
+from carrel.frontends.cli import output
 
 from .conftest import AUTH, Run, one_json
 
@@ -117,6 +120,60 @@ def test_status_counts_masked_secrets(run: Run, project: Path) -> None:
     (project / "src" / "more.py").write_text("password = 'hunter2-Xq9vLm3T8'\npassword_old = 'trombone-Zk4nBw7Yd'\n")
     run("index")
     assert "3 secrets are masked in 2 files\n" in run("status")[1]
+
+
+@pytest.mark.parametrize("words", [("clear", ""), ("clear", "--path", ""), ("index", ""), ("search", "login", "--path", "")])
+def test_an_empty_path_is_not_the_current_folder(run: Run, words: tuple[str, ...]) -> None:
+    run("index")
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert "is empty: name a folder, or leave it out for the current one" in err
+    assert one_json(run("status", "--json")[1])["files"] == 2
+
+
+def test_background_indexing_says_nothing(run: Run, project: Path) -> None:
+    (project / ".carrel.toml").write_text("exclde = []\n")
+    assert run("index", "--background") == (0, "", "")
+    assert one_json(run("status", "--json")[1])["files"] == 3
+    assert run("index", "--background", "--json") == (0, "", "")
+
+
+def test_secrets_of_a_folder_and_of_one_file(run: Run, project: Path) -> None:
+    (project / "src" / "deploy.py").write_text("\npassword = 'hunter2-Xq9vLm3T8'\n")
+    (project / "ignored.txt").write_text("password: hunter2-Xq9vLm3T8\n")
+    (project / ".ignore").write_text("ignored.txt\n")
+    found = {"path": "deploy.py", "line": 2, "kind": "password"}
+    env = {"path": ".env", "line": None, "kind": "secret by its name"}
+    assert one_json(run("secrets", "--json")[1])["secrets"] == [env, {**found, "path": "src/deploy.py"}]
+    assert one_json(run("secrets", "src/deploy.py", "--json")[1])["secrets"] == [found]
+    assert one_json(run("secrets", "--path", str(project / ".env"), "--json")[1])["secrets"] == [env]
+    assert "ignored.txt:1: password, masked\n" in run("secrets", "ignored.txt")[1]
+    assert run("secrets", "src/auth.py")[:2] == (0, "")
+    (project / "data.bin").write_bytes(b"\0\1\2" * 100)
+    code, _, err = run("secrets", "data.bin")
+    assert code == 2
+    assert "is not looked at: binary" in err
+
+
+def test_an_older_index_is_told_with_its_remedy_and_while_it_is_rebuilt(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
+    for n in range(30):
+        (project / f"f{n}.py").write_text(f"def name_{n}(value):\n    # says what {n} is worth to the caller\n    return value\n")
+    run("index")
+    [database] = tmp_path.rglob("index.db")
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA user_version = 4")
+    assert "problem: This index was made by an older version of Carrel" in run("status")[1]
+    assert "`carrel index` does it now" in run("status")[1]
+    code, out, err = run("search", "verify password")
+    assert code == 0
+    assert "src/auth.py" in out
+    assert "made by an older version of Carrel" in err
+    assert "Indexing project: " in err
+    assert "of 32 files" in err
+    assert "older" not in run("search", "verify password")[2]
 
 
 def test_status_and_clear(run: Run) -> None:

@@ -59,7 +59,7 @@ def test_what_a_file_says_amiss_is_told_alike(run: Run, project: Path) -> None:
             told.add(tuple(line for line in err.splitlines() if line.startswith("setting: ")))
     assert told == {
         (
-            "setting: .carrel.toml: exclude: Expected `array`, got `str`",
+            "setting: .carrel.toml: exclude: must be a list, not text",
             "setting: .carrel.toml: exclde: there is no such setting",
         )
     }

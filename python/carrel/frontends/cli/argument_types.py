@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 
 
 def count(text: str) -> int:
@@ -43,3 +44,10 @@ def place(text: str) -> tuple[str, int]:
     if not path:
         raise ArgumentTypeError(f"{text!r} is not FILE:LINE")
     return path, positive(line)
+
+
+def path(text: str) -> Path:
+    """Read a path; an empty one, as of an unset variable, would mean the current folder."""
+    if not text:
+        raise ArgumentTypeError("is empty: name a folder, or leave it out for the current one")
+    return Path(text)

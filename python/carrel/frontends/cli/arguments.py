@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from carrel.frontends.cli.argument_types import count, place, port, positive, query
+from carrel.frontends.cli.argument_types import count, path, place, port, positive, query
 from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
@@ -147,7 +147,7 @@ def _asking(commands: _Commands) -> None:
     given = localize.add_mutually_exclusive_group(required=True)
     given.add_argument("text", nargs="?", metavar="TEXT", help='the text, of any length; "-" for standard input')
     given.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
-    localize.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
+    localize.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
     localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
     _json(localize)
 
@@ -190,14 +190,14 @@ def _maintaining(commands: _Commands) -> None:
     _json(evaluate)
 
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
-    demo.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder of code (a well-known package by default)")
+    demo.add_argument("path", nargs="?", type=path, metavar="PATH", help="a folder of code (a well-known package by default)")
     _path_option(demo)
     demo.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask about it")
     demo.add_argument("--tokens", type=positive, default=1_500, metavar="N", help="budget of the context (1500)")
     demo.add_argument(
         "--fresh", action=BooleanOptionalAction, default=True, help="index from nothing, in a cache of its own (default)"
     )
-    demo.add_argument("--svg", type=Path, metavar="FILE", help=SUPPRESS)
+    demo.add_argument("--svg", type=path, metavar="FILE", help=SUPPRESS)
 
     hook = commands.add_parser("hook", help="index in the background after commits, merges, checkouts and rebases")
     hook.add_argument("action", choices=("install", "remove"))
@@ -211,7 +211,7 @@ def _serving_assistants(commands: _Commands) -> None:
         "--root",
         "--path",
         action="append",
-        type=Path,
+        type=path,
         default=[],
         metavar="PATH",
         help="a workspace folder (repeatable; the client's)",
@@ -219,7 +219,7 @@ def _serving_assistants(commands: _Commands) -> None:
     mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
     mcp.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
+        "--token-file", type=path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
     )
     mcp.add_argument("--rate-limit", type=count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)")
     actions = mcp.add_subparsers(dest="action", metavar="ACTION")
@@ -232,13 +232,13 @@ def _serving_assistants(commands: _Commands) -> None:
         scope = action.add_mutually_exclusive_group()
         scope.add_argument("--global", dest="scope", action="store_const", const="global", help="the user's own (default)")
         scope.add_argument("--workspace", dest="scope", action="store_const", const="workspace", help="that of a folder")
-        action.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
+        action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
         action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
         _json(action)
         if name == "install":
             action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
             action.add_argument(
-                "--serve-root", type=Path, metavar="PATH", help="always serve this folder, whatever the client has open"
+                "--serve-root", type=path, metavar="PATH", help="always serve this folder, whatever the client has open"
             )
 
 
@@ -253,19 +253,19 @@ class _Version(Action):
 
 
 def _folder(command: ArgumentParser) -> None:
-    command.add_argument("path", nargs="?", type=Path, metavar="PATH", help="the folder (the current one)")
+    command.add_argument("path", nargs="?", type=path, metavar="PATH", help="the folder (the current one)")
     _path_option(command)
 
 
 def _path_option(command: ArgumentParser) -> None:
     command.add_argument(
-        "--path", dest="path_option", type=Path, metavar="PATH", help="the folder, named as other commands take it"
+        "--path", dest="path_option", type=path, metavar="PATH", help="the folder, named as other commands take it"
     )
 
 
 def _query(command: ArgumentParser) -> None:
     command.add_argument("query", type=query, metavar="QUERY")
-    command.add_argument("--path", type=Path, default=Path(), metavar="PATH", help="the folder (the current one)")
+    command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder (the current one)")
 
 
 def _filters(command: ArgumentParser) -> None:

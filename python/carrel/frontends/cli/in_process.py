@@ -21,7 +21,8 @@ from carrel.server.open_index import OpenIndex
 from carrel.server.session import Session
 from carrel.server.settings import Problem, Settings
 from carrel.server.settings_files import settings_of
-from carrel.server.workspace import Workspace
+from carrel.server.state import Progress
+from carrel.server.workspace import Workspace, WorkspaceEvents
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -112,7 +113,7 @@ def with_commands(
 
     async def work() -> T:
         problems: list[Problem] = []
-        session = Session(Composition(), longest_match, on_problems=problems.extend)
+        session = Session(Composition(), longest_match, events=_telling(output), on_problems=problems.extend)
         session.configure({})
         try:
             workspace = session.add_folder(str(path), path_to_uri(str(path)))
@@ -124,6 +125,19 @@ def with_commands(
             await session.close()
 
     return run_cancellable(work()) if interruptible else asyncio.run(work())
+
+
+def _telling(output: Output) -> WorkspaceEvents:
+    """Have a run that takes a while told: a first index, or one that is made again, may take minutes."""
+    told: Callable[[int, int, str], None] | None = None
+
+    def progressed(workspace: Workspace, _: object, progress: Progress) -> None:
+        nonlocal told
+        if told is None:
+            told = output.progress_lines(f"Indexing {workspace.root.name}")
+        told(progress.done, progress.total, "")
+
+    return WorkspaceEvents(progressed=progressed)
 
 
 async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Output) -> int:

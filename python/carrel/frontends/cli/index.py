@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from argparse import Namespace
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import Cancelled, CarrelError, StoreError
@@ -38,7 +38,7 @@ def run(arguments: Namespace, output: Output) -> int:
     with contextlib.suppress(OSError, AttributeError):
         os.nice(19)
     with contextlib.suppress(CarrelError):
-        _index(arguments, output)
+        _index(arguments, replace(output, silent=True))
     return 0
 
 

@@ -31,16 +31,19 @@ class Output:
     """Prints results and failures in the form that was asked for."""
 
     json: bool = False
+    silent: bool = False
 
     def value(self, value: object) -> None:
         """Print the one JSON value; `value` is a wire struct or plain data."""
         import msgspec
 
-        _write(msgspec.json.encode(value))
+        if not self.silent:
+            _write(msgspec.json.encode(value))
 
     def text(self, text: str) -> None:
         """Print one line. Whatever names and code hold, it stays one line and moves no cursor."""
-        _write(one_line(text).encode())
+        if not self.silent:
+            _write(one_line(text).encode())
 
     def whole(self, text: str) -> None:
         """Print a text of many lines: byte for byte into a file or a pipe, harmless on a terminal."""
@@ -54,12 +57,13 @@ class Output:
 
     def note(self, text: str) -> None:
         """Tell the person something beside the result."""
-        if not self.json:
+        if not self.json and not self.silent:
             _tell(text)
 
     def warn(self, text: str) -> None:
         """Tell the person what is wrong though there is a result, also beside a JSON one."""
-        _tell(text)
+        if not self.silent:
+            _tell(text)
 
     def fail(self, message: str) -> None:
         """Say why there is no result."""
@@ -84,12 +88,16 @@ class Output:
 
         With `shows_text` also what is told beside them, which otherwise is the path.
         """
-        if self.json:
+        if self.json or self.silent:
             yield lambda _done, _total, _path: None
         elif _is_terminal(sys.stderr):
             yield from _bar(one_line(title), shows_text=shows_text)
         else:
             yield _lines(title, shows_text=shows_text)
+
+    def progress_lines(self, title: str) -> Progress:
+        """Give what shows progress by a line every few seconds, for work that seldom takes that long."""
+        return (lambda _done, _total, _path: None) if self.json else _lines(title, shows_text=False)
 
 
 def _write(data: bytes, end: bytes = b"\n") -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from argparse import REMAINDER, ArgumentParser, BooleanOptionalAction
-from pathlib import Path
 from typing import Any
 
-from carrel.frontends.cli.argument_types import count, port, positive
+from carrel.frontends.cli.argument_types import count, path, port, positive
 
 
 def add_proxies(commands: Any) -> None:
@@ -47,5 +46,5 @@ def add_proxies(commands: Any) -> None:
 
 def _workspaces(command: ArgumentParser, default: str) -> None:
     command.add_argument(
-        "--workspace", "--path", action="append", type=Path, default=[], metavar="PATH", help=f"a folder (repeatable; {default})"
+        "--workspace", "--path", action="append", type=path, default=[], metavar="PATH", help=f"a folder (repeatable; {default})"
     )

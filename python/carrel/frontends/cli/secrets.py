@@ -1,4 +1,4 @@
-"""`carrel secrets`: what the files of a folder hold of secrets, by place and kind. Never a value."""
+"""`carrel secrets`: what a file, or the files of a folder, hold of secrets, by place and kind. Never a value."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    """Look at every file that counts, and at nothing else."""
-    root = folder(arguments.path)
-    chosen = settings(root, output)
-    confirm_broad_folder(root, chosen)
+    """Look at every file that counts, and at nothing else; or at the one file that was named."""
+    if arguments.path.is_file():
+        root = arguments.path.absolute()
+        chosen = settings(folder(root.parent), output)
+    else:
+        root = folder(arguments.path)
+        chosen = settings(root, output)
+        confirm_broad_folder(root, chosen)
 
     def work(token: CancelToken) -> list[tuple[str, int | None, str]]:
         return list_secrets(str(root), walk_options(chosen), secret_options(chosen), token)

@@ -27,9 +27,9 @@ def uri_to_path(uri: str, *, windows: bool = WINDOWS) -> str | None:
     if rest.startswith("//"):
         authority, slash, tail = rest[2:].partition("/")
         path = slash + tail
-    authority = unquote(authority)
-    path = unquote(path, errors="surrogateescape")
-    if "\0" in path or not path.startswith("/"):
+    authority = unquote(authority, errors="surrogateescape")
+    path = _slashes(unquote(path, errors="surrogateescape"), windows)
+    if "\0" in path or not path.startswith("/") or "/" in _slashes(authority, windows):
         return None
     if authority.lower() == "localhost":
         authority = ""
@@ -49,7 +49,7 @@ def path_to_uri(path: str, *, windows: bool = WINDOWS) -> str:
     path = path.replace("\\", "/")
     if path.startswith("//"):
         authority, _, rest = path[2:].partition("/")
-        return f"file://{quote(authority, safe='$.-')}/{_quote(rest)}"
+        return f"file://{_quote(authority, safe='$.-')}/{_quote(rest)}"
     if drive := _DRIVE.match(path):
         return f"file:///{drive[1].lower()}%3A{_quote(path[drive.end() :])}"
     return "file:///" + _quote(path.lstrip("/"))
@@ -122,5 +122,5 @@ def _tidy(path: str) -> str:
     return tidy[1:] if tidy.startswith("//") else tidy
 
 
-def _quote(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/-._~")
+def _quote(path: str, safe: str = "/-._~") -> str:
+    return quote(path.encode("utf-8", "surrogateescape"), safe=safe)

@@ -253,7 +253,7 @@ class CarrelProtocol(LanguageServerProtocol):
         if method is None:
             raise to_rpc_error(InvalidInput("command", "there is no such command"))
         if not isinstance(arguments, list) or len(arguments) != 1:
-            raise to_rpc_error(InvalidInput("arguments", "Expected one object"))
+            raise to_rpc_error(InvalidInput("arguments", "must be one object"))
         argument = arguments[0]
         if isinstance(argument, dict) and params.get("workDoneToken") is not None:
             argument = {"workDoneToken": params["workDoneToken"], **argument}

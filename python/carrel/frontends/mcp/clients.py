@@ -77,6 +77,12 @@ CLIENTS: dict[str, Client] = {
 }
 
 
+WORKSPACE_FOLDERS = frozenset(
+    parent for client in CLIENTS.values() if client.workspace and (parent := PurePosixPath(client.workspace).parent.name)
+)
+"""Folders of assistants in a project: `.vscode` and the like."""
+
+
 def configuration(name: str, scope: Scope, folder: str, system: System, env: Mapping[str, str], home: str) -> PurePath:
     """Return the configuration file of a client. Raises `InvalidInput` where it has none of that scope."""
     client = CLIENTS[name]

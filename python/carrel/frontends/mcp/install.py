@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from carrel.core.errors import CarrelError
 from carrel.frontends.mcp import jsonc
+from carrel.frontends.mcp.clients import WORKSPACE_FOLDERS
 
 NAME = "carrel"
 BACKUP = ".carrel-backup"
@@ -59,6 +60,7 @@ def apply(change: Change) -> Path | None:
             _write(backup, change.before, like=path)
         if change.after is None:
             path.unlink(missing_ok=True)
+            _drop_empty_folder(path.parent)
         else:
             _write(path, change.after, like=path)
         if change.backup == "drop":
@@ -66,6 +68,13 @@ def apply(change: Change) -> Path | None:
     except OSError as error:
         raise CarrelError(f"{path} can't be written: {error.strerror or error}") from None
     return backup if change.before is not None and change.backup != "drop" else None
+
+
+def _drop_empty_folder(folder: Path) -> None:
+    """Take away an assistant's own folder in a project (`.vscode`), which `install` made, once nothing is in it."""
+    if folder.name in WORKSPACE_FOLDERS:
+        with contextlib.suppress(OSError):  # something else is in it
+            folder.rmdir()
 
 
 def _without(path: Path, before: bytes | None, backup: bytes | None, section: str) -> Change:

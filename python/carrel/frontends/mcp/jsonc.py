@@ -142,8 +142,9 @@ def _members(text: str, start: int, depth: int) -> Node:
         colon = _skip(text, key.end()) if key else at
         if key is None or text[colon : colon + 1] != ":":
             raise _bad(text, colon, "a name and a colon")
+        name = _value(text, at, depth)  # a string may hold an escape that is none
         value = _value(text, _skip(text, colon + 1), depth + 1)
-        members.append((at, json.loads(key[0]), value))
+        members.append((at, name.value, value))
         at = _part(text, value.end, "}")
     return Node(start, at + 1, {name: value.value for _, name, value in members}, tuple(members))
 

@@ -39,7 +39,11 @@ def notes(workspace: Workspace) -> tuple[str, ...]:
         return (f"{files} still being indexed: what is new there may be missing here. Ask again for more.",) if waiting else ()
     if index.store.role == "follower" and not index.begun:
         return ("Another Carrel, such as the editor's, keeps this folder's index and hasn't filled it: index the folder there.",)
-    made = "The index was deleted and is being made anew" if index.being_renewed else "The first index is still being made"
+    made = (
+        "The index was deleted or damaged and is being made anew"
+        if index.being_renewed
+        else "The first index is still being made"
+    )
     left = f", {workspace.pending} files to go" if workspace.pending else ""
     return (f"{made}{left}: this is what was found so far. Ask again for more.",)
 

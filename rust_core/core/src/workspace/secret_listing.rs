@@ -1,17 +1,20 @@
 //! List the secrets of a workspace: places and kinds, never values.
 
+use std::fs::File;
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use crate::base::cancel::CancelToken;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::lines::LineTable;
 use crate::base::types::SkipReason;
 use crate::index::secrets::{Detector, SecretMatch, SecretOptions};
 use crate::workspace::folder::Folder;
 use crate::workspace::read::read_source;
-use crate::workspace::walk::{WalkOptions, walk};
+use crate::workspace::walk::{AccessPolicy, WalkOptions, walk};
+
+const BY_NAME: &str = "secret by its name";
 
 /// A secret, or a file that is one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +27,7 @@ pub struct SecretLocation {
     pub kind: String,
 }
 
-/// Look at every file of the workspace that counts; sorted by path and line.
+/// Look at every file of the workspace that counts, sorted by path and line; or at one file, also if it is ignored.
 pub fn list_secrets(
     root: &Path,
     walking: &WalkOptions,
@@ -32,33 +35,56 @@ pub fn list_secrets(
     cancel: &CancelToken,
 ) -> Result<Vec<SecretLocation>> {
     let detector = Detector::new(secrets)?;
+    if root.is_file() {
+        return of_file(root, walking, &detector);
+    }
     let walk = walk(root, walking, cancel)?;
-    let whole = |path: &str, kind: &str| vec![SecretLocation { path: path.to_owned(), line: None, kind: kind.to_owned() }];
     let by_name = walk.skipped.iter().filter(|skipped| skipped.reason == SkipReason::Secret);
-    let mut seen: Vec<SecretLocation> = by_name.flat_map(|skipped| whole(&skipped.path, "secret by its name")).collect();
+    let mut seen: Vec<SecretLocation> = by_name.flat_map(|skipped| whole(&skipped.path, BY_NAME)).collect();
     // Held open: no file is reached by a link that takes the place of a folder meanwhile.
     let folder = Folder::open(root);
     let look = |path: &str| -> Vec<SecretLocation> {
         let Some(file) = folder.as_ref().ok().and_then(|folder| folder.file(path).ok()) else { return Vec::new() };
         let Ok(source) = read_source(file, walking.max_file_bytes) else { return Vec::new() };
-        let found = detector.find(path, &source.text);
-        if let Some(reason) = detector.whole(path, &source.text, found.len()) {
-            return whole(path, reason.code());
-        }
-        if found.is_empty() {
-            return Vec::new();
-        }
-        let lines = LineTable::new(&source.text);
-        let one = |found: SecretMatch| SecretLocation {
-            path: path.to_owned(),
-            line: Some(lines.line_of(found.start as u32)),
-            kind: found.rule,
-        };
-        found.into_iter().map(one).collect()
+        in_text(path, &source.text, &detector)
     };
     let inside: Result<Vec<Vec<SecretLocation>>> =
         walk.files.par_iter().map(|file| cancel.check().map(|()| look(&file.path))).collect();
     seen.extend(inside?.into_iter().flatten());
     seen.sort();
     Ok(seen)
+}
+
+fn of_file(file: &Path, walking: &WalkOptions, detector: &Detector) -> Result<Vec<SecretLocation>> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let folder = file.parent().unwrap_or(file);
+    if AccessPolicy::new(folder, walking).check(&name) == Err(SkipReason::Secret) {
+        return Ok(whole(&name, BY_NAME));
+    }
+    let opened = File::open(file).map_err(|error| Error::io(file, error))?;
+    match read_source(opened, walking.max_file_bytes) {
+        Ok(source) => Ok(in_text(&name, &source.text, detector)),
+        Err(reason) => Err(Error::invalid_value("path", file.to_string_lossy(), format!("is not looked at: {}", reason.code()))),
+    }
+}
+
+fn in_text(path: &str, text: &str, detector: &Detector) -> Vec<SecretLocation> {
+    let found = detector.find(path, text);
+    if let Some(reason) = detector.whole(path, text, found.len()) {
+        return whole(path, reason.code());
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let lines = LineTable::new(text);
+    let one = |found: SecretMatch| SecretLocation {
+        path: path.to_owned(),
+        line: Some(lines.line_of(found.start as u32)),
+        kind: found.rule,
+    };
+    found.into_iter().map(one).collect()
+}
+
+fn whole(path: &str, kind: &str) -> Vec<SecretLocation> {
+    vec![SecretLocation { path: path.to_owned(), line: None, kind: kind.to_owned() }]
 }

@@ -147,6 +147,56 @@ fn a_database_that_is_damaged_while_it_is_open_is_given_up_and_made_anew() {
     }
 }
 
+#[test]
+fn a_folder_in_place_of_the_database_is_moved_aside_again_and_again() {
+    let workspace = indexed();
+    let path = workspace.index.join(DATABASE_FILE);
+    for _ in 0..2 {
+        let follower = workspace.open();
+        drop(follower);
+        fs::remove_file(&path).unwrap();
+        fs::create_dir_all(path.join("inside")).unwrap();
+        let store = workspace.open();
+        assert!(store.problems()[0].contains("was damaged; it was moved to"), "{:?}", store.problems());
+        assert_eq!(index(&store).added, 2);
+        assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+        // One that follows finds nothing there, until the writer has made a database.
+        let follower = workspace.open();
+        assert_eq!(files_with(&follower, "result_one"), ["a.py"]);
+    }
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "Windows keeps a file where it is that somebody has open")]
+fn a_folder_in_place_of_the_journal_is_no_end() {
+    let workspace = indexed();
+    let journal = workspace.index.join(format!("{DATABASE_FILE}-journal"));
+    let make_folder = || {
+        let _ = fs::remove_file(&journal);
+        fs::create_dir_all(journal.join("inside")).unwrap();
+    };
+    make_folder();
+    let mut store = workspace.open();
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+    make_folder();
+    workspace.write("c.py", &python(&["three"]));
+    let plan = store.scan(&token());
+    let batch = plan.and_then(|plan| store.cut(&plan, &token(), 8_000_000));
+    let done = batch.and_then(|batch| {
+        let batch = batch.unwrap();
+        batch.embed(&HashedEmbedder, &token()).unwrap();
+        store.commit(&batch, &token())
+    });
+    if done.is_err() {
+        assert!(store.is_lost(), "it is given up, and made anew by who opens it again");
+        store.close();
+        store = workspace.open();
+    }
+    index(&store);
+    assert_eq!(files_with(&store, "result_three"), ["c.py"]);
+    assert_eq!(files_with(&store, "result_one"), ["a.py"]);
+}
+
 /// As an older Carrel, killed, and the disk behind it may leave them.
 #[test]
 fn half_written_journals_are_no_end() {

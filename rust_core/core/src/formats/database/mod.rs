@@ -230,7 +230,7 @@ impl Database {
 
     /// A writer that meets damage moves the database out of the way: the next opening makes a new one.
     fn fail(&self, source: rusqlite::Error) -> Error {
-        if self.writes && is_damage(&source) && self.file.is_present() {
+        if self.writes && (is_damage(&source) || opening::clear_journals(&self.path)) && self.file.is_present() {
             let _ = set_aside(self.path.parent().unwrap_or(&self.path));
         }
         Error::Database { path: self.path.clone(), source }

@@ -44,6 +44,7 @@ impl Database {
     pub fn open_writer(directory: &Path, problems: &mut Vec<String>) -> Result<Self> {
         let path = &directory.join(DATABASE_FILE);
         let fail = |source| Error::Database { path: path.to_owned(), source };
+        clear_journals(path);
         let connection = Connection::open(path).map_err(fail)?;
         configure(&connection).map_err(fail)?;
         let mut database = Self::new(connection, path, true)?;
@@ -77,7 +78,8 @@ impl Database {
     /// Open the database to follow its writer; `None` when there is none yet.
     pub fn open_follower(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(DATABASE_FILE);
-        if !path.exists() {
+        // A writer moves a folder in its place aside.
+        if !path.is_file() {
             return Ok(None);
         }
         // Whoever reads first after a crash takes back what was half written, so even readers must be able to write.
@@ -220,12 +222,32 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
 pub fn set_aside(directory: &Path) -> Result<()> {
     let path = directory.join(DATABASE_FILE);
     let aside = directory.join(ASIDE);
+    // Neither a folder nor a file takes the place of a folder.
+    if aside.is_dir() {
+        std::fs::remove_dir_all(&aside).map_err(|e| Error::io(&aside, e))?;
+    } else if path.is_dir() && aside.exists() {
+        std::fs::remove_file(&aside).map_err(|e| Error::io(&aside, e))?;
+    }
     std::fs::rename(&path, &aside).map_err(|e| Error::io(&path, e))?;
     for suffix in JOURNALS {
         // Best effort: a stray journal of another database is ignored.
         let _ = std::fs::remove_file(with_suffix(&path, suffix));
     }
     Ok(())
+}
+
+/// Take folders out of the places of a database's journals, and tell whether there were some: they hold nothing of it, and
+/// `SQLite` neither reads nor writes while they are there.
+pub(super) fn clear_journals(path: &Path) -> bool {
+    let mut found = false;
+    for journal in JOURNALS.map(|suffix| with_suffix(path, suffix)) {
+        if std::fs::symlink_metadata(&journal).is_ok_and(|metadata| metadata.is_dir()) {
+            found = true;
+            // Best effort: SQLite says what is wrong.
+            let _ = std::fs::remove_dir_all(&journal);
+        }
+    }
+    found
 }
 
 /// Whether changes wait in a journal.

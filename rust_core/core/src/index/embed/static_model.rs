@@ -1,12 +1,11 @@
 //! The trained model that ships with Carrel: a table of token vectors, summed with learned weights (`training/FORMAT.md`).
 //!
-//! The file is mapped and used as it lies, so opening it costs a checksum and the pages are shared between processes.
+//! The file is read into memory and used as it lies, so opening it costs a copy and a checksum. It isn't mapped: an upgrade that cuts
+//! the file short would end a running server with SIGBUS.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::tokeniser::{Entries, Tokeniser, Vocabulary};
@@ -34,10 +33,10 @@ enum Side {
     Body = 4,
 }
 
-/// A mapped model file.
+/// A model file in memory.
 #[derive(Debug)]
 pub struct StaticModel {
-    map: Mmap,
+    file: Box<[u8]>,
     id: String,
     dim: usize,
     count: usize,
@@ -60,55 +59,54 @@ thread_local! {
 }
 
 impl StaticModel {
-    /// Map the model file. Raises [`Error::Damaged`] if it isn't one, is cut short or fails its checksums.
+    /// Read the model file. Raises [`Error::Damaged`] if it isn't one, is cut short or fails its checksums.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        // SAFETY: the file belongs to the installed package, which is replaced by renaming, not written in place.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-        Self::read(map).map_err(|reason| Error::Damaged { path: PathBuf::from(path), reason: reason.to_owned() })
+        let file = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        Self::read(file.into_boxed_slice())
+            .map_err(|reason| Error::Damaged { path: PathBuf::from(path), reason: reason.to_owned() })
     }
 
-    fn read(map: Mmap) -> std::result::Result<Self, &'static str> {
-        if map.len() < HEADER || &map[..8] != MAGIC {
+    fn read(file: Box<[u8]>) -> std::result::Result<Self, &'static str> {
+        if file.len() < HEADER || &file[..8] != MAGIC {
             return Err("not a model file: reinstall Carrel");
         }
-        if u32_at(&map, 8) != VERSION {
+        if u32_at(&file, 8) != VERSION {
             return Err("a model of another version: update Carrel");
         }
-        if u64_at(&map, 24) != map.len() as u64 {
+        if u64_at(&file, 24) != file.len() as u64 {
             return Err("the model is cut short: reinstall Carrel");
         }
-        let same = |part: &[u8], at: usize| xxh3_128(part).to_le_bytes() == map[at..at + 16];
-        if !same(&map[..HEADER_SUM_AT], HEADER_SUM_AT) || !same(&map[HEADER..], BODY_SUM_AT) {
+        let same = |part: &[u8], at: usize| xxh3_128(part).to_le_bytes() == file[at..at + 16];
+        if !same(&file[..HEADER_SUM_AT], HEADER_SUM_AT) || !same(&file[HEADER..], BODY_SUM_AT) {
             return Err("the model's checksum is wrong: reinstall Carrel");
         }
-        let (count, dim) = (u32_at(&map, 12) as usize, u32_at(&map, 16) as usize);
-        if u32_at(&map, 20) as usize != FIELDS || dim == 0 {
+        let (count, dim) = (u32_at(&file, 12) as usize, u32_at(&file, 16) as usize);
+        if u32_at(&file, 20) as usize != FIELDS || dim == 0 {
             return Err("a model with other fields: update Carrel");
         }
-        let places: [usize; 6] = std::array::from_fn(|i| u64_at(&map, PLACES_AT + 8 * i) as usize);
+        let places: [usize; 6] = std::array::from_fn(|i| u64_at(&file, PLACES_AT + 8 * i) as usize);
         let sizes = [(count + 1) * 4, 0, count * 4, count * 4, count * 4, count * dim];
-        if places.iter().zip(sizes).any(|(at, size)| at.checked_add(size).is_none_or(|end| end > map.len())) {
+        if places.iter().zip(sizes).any(|(at, size)| at.checked_add(size).is_none_or(|end| end > file.len())) {
             return Err("the model's blocks lie outside of it: reinstall Carrel");
         }
-        let mark = u128::from_le_bytes(std::array::from_fn(|i| map[HEADER_SUM_AT + i]));
+        let mark = u128::from_le_bytes(std::array::from_fn(|i| file[HEADER_SUM_AT + i]));
         let model = Self {
             id: format!("carrel-embed-v{VERSION}-{:08x}", mark as u32),
             dim,
             count,
             places,
-            fields: std::array::from_fn(|i| f32_at(&map, FIELD_WEIGHTS_AT + 4 * i)),
-            floor: f32_at(&map, FLOOR_AT),
+            fields: std::array::from_fn(|i| f32_at(&file, FIELD_WEIGHTS_AT + 4 * i)),
+            floor: f32_at(&file, FLOOR_AT),
             adder: Adder::best(),
             vocabulary: Vocabulary::default(),
-            map,
+            file,
         };
         Ok(model)
     }
 
     fn tokeniser(&self) -> Tokeniser<'_> {
-        let offsets = &self.map[self.places[0]..self.places[0] + (self.count + 1) * 4];
-        self.vocabulary.tokeniser(Entries { offsets, text: &self.map[self.places[1]..self.places[2]] })
+        let offsets = &self.file[self.places[0]..self.places[0] + (self.count + 1) * 4];
+        self.vocabulary.tokeniser(Entries { offsets, text: &self.file[self.places[1]..self.places[2]] })
     }
 
     /// The token ids of a text, in order.
@@ -130,8 +128,8 @@ impl StaticModel {
                 *count += 1;
             });
         }
-        let weights = &self.map[self.places[side as usize]..][..self.count * 4];
-        let rows = &self.map[self.places[5]..][..self.count * self.dim];
+        let weights = &self.file[self.places[side as usize]..][..self.count * 4];
+        let rows = &self.file[self.places[5]..][..self.count * self.dim];
         for id in counts.seen.drain(..) {
             let id = id as usize;
             let count = std::mem::take(&mut counts.by_token[id]);

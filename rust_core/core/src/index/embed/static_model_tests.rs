@@ -75,6 +75,21 @@ fn meaning_counts_where_no_word_is_shared() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows keeps a file as it is that somebody reads")]
+fn a_file_that_is_cut_short_after_it_was_read_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.bin");
+    std::fs::copy(bundled(), &path).unwrap();
+    let model = StaticModel::open(&path).unwrap();
+    // A mapped file would end this process with SIGBUS.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+    let (mut before, mut after) = (vec![0.0; model.dim()], vec![0.0; model.dim()]);
+    StaticModel::open(&bundled()).unwrap().embed_query("remove expired entries", &mut before);
+    model.embed_query("remove expired entries", &mut after);
+    assert_eq!(before, after);
+}
+
+#[test]
 fn a_broken_file_is_refused_with_the_reason() {
     let whole = std::fs::read(bundled()).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -249,6 +249,9 @@ mod tests {
             "env[\"DB_PASSWORD\"] = \"hunter2x\"",
             "props.setProperty(\"db.password\", \"hunter2x\");",
             ".password(\"hunter2x\")",
+            "user.set_password(\"hunter2x\")",
+            "user.check_password(\"hunter2x\")",
+            "settings.setDbPassword(\"hunter2x\")",
             "password = b'hunter2x'",
             "password: SecretStr = SecretStr(\"hunter2x\")",
             "Password: \"hunter2x\",",
@@ -309,6 +312,12 @@ mod tests {
             "['user', 'password', 'hunter2x']",
             "token: Token1234",
             "authKeyLength: 2048,",
+            "@sensitive_variables(\"password1\", \"password2\")",
+            "fields = (\"new_password1\", \"new_password2\")",
+            "keyring.get_password('billing-app', user)",
+            "rabbitmq.clear_password(\"hunter2x\")",
+            "vault.getToken(\"a1b2c3d4e5f6a7b8c9\")",
+            "if self.update_password == 'always' and changed:",
         ] {
             check(Style::Code, line, None);
         }

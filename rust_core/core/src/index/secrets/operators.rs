@@ -68,8 +68,8 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
             value_key(text, at + 1).or(is_argument.then_some(at + 1)).map(|value| (value, true))
         }
         b',' if opened == Some(b'{') => Some((at + 1, true)),
-        // `.password("...")`
-        b'(' if at == tight && !quoted_name => Some((at + 1, true)),
+        // `.password("...")`; `get_password("...")` is given a name to look for.
+        b'(' if at == tight && !quoted_name && !looks_up(&text[from..to]) => Some((at + 1, true)),
         // `name: DB_PASSWORD` and `value: ...` on the next line
         b'\n' | b'\r' => value_key(text, at).map(|value| (value, false)),
         // `key="password" value="..."`, `<Password value="..."/>`
@@ -89,6 +89,18 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
         }
         _ => None,
     }
+}
+
+/// Tell whether a function of this name takes what a secret is found by, not the secret.
+fn looks_up(name: &[u8]) -> bool {
+    const VERBS: [&[u8]; 12] =
+        [b"get", b"find", b"fetch", b"load", b"read", b"lookup", b"has", b"clear", b"delete", b"remove", b"forget", b"list"];
+    let last = name.rsplit(|&b| b == b'.').next().unwrap_or(name);
+    VERBS.iter().any(|verb| {
+        let rest = last.get(verb.len()).filter(|_| last[..verb.len()].eq_ignore_ascii_case(verb));
+        // `getPassword`, `get_password`, `GetPassword`; not `getaway`.
+        rest.is_some_and(|b| *b == b'_' || b.is_ascii_uppercase())
+    })
 }
 
 /// Tell whether configuration files give this name a value without a sign.

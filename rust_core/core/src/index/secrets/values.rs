@@ -134,6 +134,12 @@ const WORDS: &[&str] = &[
     "name",
     "user",
     "username",
+    "always",
+    "never",
+    "on_create",
+    "auto",
+    "automatic",
+    "generated",
 ];
 
 /// Parts of names and of prose in values that only name a password.
@@ -190,8 +196,10 @@ fn is_placeholder_shape(lower: &str) -> bool {
         || first == b'$' && bytes[1..].iter().all(|b| b.is_ascii_alphabetic() || *b == b'_')
 }
 
-/// Tell whether a value is a name, such as `password`, `DB_PASSWORD`, `user.password` or `secret-token`.
+/// Tell whether a value is a name, such as `password`, `DB_PASSWORD`, `user.password`, `secret-token` or `password2`.
 fn is_only_naming(lower: &str) -> bool {
+    // Of two fields for one password, the second has a number. `hunter2` has no such word before it.
+    let lower = lower.strip_suffix(|c: char| c.is_ascii_digit()).unwrap_or(lower);
     NAMING.iter().any(|name| lower.contains(name)) && lower.bytes().all(|b| b.is_ascii_alphabetic() || b"_-.:/ ".contains(&b))
 }
 
@@ -388,6 +396,9 @@ mod tests {
             "null",
             "example-key-1a2b3c",
             "@password@",
+            "password2",
+            "new_password1",
+            "on_create",
         ];
         for value in all {
             for class in [Class::Password, Class::Token] {

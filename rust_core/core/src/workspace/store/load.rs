@@ -86,8 +86,12 @@ impl Store {
         led.map(|()| true)
     }
 
-    /// With the lock taken: open the database for writing, mend it, load it. One that is damaged is moved aside.
+    /// With the lock taken: open the database for writing, mend it, load it. One that is damaged, or a folder in its place, is moved
+    /// aside.
     fn lead(&self) -> Result<()> {
+        if self.directory().join(DATABASE_FILE).is_dir() {
+            set_aside(self.directory())?;
+        }
         match self.try_lead_once() {
             Err(Error::Database { source, .. }) if is_damage(&source) => {
                 if self.directory().join(DATABASE_FILE).exists() {

@@ -55,11 +55,12 @@ pub struct Store {
     problems: Mutex<Vec<String>>,
 }
 
-const OLDER: &str = "This index was made by an older version of Carrel and is being rebuilt; until then it answers as before.";
-const OLDER_BY_WORDS: &str =
-    "This index was made by an older version of Carrel and is being rebuilt; until then it answers by words.";
-const OTHER_MODEL: &str =
-    "This index was made with another embedding model and is being rebuilt; until then it answers by words.";
+const OLDER: &str = "This index was made by an older version of Carrel. It answers as before until it is rebuilt: a running server does that \
+                     in the background, `carrel index` does it now.";
+const OLDER_BY_WORDS: &str = "This index was made by an older version of Carrel. It answers by words until it is rebuilt: a running server does \
+                              that in the background, `carrel index` does it now.";
+const OTHER_MODEL: &str = "This index was made with another embedding model. It answers by words until it is rebuilt: a running server does that \
+                           in the background, `carrel index` does it now.";
 
 struct Disk {
     database: Option<Database>,
@@ -290,7 +291,7 @@ pub(crate) fn indexing_pool() -> &'static rayon::ThreadPool {
     static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
     POOL.get_or_init(|| {
         let build =
-            |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("carrel-index-{i}")).build();
+            |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("carrel-cut-{i}")).build();
         // A system that refuses threads still gives one, run by its caller.
         build(0).or_else(|_| rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()).expect("one thread")
     })

@@ -1,0 +1,64 @@
+"""Check what a program hands to the library, so that an argument that can't be used is named and not a fault inside."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, get_args
+
+from msgspec import Meta
+
+from carrel.core.errors import InvalidInput
+from carrel.core.types import Budget, Filters, Format
+from carrel.core.value_checks import checked
+from carrel.engine.formats import Form
+
+MOST_HITS = 10_000
+HitCount = Annotated[int, Meta(ge=0, le=MOST_HITS)]
+
+
+def path_argument(path: object) -> Path:
+    """Return the path that was given as text or as a path."""
+    if not isinstance(path, str | Path):
+        raise InvalidInput("path", f"must be text or a pathlib.Path, not {type(path).__name__}")
+    return Path(path)
+
+
+def budget_argument(budget: object) -> Budget:
+    """Return the budget that was given as a number of characters or as a `Budget`."""
+    if not isinstance(budget, Budget):
+        budget = Budget(checked("budget", budget, int))
+    amount = checked("budget.amount", budget.amount, Annotated[int, Meta(ge=0)])
+    if budget.unit not in ("tokens", "chars"):
+        raise InvalidInput("budget.unit", 'must be "tokens" or "chars"')
+    return Budget(amount, budget.unit)
+
+
+def filters_argument(filters: object) -> Filters:
+    """Return the filters, whose lists may be tuples or lists; those that let everything through for None."""
+    if filters is None:
+        return Filters()
+    if not isinstance(filters, Filters):
+        raise InvalidInput("filters", f"must be carrel.core.types.Filters, not {type(filters).__name__}")
+    given = {field.name: getattr(filters, field.name) for field in dataclasses.fields(filters)}
+    converted: Filters = checked("filters", given, Filters)
+    return converted
+
+
+def form_argument(form: object) -> Format | Form:
+    """Return the form that was given by its name, or as one of the caller's own."""
+    if form in get_args(Format) or (not isinstance(form, str) and hasattr(form, "block")):
+        return form  # type: ignore[return-value]  # what was just looked at
+    names = ", ".join(f'"{name}"' for name in get_args(Format))
+    raise InvalidInput("form", f"must be {names} or a form of your own, such as SourceForm")
+
+
+def metadata_argument(metadata: object) -> dict[str, str | int | float | bool]:
+    """Return a file's own metadata; an error names the key whose value can't be kept."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput("metadata", f"must be a mapping of keys to values, not {type(metadata).__name__}")
+    return {
+        checked("a key of metadata", key, str): checked(f"metadata[{key!r}]", value, str | bool | int | float)
+        for key, value in metadata.items()
+    }

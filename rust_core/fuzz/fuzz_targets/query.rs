@@ -1,0 +1,7 @@
+//! `cargo +nightly fuzz run query`
+#![no_main]
+
+#[path = "../../core/tests/hostile_bytes/targets.rs"]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::run("query", data));
