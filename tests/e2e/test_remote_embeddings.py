@@ -109,6 +109,7 @@ async def test_a_kill_leaves_the_old_index_answering_and_the_new_one_resumable(
         return service.held > 0
 
     await until(hangs)
+    await asyncio.sleep(2)  # what was answered before is kept by then
     os.kill(client.process.pid, signal.SIGKILL)
     await client.kill()
     service.faults = []

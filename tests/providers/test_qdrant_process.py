@@ -72,7 +72,10 @@ def running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" if Path("/proc").exists() else True
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" if Path("/proc").exists() else True
+    except FileNotFoundError:  # it ended meanwhile
+        return False
 
 
 def until(true: Callable[[], bool], seconds: float = 20) -> bool:
