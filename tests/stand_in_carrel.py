@@ -40,7 +40,8 @@ class StandIn:
         self._key()
 
     async def learn_dim(self) -> int:
-        """Return what it knows."""
+        """Embed a word."""
+        await self.embed(["word"], "document")
         return self.spec.dim
 
     def with_dim(self, dim: int) -> StandIn:  # noqa: ARG002 - it has one only

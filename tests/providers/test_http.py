@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import pickle
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -189,6 +190,35 @@ async def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch
             _ = [line async for line in found]
 
 
+@pytest.mark.parametrize("status", [200, 500])
+async def test_a_compressed_answer_is_refused_before_it_is_unpacked(status: int) -> None:
+    bomb = httpx.Response(status, stream=httpx.ByteStream(gzip.compress(b"0" * 10_000_000)), headers={"content-encoding": "gzip"})
+    server = Server(bomb)
+    with pytest.raises(ProviderError, match="compressed answer" if status == 200 else r"failed \(500\)"):
+        await client(server).post("/x", {})
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+async def test_a_permission_that_is_withdrawn_stops_a_request_that_waits() -> None:
+    permissions = FakePermissions([Destination("openai", "api.openai.com")])
+    outbound = replace(fake_outbound(openai=KEY), permissions=permissions)
+    server = Server(_answer(429), ok())
+    asked = client(server, outbound=outbound)
+
+    async def withdraw(_: float) -> None:
+        permissions.allowed = []
+
+    asked._sleep = withdraw
+    with pytest.raises(NotAllowed):
+        await asked.post("/x", {})
+    assert len(server.requests) == 1
+
+
+def test_a_host_that_is_allowed_for_https_is_not_allowed_without_encryption() -> None:
+    hosts = [replace(OPENAI, base_url=url).destination.host for url in ("https://llm.example/v1", "http://llm.example/v1")]
+    assert hosts == ["llm.example", "llm.example:80"]
+
+
 @pytest.mark.parametrize("body", [b"<html>", b"\xff", b"", b"[" * 100_000])
 async def test_what_is_not_json_is_a_clear_error(body: bytes) -> None:
     with pytest.raises(ProviderError, match="not JSON"):
@@ -198,11 +228,11 @@ async def test_what_is_not_json_is_a_clear_error(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("host", "local"),
     [
+        *[(host, True) for host in ("localhost", "LOCALHOST:11434", "127.0.0.1", "127.3.2.1:80", "[::1]", "[::1]:80")],
         *[
-            (host, True)
-            for host in ("localhost", "LOCALHOST:11434", "127.0.0.1", "127.3.2.1:80", "[::1]", "[::1]:80", "a.localhost")
+            (host, False)
+            for host in ("localhost.evil.example", "a.localhost", "10.0.0.1", "example.com", "127.0.0.1.nip.io", "[::2]")
         ],
-        *[(host, False) for host in ("localhost.evil.example", "10.0.0.1", "example.com", "127.0.0.1.nip.io", "[::2]")],
     ],
 )
 def test_only_this_machine_is_local(host: str, local: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tomllib
 from pathlib import Path
@@ -85,6 +86,19 @@ def test_a_model_is_written_beside_what_is_there(folder: Path) -> None:
     set_model("chat", None)
     assert read(file) == {"ragTopK": 7}
     assert "# mine" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    "text", ['models = {chat = {provider = "ollama"}}\n', 'models.chat.provider = "ollama"\nragEnabled = true\n']
+)
+def test_a_form_that_cannot_be_changed_stays_as_it_is(folder: Path, text: str) -> None:
+    file = folder / "settings.toml"
+    file.write_text(text)
+    with contextlib.suppress(SettingsError):
+        set_model("embedder", {"provider": "openai"})
+    wanted = tomllib.loads(text)
+    wanted["models"]["embedder"] = {"provider": "openai"}
+    assert file.read_text() == text or read(file) == wanted
 
 
 def test_a_json_file_stays_one(folder: Path) -> None:

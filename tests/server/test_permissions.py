@@ -15,8 +15,9 @@ from carrel.core.errors import CarrelError, NotAllowed
 from carrel.core.outbound import Destination
 from carrel.core.remote import Confirmation
 from carrel.server.consent import Consent, of_provider
+from carrel.server.outbound import OutboundServices
 from carrel.server.permissions import PermissionFile
-from carrel.server.settings import Layer, resolve
+from carrel.server.settings import Layer, Settings, resolve
 
 OPENAI = Destination("openai", "api.openai.com")
 OTHER_HOST = Destination("openai", "evil.example")
@@ -76,6 +77,15 @@ def test_the_persons_own_file_may_allow_and_nothing_else_may(caplog: pytest.LogC
         permissions = PermissionFile(Path("nowhere/permissions.json"), partial(attrgetter("allow_providers"), settings))
         assert permissions.allows(OPENAI) is allowed
         assert bool(problems) is not allowed
+
+
+def test_what_the_settings_allow_no_more_is_asked_no_more(tmp_path: Path) -> None:
+    outbound = OutboundServices()
+    outbound.permissions._path = tmp_path / "permissions.json"
+    outbound.use(Settings(allow_providers=("openai api.openai.com",)))
+    assert outbound.permissions.allows(OPENAI)
+    outbound.use(Settings())
+    assert not outbound.permissions.allows(OPENAI)
 
 
 class Person:

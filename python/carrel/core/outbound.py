@@ -66,7 +66,7 @@ def is_loopback(host: str) -> bool:
     if "]" in name:
         name = name[: name.index("]")]
     name = name.strip("[]").lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
+    if name == "localhost":  # of names below it not every system's resolver says that they are this machine
         return True
     try:
         return ipaddress.ip_address(name).is_loopback

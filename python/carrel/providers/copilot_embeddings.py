@@ -11,17 +11,19 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from carrel.core.errors import ProviderError
-from carrel.core.outbound import Destination, Load, Outbound
+from carrel.core.outbound import Destination, Load, Outbound, is_loopback
 from carrel.core.ports import EmbeddingSpec
-from carrel.providers.copilot_token import PROVIDER, SessionAuth, SignIn
+from carrel.providers.copilot_token import PROVIDER, TOKEN_URL, SessionAuth, SignIn
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
 from carrel.providers.http import Auth, Service, ServiceClient, Sleep
 from carrel.providers.tokenizers import ExactTokenizer
 
 BASE_URL = "https://api.githubcopilot.com"
 NEWER_URL = "https://api.github.com"
+_OWN_HOSTS = ("api.githubcopilot.com", "api.github.com")
 MODEL = "copilot-text-embedding-ada-002"
 MAX_TEXTS = 50
 NEWER_MAX_TEXTS = 100
@@ -70,7 +72,8 @@ class CopilotEmbedder(ServiceEmbedder):
         url = base_url or (NEWER_URL if self._newer else BASE_URL)
         service = Service(PROVIDER, "GitHub Copilot", url, "embedder", HEADERS, refusals={401: _REFUSED, 403: _REFUSED})
         known = (NEWER if self._newer else MODELS).get(model, UNKNOWN)
-        sign_in = SignIn(outbound, key, scheme="Bearer" if self._newer else "token")
+        own = _is_own(url) and (self._newer or _is_own(token_url or TOKEN_URL))
+        sign_in = SignIn(outbound, key, scheme="Bearer" if self._newer else "token", own=own)
         self._sign_in = sign_in
         self._session: SessionAuth | None = None
         if not self._newer:
@@ -138,3 +141,10 @@ def _newer_rows(answer: Any) -> list[Any] | None:
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
         return None
     return [item.get("embedding") for item in items]
+
+
+def _is_own(url: str) -> bool:
+    """Tell whether a URL is one of GitHub's own, or of this machine."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    return is_loopback(host) or (parts.scheme == "https" and host in _OWN_HOSTS)

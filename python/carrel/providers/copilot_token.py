@@ -41,8 +41,14 @@ def token_files(environment: Mapping[str, str] = os.environ, platform: str = sys
 class SignIn:
     """The token of a person's sign-in, read anew for each use. As `Auth` it proves who asks for a session token."""
 
-    def __init__(self, outbound: Outbound, place: str, *, host: str = "github.com", scheme: str = "token") -> None:
-        """Take the setting `key`, and whose sign-in it is: that of github.com or of an enterprise's host."""
+    def __init__(
+        self, outbound: Outbound, place: str, *, host: str = "github.com", scheme: str = "token", own: bool = True
+    ) -> None:
+        """Take the setting `key`, and whose sign-in it is: that of github.com or of an enterprise's host.
+
+        `own` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
+        """
+        self._own = own
         self._outbound = outbound
         self._place = place
         self._host = host
@@ -59,8 +65,16 @@ class SignIn:
 
     def find(self) -> Secret:
         """Return the token: from the place that is set, else from the editors' files. Raises `ProviderError`."""
-        if self._place not in ("", "none") and (key := self._outbound.keys.find(PROVIDER, self._place)):
-            return key
+        if self._place == "none":
+            raise ProviderError("GitHub Copilot wants a sign-in, and `key` says that there is none", _SIGN_IN)
+        if self._place:
+            if key := self._outbound.keys.find(PROVIDER, self._place):
+                return key
+            raise ProviderError(f"There is no key of GitHub Copilot in {self._place}", "Put it there, or leave `key` empty.")
+        if not self._own:
+            raise ProviderError(
+                "Your sign-in of github.com was not sent to another host", 'Say where the key for it is: `key = "env:NAME"`.'
+            )
         unreadable = ""
         for path in token_files():
             try:

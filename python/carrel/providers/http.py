@@ -138,8 +138,10 @@ class Service:
         parts = urlsplit(self.base_url)
         host = (parts.hostname or "").lower()
         host = f"[{host}]" if ":" in host else host
-        usual = 443 if parts.scheme == "https" else 80
-        return Destination(self.provider, host if parts.port in (None, usual) else f"{host}:{parts.port}")
+        # Without encryption the port is always part of it: who allowed a host for https didn't allow that.
+        usual = 443 if parts.scheme == "https" else 80 if is_loopback(host) else None
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        return Destination(self.provider, host if port == usual else f"{host}:{port}")
 
     @property
     def leaves_machine(self) -> bool:
@@ -218,6 +220,7 @@ class ServiceClient:
         tries = 0
         while True:
             await self._outbound.meter.admit(destination, load)
+            self._outbound.permissions.check(destination)  # it may have been withdrawn while the request waited
             response = await self._send(method, path, content)
             if response.is_success:
                 break
@@ -247,7 +250,7 @@ class ServiceClient:
                 f"The key for {self.service.title} was not sent: {self.service.destination.host} is asked without encryption",
                 'Set a baseUrl with https://, or `key` to "none" where the service needs none.',
             )
-        headers = {**self.service.headers, **auth, "Accept-Encoding": "gzip, deflate"}
+        headers = {**self.service.headers, **auth, "Accept-Encoding": "identity"}
         if content is not None:
             headers["Content-Type"] = "application/json"
         try:
@@ -274,12 +277,24 @@ class ServiceClient:
         return client
 
 
+async def _pieces(response: httpx.Response, service: Service) -> AsyncIterator[bytes]:
+    """Give the body as it comes. A compressed one is refused: none was asked for, and a few bytes of one may be gigabytes."""
+    if _compressed(response):
+        raise ProviderError(f"{service.title} sent a compressed answer, which was not asked for", "Check `baseUrl`.")
+    async for piece in response.aiter_bytes():
+        yield piece
+
+
+def _compressed(response: httpx.Response) -> bool:
+    return response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
+
+
 async def _read(response: httpx.Response, service: Service) -> bytes:
     import httpx
 
     gathered = bytearray()
     try:
-        async for piece in response.aiter_bytes():
+        async for piece in _pieces(response, service):
             gathered += piece
             if len(gathered) > MOST_BYTES:
                 raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
@@ -294,7 +309,8 @@ async def _lines(response: httpx.Response, service: Service) -> AsyncIterator[st
 
     rest = bytearray()
     try:
-        async for piece in response.aiter_bytes():
+        async for piece in _pieces(response, service):
+            await asyncio.sleep(0)  # many lines may be in one piece: others shall have their turn
             start = len(rest)
             rest += piece
             while (end := rest.find(b"\n", start)) >= 0:
@@ -384,6 +400,8 @@ async def _beginning(response: httpx.Response) -> bytes:
     import httpx
 
     gathered = bytearray()
+    if _compressed(response):
+        return b""
     try:
         async for piece in response.aiter_bytes():
             gathered += piece

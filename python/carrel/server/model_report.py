@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.conversation import Message
-from carrel.core.errors import CarrelError, NotAllowed, place_of
+from carrel.core.errors import CarrelError, NotAllowed, ProviderError, place_of
 from carrel.core.outbound import Destination, destinations_of
 from carrel.core.ports import Sampling
+from carrel.core.remote import RemoteEmbedder
 from carrel.server.models import chat_models, embedders, rerankers
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ async def report(composition: Composition, settings: Settings, *, check: bool = 
     """Describe the embedder, and each other model that is set. `check` asks each for as little as it can answer."""
     chosen = settings.models
     makers: dict[str, tuple[ModelSettings, Callable[[], Any], Callable[[Any], Awaitable[Any]]]] = {
-        "embedder": (chosen.embedder, lambda: composition.embedder(settings), lambda model: model.embed([_WORD], "query")),
+        "embedder": (chosen.embedder, lambda: composition.embedder(settings), _embed_something),
         "reranker": (chosen.reranker, lambda: composition.reranker(settings), lambda model: model.rerank(_WORD, [_WORD])),
         "chat": (chosen.chat, lambda: composition.chat_model(settings), _say_something),
         "planner": (chosen.planner, lambda: composition.planner_model(settings), _say_something),
@@ -111,6 +112,17 @@ async def _checked(state: ModelState, model: Any, ask: Callable[[Any], Awaitable
     except Exception as error:
         return replace(state, problem=f"The model failed: {type(error).__name__} at {place_of(error)}.")
     return replace(state, answered_ms=round(1000 * (time.perf_counter() - began), 1))
+
+
+async def _embed_something(model: Any) -> None:
+    if not isinstance(model, RemoteEmbedder):
+        await model.embed([_WORD], "query")
+        return
+    dim = await model.learn_dim()  # a vector that was kept would say nothing of the service
+    if model.spec.dim not in (0, dim):
+        raise ProviderError(
+            f"The model gives vectors of {dim} values, not {model.spec.dim}", "Set `dimensions` to what it gives."
+        )
 
 
 async def _say_something(model: Any) -> None:

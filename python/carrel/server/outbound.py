@@ -66,9 +66,13 @@ class OutboundServices:
             self._meter = UsageMeter(usage_file(), self._limits)
         return self._meter
 
-    def of(self, settings: Settings) -> Outbound:
-        """Return what a provider needs of its surroundings. These settings count for all of them from now on."""
+    def use(self, settings: Settings) -> None:
+        """Have these settings count for all providers from now on: what they allow no more is asked no more."""
         self._settings = settings
+
+    def of(self, settings: Settings) -> Outbound:
+        """Return what a provider needs of its surroundings, by these settings."""
+        self.use(settings)
         return Outbound(self.permissions, self.keys, self.meter, settings.http_proxy)
 
     def _allowed(self) -> tuple[str, ...]:

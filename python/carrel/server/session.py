@@ -132,6 +132,7 @@ class Session:
         """Take the editor's settings, and those of folders by their roots; they replace what it sent before."""
         self.options, self._folder_options = options, by_folder or {}
         self.settings, problems, _ = self._resolve(None)
+        self.composition.outbound.use(self.settings)
         self._on_settings(self.settings)
         if problems:
             self._on_problems(problems)
@@ -145,6 +146,7 @@ class Session:
         settings, _, _ = self._resolve(None)
         if settings != self.settings:
             self.settings = settings
+            self.composition.outbound.use(settings)
             self._on_settings(settings)
         self.reread(workspace)
 

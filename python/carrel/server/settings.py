@@ -250,8 +250,8 @@ def _convert(name: str, raw: Any) -> Any:
         raise ValueError(f"{where} {reason}".lstrip()) from None
     if name == "cache_folder" and value and not Path(value).expanduser().is_absolute():
         raise ValueError("must be an absolute path")
-    if name == "http_proxy" and value and not value.startswith(("http://", "https://", "socks5://")):
-        raise ValueError("must be a URL that begins with http://, https:// or socks5://")
+    if name == "http_proxy" and value and not value.startswith(("http://", "https://")):
+        raise ValueError("must be a URL that begins with http:// or https://")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,11 @@ def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
         text = path.read_text("utf-8-sig") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(path, str(error)) from None
-    changed = _changed_json(path, text, role, fields) if path.suffix == ".json" else _changed_toml(path, text, role, fields)
+    if path.suffix == ".json":
+        changed = _changed_json(path, text, role, fields)
+    else:
+        changed = _changed_toml(path, text, role, fields)
+        _compare(path, text, changed, role, fields)
     _replace(path, changed)
     return path
 
@@ -40,14 +45,38 @@ def _changed_toml(path: Path, text: str, role: str, fields: Mapping[str, Any] | 
         document["models"] = models
     if not isinstance(models, dict):
         raise SettingsError(path, "`models` must be a table")
-    models.pop(role, None)
-    if fields is not None:
-        table: Table = tomlkit.table()
-        table.update(fields)
-        models[role] = table
-    elif not models:
+    try:
+        models.pop(role, None)
+        if fields is not None:
+            table: Table = tomlkit.table()
+            table.update(fields)
+            models[role] = table
+    except ValueError:
+        raise _other_form(path) from None
+    if fields is None and not models:
         document.pop("models")
     return tomlkit.dumps(document)
+
+
+def _compare(path: Path, text: str, changed: str, role: str, fields: Mapping[str, Any] | None) -> None:
+    """Raise `SettingsError` where the new text says anything else than the old one but for the model."""
+    wanted = tomllib.loads(text)
+    models = wanted.setdefault("models", {})
+    models.pop(role, None)
+    if fields is not None:
+        models[role] = dict(fields)
+    elif not models:
+        del wanted["models"]
+    try:
+        fits = tomllib.loads(changed) == wanted
+    except tomllib.TOMLDecodeError:
+        fits = False
+    if not fits:
+        raise _other_form(path)
+
+
+def _other_form(path: Path) -> SettingsError:
+    return SettingsError(path, "its `models` are written in a form that can't be changed here; write each as `[models.chat]`")
 
 
 def _changed_json(path: Path, text: str, role: str, fields: Mapping[str, Any] | None) -> str:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ class RunningQdrant:
     """A server that runs for as long as this isn't closed."""
 
     url: str
-    key: str
+    key: str = field(repr=False)
     _held: socket.socket
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 USUAL_PORT = 6333
@@ -108,13 +108,22 @@ def _end_orphan(folder: Path) -> None:
     try:
         old = json.loads((folder / STATE_FILE).read_text("utf-8"))
         request = Request(f"{old['url']}/collections", headers={"api-key": str(old["key"])})  # noqa: S310 - our own file
-        with build_opener(ProxyHandler({})).open(request, timeout=2) as answer:
-            if answer.status == 200:
-                os.kill(int(old["child"]), signal.SIGTERM)
-                time.sleep(1)
+        ours = not _answers_anybody(str(old["url"]))
+        if ours and build_opener(ProxyHandler({})).open(request, timeout=2).status == 200:
+            os.kill(int(old["child"]), signal.SIGTERM)
+            time.sleep(1)
     except (OSError, ValueError, KeyError, TypeError):
         pass  # there is none
     (folder / STATE_FILE).unlink(missing_ok=True)
+
+
+def _answers_anybody(url: str) -> bool:
+    """Tell whether a server wants no key: ours does, and another one must not get it."""
+    try:
+        with build_opener(ProxyHandler({})).open(Request(f"{url}/collections"), timeout=2):  # noqa: S310 - our own file
+            return True
+    except HTTPError as refused:
+        return refused.code not in (401, 403)
 
 
 def _die_with_parent() -> None:
