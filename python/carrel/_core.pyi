@@ -25,6 +25,7 @@ __all__ = [
     "ParsedQuery",
     "Plan",
     "RankingContext",
+    "ReadFiles",
     "ScoredDoc",
     "SecretOptions",
     "Snapshot",
