@@ -18,7 +18,7 @@ from carrel.frontends.cli.in_process import folder, settings
 from carrel.frontends.cli.terminal_confirmation import confirm
 from carrel.frontends.lsp.messages import IndexResult
 from carrel.server.composition import Composition
-from carrel.server.indexing import IndexRunner
+from carrel.server.indexing import IndexRunner, check_root
 from carrel.server.jobs import Work
 from carrel.server.model_switch import fill_blocking
 from carrel.server.open_index import OpenIndex
@@ -46,7 +46,11 @@ def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     chosen = settings(root, output)
     confirm_broad_folder(root, chosen, agreed=arguments.yes)
-    index = Composition().open_index(root, chosen)
+    try:
+        index = Composition().open_index(root, chosen)
+    except StoreError:
+        check_root(root)
+        raise
     try:
         if index.temporary:
             raise StoreError(
