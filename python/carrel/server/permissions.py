@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from carrel.core.atomic_file import replace_file
 from carrel.core.errors import CarrelError, NotAllowed
 from carrel.core.outbound import Destination
 
@@ -104,14 +103,7 @@ class PermissionFile:
         rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in permissions]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=".permissions-", dir=path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    json.dump({"version": 1, "providers": rows}, file, indent=1)
-                Path(name).replace(path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
+            replace_file(path, json.dumps({"version": 1, "providers": rows}, indent=1).encode())
         except OSError as error:
             raise CarrelError(f"{path} can't be written ({error.strerror})", "Make its folder writable.") from None
         self._read = (None, ())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
+from carrel.core.atomic_file import OWNER_ONLY, replace_file
 from carrel.core.errors import CarrelError, SettingsError
 from carrel.server.settings_files import user_file
 
@@ -97,15 +96,7 @@ def _replace(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         target = path.resolve()
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        handle, name = tempfile.mkstemp(prefix=".settings-", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-            Path(name).chmod(mode)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        mode = target.stat().st_mode & 0o777 if target.exists() else OWNER_ONLY
+        replace_file(target, text.encode(), mode=mode)
     except OSError as error:
         raise CarrelError(f"{path} can't be written ({error.strerror})", "Make it and its folder writable.") from None

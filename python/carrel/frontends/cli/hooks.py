@@ -11,10 +11,10 @@ import os
 import shlex
 import stat
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from carrel.core.atomic_file import replace_file
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.engine import git
 
@@ -111,7 +111,7 @@ def _install_one(path: Path, guard: Path | None, target: str) -> HookResult:
     hook = path.name
     block = _block(hook, guard, target)
     if not path.exists() and not path.is_symlink():
-        _write(path, _NEW_HOOK + block, mode=0o755)
+        replace_file(path, _NEW_HOOK + block, mode=0o755)
         return HookResult(hook, path, "installed")
     reason = _why_not(path)
     if reason:
@@ -122,7 +122,7 @@ def _install_one(path: Path, guard: Path | None, target: str) -> HookResult:
     new = first + (newline or b"\n") + block + rest
     if new == old:
         return HookResult(hook, path, "unchanged")
-    _write(path, new, mode=stat.S_IMODE(path.stat().st_mode))
+    replace_file(path, new, mode=stat.S_IMODE(path.stat().st_mode))
     return HookResult(hook, path, "installed" if own == old else "updated")
 
 
@@ -137,7 +137,7 @@ def _remove_one(path: Path, guard: Path | None) -> HookResult:
     if own == _NEW_HOOK:
         path.unlink()
     else:
-        _write(path, own, mode=stat.S_IMODE(path.stat().st_mode))
+        replace_file(path, own, mode=stat.S_IMODE(path.stat().st_mode))
     return HookResult(hook, path, "removed")
 
 
@@ -160,17 +160,3 @@ def _without(content: bytes, guard: Path | None) -> bytes:
     before, found, rest = content.partition(begin)
     _, closed, after = rest.partition(end)
     return before + after if found and closed else content
-
-
-def _write(path: Path, content: bytes, *, mode: int) -> None:
-    """Replace the file in one step: git may run it at any moment."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        temporary = Path(name)
-        temporary.chmod(mode)
-        temporary.replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from carrel.core.atomic_file import OWNER_ONLY, replace_file
 from carrel.core.errors import CarrelError
 from carrel.frontends.mcp import jsonc
 from carrel.frontends.mcp.clients import WORKSPACE_FOLDERS
@@ -142,16 +142,4 @@ def _is_read_only(path: Path) -> bool:
 
 
 def _write(path: Path, data: bytes, *, like: Path) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if like.exists():
-            shutil.copymode(like, name)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    replace_file(path, data, mode=stat.S_IMODE(like.stat().st_mode) if like.exists() else OWNER_ONLY)
