@@ -9,7 +9,7 @@ from typing import Any
 from carrel.core.outbound import Load, Outbound
 from carrel.core.ports import EmbeddingSpec
 from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
-from carrel.providers.http import KeyAuth, Service, ServiceClient, Sleep
+from carrel.providers.http import Service, ServiceClient, Sleep, key_for
 
 PROVIDER = "ollama"
 BASE_URL = "http://localhost:11434"
@@ -63,7 +63,7 @@ class OllamaEmbedder(ServiceEmbedder):
             leaves_machine=service.leaves_machine,
             price=price,
         )
-        auth = KeyAuth(outbound, PROVIDER, key or "none", required=bool(key and key != "none"))
+        auth = key_for(outbound, service, key, own=False)
         client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
         super().__init__(outbound, client, auth, spec, known)
         self._body: dict[str, Any] = {"model": model, "truncate": True, **({"dimensions": dimensions} if dimensions else {})}

@@ -18,7 +18,7 @@ from carrel.frontends.cli.in_process import folder, settings
 from carrel.frontends.cli.terminal_confirmation import confirm
 from carrel.frontends.lsp.messages import IndexResult
 from carrel.server.composition import Composition
-from carrel.server.indexing import IndexRunner, check_root
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
 from carrel.server.model_switch import fill_blocking
 from carrel.server.open_index import OpenIndex
@@ -46,11 +46,7 @@ def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     chosen = settings(root, output)
     confirm_broad_folder(root, chosen, agreed=arguments.yes)
-    try:
-        index = Composition().open_index(root, chosen)
-    except StoreError:
-        check_root(root)
-        raise
+    index = Composition().open_index(root, chosen)
     try:
         if index.temporary:
             raise StoreError(

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.frontends.common.wire import Wire
-from carrel.frontends.lsp.messages import ContextParams, ContextResult, ProgressToken
+from carrel.frontends.lsp.messages import ContextParams, ContextResult, Place, ProgressToken
+
+Limit = Literal["steps", "calls", "tokens", "cost", "time", "answer"]
 
 
 class ChatMessage(Wire, kw_only=True, frozen=True):
@@ -49,13 +51,8 @@ class ChatParams(ContextParams, kw_only=True, frozen=True):
     ] = None
 
 
-class ChatPlace(Wire, kw_only=True, frozen=True):
+class ChatPlace(Place, kw_only=True, frozen=True):
     """Lines of a file that a tool showed the model."""
-
-    uri: str
-    path: Annotated[str, Meta(description="Relative to the folder.")]
-    start_line: Annotated[int, Meta(description="1-based, inclusive.")]
-    end_line: Annotated[int, Meta(description="1-based, inclusive.")]
 
 
 class ChatStep(Wire, kw_only=True, frozen=True):
@@ -76,21 +73,15 @@ class ChatStep(Wire, kw_only=True, frozen=True):
     places: Annotated[tuple[ChatPlace, ...] | UnsetType, Meta(description="What of the workspace a tool showed.")] = UNSET
     problem: Annotated[str | UnsetType, Meta(description="Why a call, or an answer, can't be used.")] = UNSET
     repeated: Annotated[bool | UnsetType, Meta(description="Whether a call was answered from the same one before.")] = UNSET
-    limit: Annotated[
-        Literal["steps", "calls", "tokens", "cost", "time", "answer"] | UnsetType, Meta(description="What there was enough of.")
-    ] = UNSET
+    limit: Annotated[Limit | UnsetType, Meta(description="What there was enough of.")] = UNSET
     step: Annotated[int | UnsetType, Meta(description="Which request to the model it is, from 1.")] = UNSET
     tokens: Annotated[int | UnsetType, Meta(description="Of a request to the model.")] = UNSET
     elapsed_ms: Annotated[float | UnsetType, Meta(description="How long a tool took.")] = UNSET
 
 
-class ChatCitation(Wire, kw_only=True, frozen=True):
+class ChatCitation(Place, kw_only=True, frozen=True):
     """A place that the answer cites."""
 
-    uri: str
-    path: Annotated[str, Meta(description="Relative to the folder.")]
-    start_line: Annotated[int, Meta(description="1-based, inclusive.")]
-    end_line: Annotated[int, Meta(description="1-based, inclusive.")]
     ok: Annotated[bool, Meta(description="The model was given these lines, and what the answer quotes beside them stands there.")]
     reason: Annotated[str | UnsetType, Meta(description="Why it doesn't hold.")] = UNSET
 
@@ -118,7 +109,7 @@ class ChatResult(Wire, kw_only=True, frozen=True):
     problem: Annotated[str | UnsetType, Meta(description="What is wrong with the answer, in words.")] = UNSET
     cut: Annotated[bool, Meta(description="Whether the answer was cut off.")] = False
     limit: Annotated[
-        Literal["steps", "calls", "tokens", "cost", "time", "answer"] | UnsetType,
+        Limit | UnsetType,
         Meta(description="What ended the search for more."),
     ] = UNSET
     elapsed_ms: float

@@ -101,6 +101,15 @@ class LinesParam(Wire, kw_only=True, frozen=True):
     end_line: Annotated[int, Meta(ge=1, description="1-based, inclusive.")]
 
 
+class Place(Wire, kw_only=True, frozen=True):
+    """Lines of a file, as they are told."""
+
+    uri: str
+    path: Annotated[str, Meta(description="Relative to the folder.")]
+    start_line: Annotated[int, Meta(description="1-based, inclusive.")]
+    end_line: Annotated[int, Meta(description="1-based, inclusive.")]
+
+
 class HistoryTurn(Wire, kw_only=True, frozen=True):
     """One earlier turn of the chat."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.frontends.common.wire import State, Wire
-from carrel.frontends.lsp.messages import FolderParams, ProgressToken
+from carrel.frontends.lsp.messages import FolderParams, Place, ProgressToken
 
 
 class ReviewParams(FolderParams, kw_only=True, frozen=True):
@@ -29,13 +29,9 @@ class ReviewParams(FolderParams, kw_only=True, frozen=True):
     ] = None
 
 
-class ReviewPlace(Wire, kw_only=True, frozen=True):
+class ReviewPlace(Place, kw_only=True, frozen=True):
     """A chunk that the model was given."""
 
-    uri: str
-    path: Annotated[str, Meta(description="Relative to the folder.")]
-    start_line: Annotated[int, Meta(description="1-based, inclusive.")]
-    end_line: Annotated[int, Meta(description="1-based, inclusive.")]
     symbol: str | UnsetType = UNSET
     score: Annotated[float, Meta(description="0 to 1, comparable across queries.")]
 
