@@ -38,6 +38,7 @@ from carrel.engine.agent_steps import (
     Usage,
     Wording,
 )
+from carrel.engine.model_call import settled
 from carrel.engine.tool_arguments import names_of, problem_with, read_arguments
 from carrel.engine.tool_calls import MOST_CALLS, ShownText, read_calls
 from carrel.engine.window import LONGEST_NAME, Window
@@ -359,12 +360,11 @@ class Agent:
         limit = min(self._limits.tool_seconds, max(1.0, self._began + self._limits.seconds - time.monotonic()))
         tokens = min(self._limits.result_tokens, self._window.share)
         work = tool.run_within(arguments, tokens) if isinstance(tool, BudgetedTool) else tool.run(arguments)
-        task = asyncio.ensure_future(work)
         try:
-            await asyncio.wait({task}, timeout=limit)
-            if not task.done():
+            done = await settled(work, limit)
+            if done is None:
                 return ToolResult(f"{name} gave nothing within {limit:g} s and was stopped.", is_error=True)
-            result = task.result()
+            result = done.result()
         except self._fatal:
             raise
         except asyncio.CancelledError:
@@ -376,10 +376,6 @@ class Agent:
         except Exception as error:  # the tool is somebody else's code
             log.warning("A tool failed with %s at %s", type(error).__name__, place_of(error))
             return ToolResult(f"{name} failed ({type(error).__name__}).", is_error=True)
-        finally:
-            if not task.done():  # it is not waited for: it may not heed the cancel
-                task.cancel()
-                task.add_done_callback(lambda done: done.cancelled() or done.exception())
         if not isinstance(result, ToolResult) or not isinstance(result.text, str):
             return ToolResult(f"{name} gave nothing that can be read.", is_error=True)
         return result

@@ -11,23 +11,29 @@ from carrel.core.errors import CarrelError, ProviderError
 T = TypeVar("T")
 
 
-async def within(work: Awaitable[T], seconds: float | None, model: str) -> T:
-    """Await work for so long; raises `ProviderError` that names the model where it is late or gave its work up.
+async def settled(work: Awaitable[T], seconds: float | None) -> asyncio.Future[T] | None:
+    """Await work for so long and return it done; None where it is late.
 
-    Work that doesn't heed its cancel is left behind.
+    Work that isn't done by then is cancelled and left behind: it may not heed the cancel.
     """
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task}, timeout=seconds)
-        if not task.done():
-            raise ProviderError(f"{model} didn't answer within {seconds:.3g} s.", retryable=True)
-        if task.cancelled():
-            raise ProviderError(f"{model} gave its request up.", retryable=True)
-        return task.result()
+        return task if task.done() else None
     finally:
         if not task.done():
             task.cancel()
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def within(work: Awaitable[T], seconds: float | None, model: str) -> T:
+    """Await work for so long; raises `ProviderError` that names the model where it is late or gave its work up."""
+    done = await settled(work, seconds)
+    if done is None:
+        raise ProviderError(f"{model} didn't answer within {seconds:.3g} s.", retryable=True)
+    if done.cancelled():
+        raise ProviderError(f"{model} gave its request up.", retryable=True)
+    return done.result()
 
 
 async def guarded(work: Awaitable[T], model: str) -> T:
