@@ -1,12 +1,8 @@
 //! A process killed at any moment loses nothing that it committed, and breaks nothing.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
 use carrel_core::workspace::store::Store;
 
-use crate::support::{Workspace, answers, files_with, index, python, token};
+use crate::support::{Workspace, answers, files_with, index, killed, python, token};
 
 const ROOT: &str = "CARREL_TEST_CRASH_ROOT";
 
@@ -37,28 +33,13 @@ fn the_process_that_is_killed() {
 fn killed_at_any_moment_nothing_is_lost() {
     let workspace = Workspace::new(&[("f0.py", &python(&["steady"]))]);
     for round in 0..25_u64 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "crash::the_process_that_is_killed", "--ignored", "--nocapture"])
-            .env(ROOT, &workspace.root)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let output = child.stdout.take().unwrap();
-        let reader = std::thread::spawn(move || {
-            let lines = BufReader::new(output).lines().map_while(Result::ok);
-            lines.filter_map(|line| line.rsplit("committed ").next()?.parse::<u64>().ok()).max()
-        });
-        std::thread::sleep(Duration::from_millis(30 + round * 37 % 211));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let committed = reader.join().unwrap();
+        let committed = killed("crash::the_process_that_is_killed", ROOT, &workspace.root, round);
 
         let store = workspace.open();
         assert!(store.is_writer(), "the lock died with its owner");
         assert!(store.problems().is_empty(), "round {round}: {:?}", store.problems());
         let generation = store.generation();
-        assert!(generation >= committed.unwrap_or(0), "round {round}: {generation} < {committed:?}");
+        assert!(generation >= committed, "round {round}: {generation} < {committed:?}");
         let snapshot = store.snapshot().unwrap();
         assert_eq!(workspace.segment_files().len(), snapshot.segments(), "orphans are swept");
         for path in snapshot.paths() {

@@ -1,15 +1,11 @@
 //! Vectors without files: what was put survives a kill and a merge, and is found by exact cosines.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
 use carrel_core::base::error::Error;
 use carrel_core::base::types::{FileProperties, Scalar};
 use carrel_core::query::filter::{Filter, FilterOptions};
 use carrel_core::workspace::store::{Store, VectorRecord};
 
-use crate::support::{Workspace, token};
+use crate::support::{Workspace, killed, token};
 
 const FOLDER: &str = "CARREL_TEST_RECORDS";
 const DIM: usize = 32;
@@ -146,28 +142,13 @@ fn the_process_that_is_killed() {
 fn killed_at_any_moment_a_commit_is_there_whole_or_not_at_all() {
     let workspace = Workspace::new(&[]);
     for round in 0..8_u64 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "records::the_process_that_is_killed", "--ignored", "--nocapture"])
-            .env(FOLDER, &workspace.index)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let output = child.stdout.take().unwrap();
-        let reader = std::thread::spawn(move || {
-            let lines = BufReader::new(output).lines().map_while(Result::ok);
-            lines.filter_map(|line| line.rsplit("committed ").next()?.parse::<u128>().ok()).max()
-        });
-        std::thread::sleep(Duration::from_millis(30 + round * 37 % 211));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let committed = reader.join().unwrap().unwrap_or(0);
+        let committed = killed("records::the_process_that_is_killed", FOLDER, &workspace.index, round);
 
         let store = open(&workspace, "model");
         assert!(store.is_writer() && store.problems().is_empty(), "round {round}: {:?}", store.problems());
         let kept = ids(&store);
         assert_eq!(kept, (0..kept.len() as u128).collect::<Vec<_>>());
-        assert!(kept.len() as u128 >= committed && (kept.len() as u128).is_multiple_of(TOGETHER), "{} {committed}", kept.len());
+        assert!(kept.len() as u64 >= committed && (kept.len() as u128).is_multiple_of(TOGETHER), "{} {committed}", kept.len());
         let vectors = store.snapshot().unwrap().record_vectors(&kept);
         assert!(kept.iter().zip(vectors).all(|(&id, found)| dot(&found.unwrap(), &direction(id)) > 0.9999));
         store.close();

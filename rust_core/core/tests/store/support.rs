@@ -1,7 +1,9 @@
 //! A workspace and an index in temporary folders.
 
 use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -24,6 +26,27 @@ pub struct Workspace {
     pub root: PathBuf,
     pub index: PathBuf,
     _folder: TempDir,
+}
+
+/// Runs an ignored test in a process of its own, kills it after a time that differs by the round, and returns the last number
+/// that it said it had committed ("committed 7"), or 0.
+pub fn killed(test: &str, variable: &str, folder: &Path, round: u64) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .env(variable, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let output = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let lines = BufReader::new(output).lines().map_while(Result::ok);
+        lines.filter_map(|line| line.rsplit("committed ").next()?.parse::<u64>().ok()).max()
+    });
+    std::thread::sleep(Duration::from_millis(30 + round * 37 % 211));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap().unwrap_or(0)
 }
 
 pub fn token() -> CancelToken {
