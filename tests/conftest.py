@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import settings, strategies
 from tests.shop import environment
 
 settings.register_profile("shared", deadline=None)
@@ -14,6 +14,15 @@ settings.load_profile("shared")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore it too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Load Hypothesis's module for patterns before any test runs.
+
+    It is loaded at its first use, and pytest rewrites it: in the middle of a test CPython 3.11 sometimes fails to parse it
+    ("AST constructor recursion depth mismatch", CPython's issue 106905: collecting garbage parsed something else meanwhile).
+    """
+    strategies.from_regex("a").validate()
 
 
 @pytest.fixture
