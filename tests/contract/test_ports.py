@@ -48,6 +48,7 @@ from carrel.engine.workspace_source import WorkspaceSource
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
+from carrel.store.audit_log import SqliteAuditLog
 from carrel.store.memory import MemoryStore
 from carrel.store.segments import SegmentStore
 
@@ -383,6 +384,18 @@ class TestSearchCode(suites.ToolContract):
             raise InvalidInput("path_globs", "is no glob")
 
         return SearchCode(search)
+
+
+class TestSqliteAuditLog(suites.AuditLogContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "audit.sqlite"
+
+    def make(self) -> AuditLog:
+        return SqliteAuditLog(self.path, clock=lambda: 20.0)
+
+    def kept(self, log: AuditLog) -> list[AuditEvent]:
+        return [entry.event for entry in reversed(cast("SqliteAuditLog", log).entries())]
 
 
 class TestFakeAuditLog(suites.AuditLogContract):

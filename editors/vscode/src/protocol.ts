@@ -8,6 +8,37 @@ export interface ActiveEditor {
   readonly selection?: Range;
 }
 
+/** One entry of the log. */
+export interface AuditEntry {
+  readonly number: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly kind: string;
+  readonly user: string;
+  /** Places, scores, hashes and sizes; docs/audit.md has the fields. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** `carrel/audit`: what was given to whom, the newest first. */
+export interface AuditParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  readonly limit?: number;
+  /** A span such as `12h` or `7d`, or a date. */
+  readonly since?: string;
+  /** Only `context`, `search`, `tool`, `answer`, `sent` or `permission`, for example. */
+  readonly kind?: string;
+}
+
+/** The newest entries of the log, which all of the person's programs share. */
+export interface AuditResult {
+  readonly entries: readonly AuditEntry[];
+  /** Whether anything is recorded at the moment. */
+  readonly enabled: boolean;
+  /** Why nothing can be written at the moment. */
+  readonly problem?: string;
+}
+
 /** `carrel/augment`: as `carrel/context`, with the text to put the context in front of. */
 export interface AugmentParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -860,6 +891,7 @@ export interface Requests {
   'carrel/compare': { params: CompareParams; result: CompareResult };
   'carrel/providers': { params: ProvidersParams; result: ProvidersResult };
   'carrel/key': { params: KeyParams; result: KeyResult };
+  'carrel/audit': { params: AuditParams; result: AuditResult };
   'carrel/clear': { params: ClearParams; result: ClearResult };
 }
 
@@ -900,6 +932,7 @@ export const SETTING_KEYS = [
   'tokenizer',
   'models',
   'limits',
+  'audit',
   'httpProxy',
   'planner',
   'plannerSeconds',

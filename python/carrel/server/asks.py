@@ -66,7 +66,12 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     text = answer.pack.text if tokenizer.count(answer.pack.text) <= limit // 2 else ""
     window = asking.opened(request.messages, text, offered, tokenizer, limit)
     given = (*(answer.pack.items if text else ()), *await _given_before(request.messages, reader))
-    return Asked(await asking.ask(window, model, offered, given, text, tell), answer, tokenizer.name)
+    audit = workspace.audit
+    told = audit.told(tell, workspace.root_key) if audit else tell
+    answered = await asking.ask(window, model, offered, given, text, told)
+    if audit:
+        audit.answer(model.spec.id, answered, workspace.root_key)
+    return Asked(answered, answer, tokenizer.name)
 
 
 async def compare(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
     from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
     from carrel.engine.assisted_retrieval import Assistants
+    from carrel.server.audit import AuditTrail
     from carrel.server.model_settings import ModelSettings
     from carrel.server.settings import Planning, Settings
 
@@ -63,11 +64,19 @@ class Composition:
     """Builds the parts of workspaces; tests hand in their own."""
 
     def __init__(
-        self, embedder: Embedder | None = None, outbound: OutboundServices | None = None, confirm: Confirm = refuse
+        self,
+        embedder: Embedder | None = None,
+        outbound: OutboundServices | None = None,
+        confirm: Confirm = refuse,
+        audit: AuditTrail | None = None,
     ) -> None:
-        """Take the embedding model of every index, where the settings shall not choose it, and who asks a person what costs."""
+        """Take the embedding model of every index, where the settings shall not choose it, and who asks a person what costs.
+
+        Without `audit` nothing is recorded: front ends give one, a program that uses the library keeps its own records.
+        """
         self._embedder = embedder
-        self.outbound = outbound or OutboundServices()
+        self.audit = audit
+        self.outbound = outbound or OutboundServices(audit=audit)
         self.confirm = confirm
 
     def embedder(self, settings: Settings) -> Embedder:

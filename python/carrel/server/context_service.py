@@ -51,6 +51,8 @@ async def context(workspace: Workspace, request: ContextRequest) -> ContextAnswe
         answer = replace(answer, stages={**answer.stages, "total": total} if answer.stages else {})
     except BaseException as error:
         answer = _failed(request, error)
+    if workspace.audit is not None:
+        workspace.audit.context(request, answer, workspace.root_key)
     try:
         return replace(answer, state=workspace.state(), pending=workspace.pending)
     except Exception as error:

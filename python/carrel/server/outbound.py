@@ -11,6 +11,7 @@ from carrel.server.permissions import PermissionFile
 
 if TYPE_CHECKING:
     from carrel.providers.keys import StandardKeys
+    from carrel.server.audit import AuditTrail
     from carrel.server.settings import Settings
     from carrel.store.usage import Limits, UsageMeter
 
@@ -40,12 +41,17 @@ class OutboundServices:
     """Permission, keys and limits as the settings of this moment say."""
 
     def __init__(
-        self, permissions: PermissionFile | None = None, keys: StandardKeys | None = None, meter: UsageMeter | None = None
+        self,
+        permissions: PermissionFile | None = None,
+        keys: StandardKeys | None = None,
+        meter: UsageMeter | None = None,
+        audit: AuditTrail | None = None,
     ) -> None:
         """Take those that shall not be the person's own: tests hand in theirs."""
         self._settings: Settings | None = None
         self._keys = keys
         self._meter = meter
+        self._audit = audit
         self.permissions = permissions or PermissionFile(allowed=self._allowed)
 
     @property
@@ -69,11 +75,14 @@ class OutboundServices:
     def use(self, settings: Settings) -> None:
         """Have these settings count for all providers from now on: what they allow no more is asked no more."""
         self._settings = settings
+        if self._audit is not None:
+            self._audit.settings = settings.audit
 
     def of(self, settings: Settings) -> Outbound:
         """Return what a provider needs of its surroundings, by these settings."""
         self.use(settings)
-        return Outbound(self.permissions, self.keys, self.meter, settings.http_proxy)
+        meter = self._audit.metered(self.meter) if self._audit is not None else self.meter
+        return Outbound(self.permissions, self.keys, meter, settings.http_proxy)
 
     def _allowed(self) -> tuple[str, ...]:
         return self._settings.allow_providers if self._settings else ()

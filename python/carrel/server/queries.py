@@ -51,7 +51,7 @@ async def search(
     from carrel.engine.retriever import read
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    return await retrieve_assisted(
+    found = await retrieve_assisted(
         Question(query, history),
         index.store.snapshot,
         index.embedder,
@@ -59,6 +59,9 @@ async def search(
         workspace.run_interactive,
         lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
     )
+    if workspace.audit is not None:
+        workspace.audit.search(query.text, found.hits, workspace.root_key)
+    return found
 
 
 def search_blocking(

@@ -199,6 +199,8 @@ class Session:
         for task in tuple(self._tasks):
             task.cancel()
         self.jobs.close()
+        if self.composition.audit is not None:
+            await asyncio.to_thread(self.composition.audit.close)
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         async def guarded() -> None:

@@ -21,6 +21,7 @@ from msgspec import Meta
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
 from carrel.core.value_checks import plain_reason
+from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 
 Options: TypeAlias = Mapping[str, Any]
@@ -109,6 +110,11 @@ class Settings:
     )
     limits: LimitSettings = _setting(
         LimitSettings(), "How much may be asked of each remote service: `requestsPerMinute`, `tokensPerMinute`, `costPerDay`."
+    )
+    audit: AuditSettings = _setting(
+        AuditSettings(),
+        "What is recorded of what was given to whom, and for how long: `enabled`, `days`, `megabytes`, `texts` (docs/audit.md). "
+        "`texts` keeps questions, arguments and results themselves, not only their hashes and sizes.",
     )
     http_proxy: str = _setting(
         "", "URL of an HTTP proxy for remote services; without one the environment's `HTTPS_PROXY` and `NO_PROXY` count."
@@ -294,7 +300,7 @@ def _budget(raw: Any) -> Budget:
     raise ValueError('must be {"chars": n} or {"tokens": n} with n above 0')
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {"budget": _budget, "models": read_models, "limits": read_limits}
+_READERS: dict[str, Callable[[Any], Any]] = {"budget": _budget, "models": read_models, "limits": read_limits, "audit": read_audit}
 """How settings are read that are objects."""
 
 

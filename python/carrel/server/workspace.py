@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from carrel.core.ports import ChatModel, Tokenizer
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.indexer import IndexReport
+    from carrel.server.audit import AuditTrail
     from carrel.server.composition import Composition
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning, Settings
@@ -109,6 +110,11 @@ class Workspace:
         )
 
     # --- the state of this moment
+
+    @property
+    def audit(self) -> AuditTrail | None:
+        """Return where it is recorded what was given to whom, if it is."""
+        return self._composition.audit
 
     @property
     def settings(self) -> Settings:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from carrel.core.caller import Caller
 from carrel.core.types import Budget
 from carrel.engine.chat import augment, question_of
 from carrel.frontends.chat_proxy.context_budget import context_budget, model_window
@@ -13,6 +14,7 @@ from carrel.frontends.chat_proxy.questions import Question, question_in
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
+from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextAnswer, ContextRequest
 from carrel.server.context_service import context
@@ -42,7 +44,7 @@ class ContextInjector:
     def __init__(self, options: InjectionOptions, switch: ContextSwitch) -> None:
         self._options = options
         self._switch = switch
-        self._session = Session(Composition(), longest_match)
+        self._session = Session(Composition(audit=AuditTrail(Caller("chat proxy"))), longest_match)
         self._session.configure(switch.options)
         self._by_name: dict[str, Workspace] = {}
         self._limit_told = False

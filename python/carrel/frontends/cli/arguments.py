@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.argument_types import count, path, place, port, positive, query
+from carrel.frontends.cli.audit_arguments import add_audit
 from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
@@ -110,6 +111,7 @@ def parser() -> ArgumentParser:
     _maintaining(commands)
     _serving_assistants(commands)
     add_models(commands)
+    add_audit(commands)
     add_proxies(commands)
     return top
 

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from carrel.core.background import run_blocking
+from carrel.core.caller import Caller
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.outbound import Destination
 from carrel.frontends.cli.terminal_confirmation import agreed
 from carrel.server import consent
+from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.model_report import report
 from carrel.server.permissions import PermissionFile
@@ -35,14 +37,24 @@ def run(arguments: Namespace, output: Output) -> int:
     else:
         states = run_blocking(report(Composition(), settings))
         wanted = [place for state in states for place in state.destinations if not permissions.allows(place)]
-    if arguments.withdraw:
-        return _withdraw(wanted, permissions, output)
+    trail = AuditTrail(Caller("command line"))
+    trail.settings = settings.audit
+    try:
+        if arguments.withdraw:
+            return _withdraw(wanted, permissions, trail, output)
+        return _allow(wanted, permissions, trail, output)
+    finally:
+        trail.close()
+
+
+def _allow(wanted: list[Destination], permissions: PermissionFile, trail: AuditTrail, output: Output) -> int:
     allowed = []
     for place in dict.fromkeys(wanted):
         if permissions.allows(place):
             output.note(f"{place} is allowed already.")
         elif agreed(_lines(place)):
             permissions.allow(place)
+            trail.permission(place, allowed=True)
             allowed.append(place)
         else:
             raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
@@ -60,12 +72,13 @@ def _lines(place: Destination) -> list[str]:
     return [f"{question.risk}.", *(f"  {name}: {value}" for name, value in question.details.items())]
 
 
-def _withdraw(places: list[Destination], permissions: PermissionFile, output: Output) -> int:
+def _withdraw(places: list[Destination], permissions: PermissionFile, trail: AuditTrail, output: Output) -> int:
     if not places:
         raise InvalidInput("PROVIDER", "is missing", "`carrel confirm --list` shows what is allowed.")
     for place in places:
         if not permissions.withdraw(place):
             raise CarrelError(f"{place} was not allowed here", "What your settings file allows is changed there.")
+        trail.permission(place, allowed=False)
         output.note(f"{place} may not be sent text any more.")
     if output.json:
         output.value({"withdrawn": [{"provider": place.provider, "host": place.host} for place in places]})

@@ -8,12 +8,14 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from carrel.core.caller import Caller
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.terminal_text import is_text
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands import Commands
+from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
@@ -113,7 +115,12 @@ def with_commands(
 
     async def work() -> T:
         problems: list[Problem] = []
-        session = Session(Composition(), longest_match, events=_telling(output), on_problems=problems.extend)
+        session = Session(
+            Composition(audit=AuditTrail(Caller("command line"))),
+            longest_match,
+            events=_telling(output),
+            on_problems=problems.extend,
+        )
         session.configure({})
         try:
             workspace = session.add_folder(str(path), path_to_uri(str(path)))

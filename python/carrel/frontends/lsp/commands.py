@@ -16,11 +16,13 @@ from carrel.core.outbound import Secret
 from carrel.core.structs import decode
 from carrel.core.types import Lines, Query
 from carrel.engine.chat import augment, question_of
+from carrel.frontends.common.since import since
 from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
 from carrel.frontends.common.wire import Wire, iso_time
 from carrel.frontends.lsp import convert, convert_chat, convert_review
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
+from carrel.frontends.lsp.audit_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep
 from carrel.frontends.lsp.convert_models import from_state
 from carrel.frontends.lsp.errors import on_wire
@@ -230,6 +232,20 @@ class Commands:
             workspace, path = self._file(path)
         found = await queries.explain_line(workspace, Query(params.query), path, params.line)
         return {"candidates": [convert.from_explanation(item) for item in found]}
+
+    async def audit(self, raw: Any) -> AuditResult:
+        """Answer `carrel/audit`."""
+        params = decode(AuditParams, raw)
+        after = since(params.since, time.time()) if params.since else None
+        trail = self._session.composition.audit
+        if trail is None:
+            return AuditResult(entries=(), enabled=False)
+        found = await asyncio.to_thread(trail.entries, after, params.kind, params.limit)
+        entries = tuple(
+            AuditEntry(number=number, at=iso_time(event.at), kind=event.kind, user=event.user, details=dict(event.details))
+            for number, event in found
+        )
+        return AuditResult(entries=entries, enabled=trail.settings.enabled, problem=trail.problem or UNSET)
 
     async def clear(self, raw: Any) -> wire.ClearResult:
         """Answer `carrel/clear`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp import audit_messages as audit
 from carrel.frontends.lsp import chat_messages as chat
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
@@ -24,6 +25,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/compare": (wire.CompareParams, wire.CompareResult),
     "carrel/providers": (models.ProvidersParams, models.ProvidersResult),
     "carrel/key": (models.KeyParams, models.KeyResult),
+    "carrel/audit": (audit.AuditParams, audit.AuditResult),
     "carrel/clear": (wire.ClearParams, wire.ClearResult),
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""

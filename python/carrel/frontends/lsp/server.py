@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from lsprotocol import types
 from pygls.protocol import default_converter
 
+from carrel.core.caller import Caller
 from carrel.core.errors import CarrelError, NotAllowed
 from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
@@ -31,6 +32,7 @@ from carrel.frontends.lsp.documents import Documents
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.lsp.user_messages import UserMessages
+from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.consent import Consent
 from carrel.server.session import Session
@@ -68,7 +70,7 @@ class LspServer:
         self.statuses = StatusNotifier(self._send_status)
         self.user_messages = UserMessages(self._show_message)
         self.session = Session(
-            Composition(),
+            Composition(audit=AuditTrail(Caller("editor"))),
             _locate,
             events=WorkspaceEvents(self.statuses.changed, self._progressed, self.user_messages.tell_unless_answered),
             on_settings=self._take_settings,
@@ -132,6 +134,8 @@ class LspServer:
     def _initialize(self, params: types.InitializeParams) -> None:
         if params.process_id:
             parent_process.watch(params.process_id, lambda: self._exit(1))
+        if (audit := self.session.composition.audit) and params.client_info:
+            audit.caller = Caller("editor", params.client_info.name)
         self.session.configure(own_settings(params.initialization_options) or {})
         self.documents.add_first_folders(params)
 
@@ -150,8 +154,10 @@ class LspServer:
         else:
             self.user_messages.tell(str(NotAllowed(destination.provider, destination.host)))
 
-    def _allowed(self, _: Destination) -> None:
+    def _allowed(self, destination: Destination) -> None:
         """Take up what failed for want of a permission."""
+        if self.session.composition.audit is not None:
+            self.session.composition.audit.permission(destination, allowed=True)
         self.session.retry_models()
 
     def _send_status(self, workspace: Workspace) -> None:

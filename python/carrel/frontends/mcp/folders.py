@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from carrel.core.errors import InvalidInput, NotReady
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
@@ -75,6 +76,11 @@ class Folders:
         while free in self._names:
             free, number = f"{name}-{number}", number + 1
         return free
+
+    def recorded(self, tool: str, arguments: Mapping[str, Any], result: str) -> None:
+        """Record a call of a tool in the audit log, if there is one."""
+        if self._session.composition.audit is not None:
+            self._session.composition.audit.tool(tool, arguments, result)
 
 
 def _unless_too_wide(folder: Path) -> Path:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from mcp.server.stdio import stdio_server
 
+from carrel.core.caller import Caller
 from carrel.core.errors import Cancelled
 from carrel.frontends.common import logs
 from carrel.frontends.common.event_loop import run_cancellable
@@ -20,6 +21,7 @@ from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
+from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.session import Session
 from carrel.server.settings import Options
@@ -59,7 +61,7 @@ async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Optio
 async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
     readiness = IndexReadiness()
     session = Session(
-        Composition(),
+        Composition(audit=AuditTrail(Caller("mcp"))),
         longest_match,
         events=WorkspaceEvents(progressed=readiness.progressed),
         on_settings=lambda settings: logs.set_level(settings.log_level),

@@ -12,6 +12,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from carrel.core.caller import Caller, called_by
 from carrel.core.errors import CarrelError
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp import resource_uris, roots, server_info
@@ -62,7 +63,10 @@ class McpServer:
         try:
             if question := await self._decide(context, params.input_responses):
                 return question
-            return _result(await self._tools.call(params.name, params.arguments, _reporter(context)))
+            with called_by(_caller(context)):
+                answer = await self._tools.call(params.name, params.arguments, _reporter(context))
+                self._folders.recorded(params.name, params.arguments or {}, answer.text)
+            return _result(answer)
         except CarrelError as error:
             return _failure(str(error))
         except Exception as error:
@@ -127,6 +131,11 @@ class McpServer:
     async def _roots_changed(self, context: Context, _params: types.NotificationParams | None) -> None:
         if self._ask_roots and not self._folders.named and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self._folders.decided = False  # the next call asks
+
+
+def _caller(context: Context) -> Caller:
+    client = context.session.client_params
+    return Caller("mcp", client.client_info.name if client else "")
 
 
 def _reporter(context: Context) -> Report:

@@ -1,0 +1,33 @@
+"""The setting `audit`: whether and for how long it is recorded what was given to whom."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from carrel.core.errors import InvalidInput
+from carrel.core.structs import decode
+
+
+class AuditSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is recorded, and how long it is kept."""
+
+    enabled: Annotated[bool, Meta(description="Record at all.")] = True
+    days: Annotated[float, Meta(ge=0.01, le=3650, description="Entries are kept for so many days.")] = 30.0
+    megabytes: Annotated[float, Meta(ge=0.1, le=100_000, description="The oldest entries of a larger log go.")] = 50.0
+    texts: Annotated[
+        bool, Meta(description="Record questions, arguments and results themselves, not only their hashes and sizes.")
+    ] = False
+
+
+def read_audit(raw: object) -> AuditSettings:
+    """Read the setting. Raises `ValueError`."""
+    known = AuditSettings.__struct_fields__
+    unknown = [key for key in raw if key not in known] if isinstance(raw, dict) else []
+    if unknown:
+        raise ValueError(f"{unknown[0]}: there is no such field; there are {', '.join(known)}")
+    try:
+        return decode(AuditSettings, raw)
+    except InvalidInput as error:
+        raise ValueError(error.sentence if error.field == "params" else str(error)) from None
