@@ -108,7 +108,8 @@ class Workload:
             end = time.monotonic() + PATIENCE_S
             while (found := await self.found(client, name)) != expected:
                 if time.monotonic() > end:
-                    raise Wrong(f"{name} is answered by {found}, not {expected}")
+                    status: Any = await client.request("carrel/status", {})
+                    raise Wrong(f"{name} is answered by {found}, not {expected}; the server says {status}")
                 await asyncio.sleep(0.1)
         return len(questions)
 
