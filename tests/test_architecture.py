@@ -43,7 +43,9 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
 FORMATS = {
     "server/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
     "server/model_settings.py": "the objects of settings files, whose keys are camelCase",
+    "server/source_settings.py": "the objects of settings files, whose keys are camelCase",
     "server/settings_docs.py": "JSON schema's own keywords",
+    "engine/documents/search_form.py": "the arguments of a tool, as a model spells them",
     "engine/search_tool.py": "the arguments of a tool, as a model spells them",
 }
 """Modules below the front ends that write camelCase: each for a format of its own, none for the protocol's messages."""

@@ -68,7 +68,8 @@ async def test_a_question_is_answered_from_context_and_tools_with_checked_citati
         assert result["steps"][2]["places"][0]["path"] == "src/orders.py"
         first = model.requests[0]
         assert first["modelToken"] == "m1"
-        assert {tool["name"] for tool in first["tools"]} == {"search_code", "read_lines", "find_definition", "find_uses"}
+        names = {"search_code", "search_knowledge_base", "read_lines", "find_definition", "find_uses"}
+        assert {tool["name"] for tool in first["tools"]} == names
         assert first["messages"][-1]["text"].endswith("</rag_context>\n\nWhere is a login checked?")
 
 

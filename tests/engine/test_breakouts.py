@@ -12,9 +12,9 @@ from collections.abc import Callable
 import pytest
 
 from carrel.core.types import ContextItem
+from carrel.engine.documents import search_form
 from carrel.engine.explain import Explanation
 from carrel.engine.formats import SourceForm, ToolForm, XmlForm, quoted
-from carrel.frontends.common import document_search
 from carrel.frontends.mcp import texts
 
 from .hits import hit
@@ -79,7 +79,7 @@ FORMS: dict[str, tuple[Callable[[str], str], Callable[[str], int], int, tuple[st
     "tool": (_in_block(ToolForm()), tool_headers, 1, ("--- b.py (lines 1-2, relevance: 1.00) ---",)),
     "source": (_in_block(SourceForm()), source_headers, 1, ("Source: b.py:1-2", "---")),
     "documents": (
-        lambda text: document_search.text_of([("a.md", 1, 2, text)]),
+        lambda text: search_form.text_of([("a.md", 1, 2, text, "")]),
         document_headers,
         2,
         ("File: b.md:1-2", "Content:"),
@@ -161,7 +161,7 @@ def test_no_file_name_is_markup(name: str) -> None:
     assert tool_headers(tool) == 1
     assert len(re.findall(r"\(lines \d+-\d+", tool)) == 1
     assert source_headers(SourceForm().block(item)) == 1
-    assert document_headers(document_search.text_of([(name, 1, 2, "x")])) == 2
+    assert document_headers(search_form.text_of([(name, 1, 2, "x", name)])) == 2
 
 
 def test_other_text_stays_as_it_is() -> None:

@@ -51,6 +51,8 @@ export interface AugmentParams {
   readonly plan?: 'auto' | 'off';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
+  /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
+  readonly sources?: readonly string[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
   /** How long the text may get; the setting `budget` by default. */
@@ -135,6 +137,8 @@ export interface ChatParams {
   readonly plan?: 'auto' | 'off';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
+  /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
+  readonly sources?: readonly string[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
   /** How long the text may get; the setting `budget` by default. */
@@ -337,6 +341,8 @@ export interface ContextParams {
   readonly plan?: 'auto' | 'off';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
+  /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
+  readonly sources?: readonly string[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
   /** How long the text may get; the setting `budget` by default. */
@@ -383,6 +389,8 @@ export interface ContextResult {
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];
+  /** Where the question went, where there are sources beside the workspace. */
+  readonly routes?: readonly RouteResult[];
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
   readonly pending: number;
   readonly error?: string;
@@ -513,8 +521,16 @@ export interface HitResult {
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
   readonly source: 'code' | 'docs';
+  /** Which source it is from, where that isn't the workspace; its paths begin with `@`. */
+  readonly sourceId?: string;
+  /** What must be known of the document: its version and date, that it is outdated. */
+  readonly note?: string;
+  /** Of the document, where it names one. */
+  readonly version?: string;
   /** How many secrets in its text were masked: each stands as `[secret: KIND]`. */
   readonly masked: number;
+  /** Where it was asked for and is known. */
+  readonly lastChange?: LastChangeResult;
 }
 
 /** `carrel/index`: bring the index up to date, with `$/progress` in numbers of files. */
@@ -554,6 +570,15 @@ export interface KeyParams {
 /** Whether there is a key of the editor's now. */
 export interface KeyResult {
   readonly kept: boolean;
+}
+
+/** The newest commit that changed lines of a hit. */
+export interface LastChangeResult {
+  readonly sha: string;
+  readonly author: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly subject: string;
 }
 
 /** Lines of one file. */
@@ -726,6 +751,14 @@ export interface ReviewStep {
   readonly problem?: string;
 }
 
+/** Where a question went. */
+export interface RouteResult {
+  readonly source: string;
+  /** What was searched for there. */
+  readonly query: string;
+  readonly reason: string;
+}
+
 /** `carrel/search`: the chunks that answer a query, best first. */
 export interface SearchParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -738,6 +771,10 @@ export interface SearchParams {
   readonly plan?: 'auto' | 'off';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
+  /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
+  readonly sources?: readonly string[];
+  /** Say of the first 10 hits which commit changed them last, where they stand as they are committed. */
+  readonly lastChange?: boolean;
   /** How many hits at most. */
   readonly limit?: number;
   /** Which chunks may answer. */
@@ -758,6 +795,8 @@ export interface SearchResult {
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];
+  /** Where the question went, where there are sources beside the workspace. */
+  readonly routes?: readonly RouteResult[];
 }
 
 /** How each stage saw a hit. */
@@ -791,6 +830,39 @@ export interface SimilarParams {
 export interface SkippedFile {
   readonly path: string;
   readonly reason: string;
+}
+
+/** One source. */
+export interface SourceResult {
+  /** The name that `sources` of other requests takes. */
+  readonly id: string;
+  /** `code` for the workspace, `documents` or `git`. */
+  readonly kind: string;
+  /** What whoever chooses between sources sees. */
+  readonly description: string;
+  readonly folder: string;
+  readonly state: 'empty' | 'error' | 'indexing' | 'ready';
+  readonly files: number;
+  readonly chunks: number;
+  /** Files that wait for indexing. */
+  readonly pending: number;
+  /** When it was last compared with its folder. ISO 8601, UTC. */
+  readonly lastIndexed?: string;
+  /** What a person may want to mend, in words. */
+  readonly problems?: readonly string[];
+  /** What could not be read, and why. */
+  readonly failed?: readonly FailedFile[];
+}
+
+/** `carrel/sources`: what a question in this folder can be answered from. Makes no index. */
+export interface SourcesParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+}
+
+/** The workspace first, then the others in the order of the settings. */
+export interface SourcesResult {
+  readonly sources: readonly SourceResult[];
 }
 
 /** `carrel/status`: what the index holds and what it is doing. */
@@ -890,6 +962,7 @@ export interface Requests {
   'carrel/files': { params: FilesParams; result: FilesResult };
   'carrel/compare': { params: CompareParams; result: CompareResult };
   'carrel/providers': { params: ProvidersParams; result: ProvidersResult };
+  'carrel/sources': { params: SourcesParams; result: SourcesResult };
   'carrel/key': { params: KeyParams; result: KeyResult };
   'carrel/audit': { params: AuditParams; result: AuditResult };
   'carrel/clear': { params: ClearParams; result: ClearResult };

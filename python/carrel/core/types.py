@@ -24,6 +24,19 @@ class Span:
         return self.start_line <= other.end_line and other.start_line <= self.end_line
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which source a chunk is from, where it isn't the workspace's code; `note` is what a reader must know of its document.
+
+    `uri` is empty for what lies in the workspace.
+    """
+
+    source: str
+    uri: str = ""
+    note: str = ""
+    version: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """One piece of a file, with its text as it stood when it was checked."""
@@ -43,6 +56,12 @@ class Chunk:
     content_hash: str = ""
     updated_at: int = 0  # Unix seconds
     masked: int = 0  # secrets in its text that were masked
+    origin: Origin | None = None
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of the document that it is from: version, date, that it is outdated."""
+        return self.origin.note if self.origin else ""
 
 
 def masks_in(text: str) -> int:

@@ -24,7 +24,7 @@ HEADER = "Source: {source}"
 _TAG = re.compile(rf"<(?=\n*/?\n*(?:{spelled('rag')}|{spelled('code')})\n*_\n*{spelled('context')})")
 _SEPARATOR_LINE = re.compile(r"^(?=---$)", re.MULTILINE)
 _TOOL_HEADER = re.compile(r"^(?=---[^\n]*\([il][il]nes\d)", re.MULTILINE)
-_SOURCE_HEADER = re.compile(r"^(?=source:[^\n]*:\d+-\d+$)", re.MULTILINE)
+_SOURCE_HEADER = re.compile(r"^(?=source:[^\n]*:\d+-\d+(?:\([^\n]*)?$)", re.MULTILINE)
 _LINES_OF_HEADER = re.compile(r"\((?=[il][il]nes\d)")
 
 
@@ -69,7 +69,8 @@ class XmlForm:
         """Return `<code_context file lines symbol>`, the code, the end tag."""
         chunk = item.hit.chunk
         code, changed = escape(_TAG, item.text)
-        marks = (' elided="true"' if item.elided else "") + (' escaped="true"' if changed else "")
+        note = f' note="{_attribute(chunk.note)}"' if chunk.note else ""
+        marks = note + (' elided="true"' if item.elided else "") + (' escaped="true"' if changed else "")
         symbol = f' symbol="{_attribute(chunk.symbol)}"' if chunk.symbol else ""
         lines = f"{chunk.span.start_line}-{chunk.span.end_line}"
         return f'<code_context file="{_attribute(chunk.path)}" lines="{lines}"{symbol}{marks}>\n{_body(code)}\n</code_context>'
@@ -93,7 +94,8 @@ class ToolForm:
         """Return the line that says where code is from."""
         path, _ = escape(_LINES_OF_HEADER, one_line(hit.chunk.path))
         span = hit.chunk.span
-        return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}) ---"
+        note = f", {one_line(hit.chunk.note)}" if hit.chunk.note else ""
+        return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}{note}) ---"
 
 
 def harmless_code(code: str) -> str:
@@ -102,8 +104,9 @@ def harmless_code(code: str) -> str:
 
 
 def source_of(chunk: Chunk) -> str:
-    """Return path and lines: what a model cites."""
-    return f"{chunk.path}:{chunk.span.start_line}-{chunk.span.end_line}"
+    """Return path and lines, which a model cites, and what must be known of the document."""
+    note = f" ({chunk.note})" if chunk.note else ""
+    return f"{chunk.path}:{chunk.span.start_line}-{chunk.span.end_line}{note}"
 
 
 @dataclass(frozen=True, slots=True)

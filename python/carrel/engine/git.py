@@ -29,6 +29,8 @@ _SAFE_CONFIG = {
     "core.hooksPath": os.devnull,
     "core.quotePath": "false",
     "diff.external": "",
+    "log.showSignature": "false",
+    "blame.ignoreRevsFile": "",
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }
@@ -115,6 +117,89 @@ def history(folder: Path, limit: int) -> list[CommitRecord] | None:
         sha, subject, names = entry.split("\x1f", 2)
         records.append(CommitRecord(sha, subject, tuple(path for path in re.split(r"[\0\n]", names) if path)))
     return records
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCommit:
+    """One commit with its whole message; `at` is when it was committed, ISO 8601 with the committer's offset."""
+
+    sha: str
+    author: str
+    at: str
+    message: str
+    paths: tuple[str, ...]
+
+
+def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) -> list[LoggedCommit] | None:
+    """List commits of `HEAD` that changed something under `folder`, newest first; only those after `since` where it is given."""
+    if since is not None and not _COMMIT.fullmatch(since):
+        return None
+    output = _git(
+        folder,
+        "log",
+        "--no-show-signature",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-renames",
+        "--relative",
+        "--name-only",
+        "-z",
+        f"--max-count={limit}",
+        f"--skip={skip}",
+        "--format=%x1e%H%x1f%an%x1f%cI%x1f%B%x1f",
+        f"{since}..HEAD" if since else "HEAD",
+        "--",
+        ".",
+    )
+    if output is None:
+        return None
+    commits = []
+    for entry in output.split("\x1e")[1:]:
+        parts = entry.split("\x1f", 4)
+        if len(parts) == 5 and _COMMIT.fullmatch(parts[0]):
+            names = tuple(path for path in re.split(r"[\0\n]", parts[4]) if path)
+            commits.append(LoggedCommit(parts[0], parts[1], parts[2], parts[3].strip(), names))
+    return commits
+
+
+def descends(folder: Path, ancestor: str) -> bool:
+    """Tell whether `HEAD` holds this commit."""
+    return bool(_COMMIT.fullmatch(ancestor)) and _git(folder, "merge-base", "--is-ancestor", ancestor, "HEAD") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The newest commit that changed some lines; `at` in Unix seconds, `text` the lines as they are committed."""
+
+    sha: str
+    author: str
+    at: int
+    subject: str
+    text: str
+
+
+def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | None:
+    """Find the newest commit among those that wrote these lines of a file, as `git blame` tells; None where it can't."""
+    if first < 1 or last < first:
+        return None
+    output = _git(folder, "blame", "--porcelain", "--no-textconv", "-L", f"{first},{last}", "HEAD", "--", path)
+    found: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    lines = []
+    for line in (output or "").split("\n"):
+        name, _, value = line.partition(" ")
+        if line.startswith("\t"):
+            lines.append(line[1:])
+        elif _COMMIT.fullmatch(name):
+            fields = found.setdefault(name, {})
+        else:
+            fields.setdefault(name, value)
+    newest = max(found, key=lambda sha: int(found[sha].get("committer-time") or 0), default=None)
+    if newest is None:
+        return None
+    told = found[newest]
+    at = int(told.get("committer-time") or 0)
+    return LastChange(newest, told.get("author", ""), at, told.get("summary", ""), "\n".join(lines))
 
 
 def hooks_folder(folder: Path) -> Path | None:

@@ -15,6 +15,7 @@ from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
+from carrel.engine.routing_rules import asks_for_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,8 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     else:
         candidates, context = search(view, prepared.texts[""], query, model.floor, cancel, files=read_files)
         watch.lap("search")
+        if asks_for_documents(query.text):  # what prose is put behind code for
+            without |= {"path_penalty"}
         ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))

@@ -257,6 +257,14 @@ class Composition:
             log.info("Deleted the index of a model that nobody used for 30 days: %s", gone.name)
         return index
 
+    def access_rules(self, root: Path, settings: Settings, directory: Path) -> Store:
+        """Open an empty index that only knows which files of `root` may be read. Raises `StoreError`."""
+        from carrel.core.native import CutOptions, Store
+
+        directory.mkdir(parents=True, exist_ok=True)
+        walk = walk_options(replace(settings, editor_exclude=()))
+        return Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk, cut=CutOptions())
+
     def memory_index(self, *, windows: LineWindows | None = None) -> OpenIndex:
         """Open an empty index that touches no disk, for texts that a caller has."""
         from carrel.core.native import Store, WalkOptions

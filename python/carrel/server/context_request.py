@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.engine.formats import Form
     from carrel.engine.retriever import Retrieval
+    from carrel.engine.routing import Route
 
 _KEPT = 64
 
@@ -49,6 +50,7 @@ class ContextRequest:
     history: tuple[Message, ...] = ()
     plan: Planning | None = None
     rerank: bool | None = None
+    sources: tuple[str, ...] = ()  # which to ask, in place of the choice by the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class ContextAnswer:
     pending: int = 0
     rewritten: str | None = None  # what a planner made of the question, where that was searched for
     sub_queries: tuple[str, ...] = ()
+    routes: tuple[Route, ...] = ()  # where the question went, where there are sources beside the workspace
 
     @property
     def problem(self) -> str | None:

@@ -20,6 +20,7 @@ from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.types import ContextPack, Dropped, Format, Query
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef, StoredContext
 from carrel.server.open_index import RENEWED
+from carrel.server.routed import FromSources, from_sources
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
@@ -118,6 +119,15 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
         return empty(request)
     index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
     packing = _Packing(index, lambda: workspace.tokenizer(request.model), request)
+    packing.others = await from_sources(
+        workspace,
+        packing.question.query,
+        named=request.sources,
+        explicit=request.trigger == "explicit",
+        wait_ms=request.wait_ms,
+        plan=request.plan,
+        end=end,
+    )
     answer, found = await retrieve_assisted(
         packing.question,
         index.store.snapshot,
@@ -144,6 +154,7 @@ class _Packing:
 
         self._index, self._tokenizer, self._request = index, tokenizer, request
         self._refused: list[Dropped] = []
+        self.others: FromSources | None = None
         query = Query(request.query, request.limit, request.filters, left_out=request.left_out)
         self.question = Question(query, request.history)
 
@@ -173,8 +184,9 @@ class _Packing:
         def between(path: str, first: int, last: int) -> str | None:
             return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
 
+        hits = found.hits if self.others is None else self.others.beside(found.hits, query)
         packed = pack(
-            found.hits,
+            hits,
             request.budget,
             self._tokenizer(),
             query=request.query,
@@ -187,11 +199,16 @@ class _Packing:
         answer = ContextAnswer(
             packed,
             {**found.stages, **watch.stages},
-            notice=self._index.notice(view, told.problem),
+            notice=_joined(self._index.notice(view, told.problem), self.others.problem if self.others else None),
             rewritten=told.rewritten,
             sub_queries=told.sub_queries,
+            routes=self.others.routes if self.others else (),
         )
         return answer, found
+
+
+def _joined(*told: str | None) -> str | None:
+    return " ".join(filter(None, told)) or None
 
 
 def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped]) -> tuple[str, ...]:

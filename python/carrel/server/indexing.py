@@ -78,7 +78,7 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
     except CarrelError as error:
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.
         traceback.clear_frames(error.__traceback__)
-        _check_root(index.root)  # a folder that was taken away is why it failed, whatever it failed at
+        check_root(index.root)  # a folder that was taken away is why it failed, whatever it failed at
         raise
     finally:
         index.traffic = None
@@ -92,21 +92,22 @@ def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:
     """Tell whether there is something to do, and before a run over everything what is checked out."""
     from carrel.engine import git
 
-    _check_root(index.root)
+    check_root(index.root)
     return work.full or index.begun, git.head(index.root) if work.full else None
 
 
 def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None) -> None:
     from carrel.core.local_index import CoreEmbedder
 
-    _check_root(index.root)
+    check_root(index.root)
     # A first index that lacks what a service failed to embed isn't whole: another answers until it is.
     if work.full and (index.complete or not report.failed or isinstance(index.embedder, CoreEmbedder)):
         index.note_run(commit)
         write_state(index)
 
 
-def _check_root(root: Path) -> None:
+def check_root(root: Path) -> None:
+    """Raise `StoreError` where a folder isn't there: an unplugged disk must not empty its index."""
     if not root.is_dir():
         raise StoreError(f"{root} is gone; its index is kept", f"Bring the folder back, or delete the index: carrel clear {root}")
 

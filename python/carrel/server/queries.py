@@ -8,11 +8,12 @@ answered by `context_service`, which doesn't.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, Hit, Query
+from carrel.server.routed import as_passages, from_sources, only_documents
 
 T = TypeVar("T")
 
@@ -22,16 +23,34 @@ if TYPE_CHECKING:
     from carrel.core.ports import Tokenizer
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.compare import Comparison
+    from carrel.engine.diagnostics import RetrievalDiagnostics
     from carrel.engine.explain import Explanation
+    from carrel.engine.git import LastChange
     from carrel.engine.indexer import IndexReport
     from carrel.engine.retriever import Ranking, Retrieval
+    from carrel.engine.routing import Route
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning
     from carrel.server.workspace import Workspace
 
+_MOST_BLAMED = 10
 _FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
 MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits of the workspace and of the sources that were asked, best first; `own` is what the workspace's index found."""
+
+    hits: tuple[Hit, ...]
+    own: Retrieval
+    routes: tuple[Route, ...] = ()
+
+    @property
+    def diagnostics(self) -> RetrievalDiagnostics:
+        """Return what was done to answer."""
+        return self.own.diagnostics
 
 
 async def search(
@@ -42,26 +61,57 @@ async def search(
     history: Sequence[Message] = (),
     plan: Planning | None = None,
     rerank: bool | None = None,
-) -> Retrieval:
-    """Find the best chunks for an explicit question; raises `CarrelError`.
+    sources: Sequence[str] = (),
+) -> Found:
+    """Find the best chunks for an explicit question, in the workspace and the sources that it is for; raises `CarrelError`.
 
-    `plan` and `rerank` say whether models help, None as the settings say; `history` is the conversation before it.
+    `sources` names those to ask, in place of the choice by the question. `plan` and `rerank` say whether models help, None as the
+    settings say; `history` is the conversation before it.
     """
     from carrel.engine.assisted_retrieval import Question, retrieve_assisted
     from carrel.engine.retriever import read
 
+    others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    found = await retrieve_assisted(
+    documents = only_documents(query.filters)
+
+    def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
+        found = _told(index, ranking, read(ranking, query, token))
+        return replace(found, hits=as_passages(ranking, found.hits, query)) if documents else found
+
+    own = await retrieve_assisted(
         Question(query, history),
         index.store.snapshot,
         index.embedder,
         workspace.assistants(plan=plan, rerank=rerank),
         workspace.run_interactive,
-        lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
+        finish,
     )
+    answer = Found(own.hits, own)
+    if others is not None:
+        problem = " ".join(filter(None, (own.diagnostics.problem, others.problem))) or None
+        told = replace(own, diagnostics=replace(own.diagnostics, problem=problem))
+        answer = Found(others.beside(own.hits, query), told, others.routes)
     if workspace.audit is not None:
-        workspace.audit.search(query.text, found.hits, workspace.root_key)
-    return found
+        workspace.audit.search(query.text, answer.hits, workspace.root_key)
+    return answer
+
+
+async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:
+    """Return by chunk id the commit that changed each hit last: of the first hits, as far as they stand as they are committed."""
+    from carrel.engine import git
+
+    def work(token: CancelToken) -> dict[str, LastChange]:
+        found = {}
+        for chunk in [hit.chunk for hit in hits if not (hit.chunk.origin and hit.chunk.origin.uri)][:_MOST_BLAMED]:
+            if token.cancelled:
+                break
+            change = git.last_change(workspace.root, chunk.path, chunk.span.start_line, chunk.span.end_line)
+            if change and change.text.split() == chunk.text.split():  # else the lines aren't those of the commit
+                found[chunk.id] = change
+        return found
+
+    return await workspace.run_interactive(work)
 
 
 def search_blocking(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.server.context_request import RecentContexts
 from carrel.server.jobs import Jobs
+from carrel.server.knowledge import KnowledgeBase
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
 from carrel.server.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp, user_files
 from carrel.server.state import FolderSettings
@@ -19,6 +20,7 @@ from carrel.server.workspace import Workspace, WorkspaceEvents
 
 if TYPE_CHECKING:
     from carrel.server.composition import Composition
+    from carrel.server.indexing import IndexRunner
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ class Session:
         """Take whom the workspaces tell, and who is told of settings and of what can't be used of them."""
         self.composition = composition
         self.jobs = Jobs()
+        self.knowledge = KnowledgeBase(composition, self._index_of_source)
         self.settings = Settings()
         self.folders: dict[str, Workspace] = {}
         self.recent = RecentContexts()
@@ -99,11 +102,17 @@ class Session:
             events=self._events,
             recheck=self.recheck,
             recent=self.recent,
+            knowledge=self.knowledge,
         )
         self.folders[path] = workspace
         if problems:
             self._on_problems(problems)
         return workspace
+
+    def _index_of_source(self, root: Path, settings: Settings, runner: IndexRunner | None) -> Workspace:
+        """Make the index of a source: a folder that nobody has open."""
+        folder = FolderSettings(settings)
+        return Workspace(root, root.as_uri(), folder=folder, composition=self.composition, jobs=self.jobs, runner=runner)
 
     def watch(self) -> None:
         """Note that the editor tells of changes on disk from now on."""
@@ -194,7 +203,8 @@ class Session:
     async def close(self) -> None:
         """Cancel everything, release every index."""
         self.jobs.cancel_all()
-        await asyncio.gather(*(workspace.close() for workspace in self.folders.values()), return_exceptions=True)
+        closing = (*(workspace.close() for workspace in self.folders.values()), self.knowledge.close())
+        await asyncio.gather(*closing, return_exceptions=True)
         self.folders.clear()
         for task in tuple(self._tasks):
             task.cancel()

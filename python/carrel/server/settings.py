@@ -23,6 +23,7 @@ from carrel.core.types import Budget
 from carrel.core.value_checks import plain_reason
 from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
+from carrel.server.source_settings import Sources, read_sources
 
 Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
@@ -123,6 +124,12 @@ class Settings:
         (),
         'Where text may go without being asked, such as `"openai api.openai.com"`: a provider and a host. For CI and machines '
         "without a terminal. Only in your own settings file.",
+        workspace="own",
+    )
+    sources: Sources = _setting(
+        Sources(),
+        'What is searched beside the workspace, such as `{runbooks = {folder = "~/ops/runbooks"}, history = {kind = "git"}}`; '
+        "docs/knowledge.md has more. Only in your own settings file.",
         workspace="own",
     )
     planner: Planning = _setting(
@@ -300,7 +307,13 @@ def _budget(raw: Any) -> Budget:
     raise ValueError('must be {"chars": n} or {"tokens": n} with n above 0')
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {"budget": _budget, "models": read_models, "limits": read_limits, "audit": read_audit}
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "budget": _budget,
+    "models": read_models,
+    "limits": read_limits,
+    "audit": read_audit,
+    "sources": read_sources,
+}
 """How settings are read that are objects."""
 
 

@@ -13,6 +13,7 @@ import msgspec
 from carrel.core import structs
 from carrel.core.types import Budget
 from carrel.server.settings import _HINTS, Settings, wire_name
+from carrel.server.source_settings import Sources, SourceSettings
 
 _HEAD = """# Settings
 
@@ -76,6 +77,8 @@ def _schema(name: str) -> dict[str, Any]:
             "maxProperties": 1,
             "additionalProperties": False,
         }
+    if name == "sources":
+        return {"type": "object", "additionalProperties": structs.schema(SourceSettings)}
     hint = _HINTS[name]
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return structs.schema(hint)
@@ -95,6 +98,8 @@ def _type(name: str) -> str:
 
 
 def _default(value: Any) -> str:
+    if isinstance(value, Sources):
+        return "{}"
     if isinstance(value, Budget):
         return json.dumps({value.unit: value.amount})
     return msgspec.json.encode(value).decode() if isinstance(value, msgspec.Struct) else json.dumps(value)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from carrel.engine.indexer import IndexReport
     from carrel.server.audit import AuditTrail
     from carrel.server.composition import Composition
+    from carrel.server.knowledge import KnowledgeBase, ServedSource
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning, Settings
 
@@ -68,14 +69,18 @@ class Workspace:
         recheck: Callable[[Workspace], None] = lambda _: None,
         recent: RecentContexts | None = None,
         runner: IndexRunner | None = None,
+        knowledge: KnowledgeBase | None = None,
     ) -> None:
-        """Take what it is built from. `recheck` takes over what was changed in a settings file; `recent` keeps its packs."""
+        """Take what it is built from. `recheck` takes over what was changed in a settings file; `recent` keeps its packs, and
+        `knowledge` has the sources beside it.
+        """
         self.root = root
         self.root_key = str(root)
         self.uri = uri
         self.recent = recent or RecentContexts()
         self._composition = composition
         self._jobs = jobs
+        self._knowledge = knowledge
         self._events = events
         self._recheck = recheck
         self._changing: asyncio.Task[None] | None = None  # acts on settings that were changed
@@ -195,6 +200,10 @@ class Workspace:
     def tokenizer(self, model: str | None) -> Tokenizer:
         """Return how tokens are counted for a chat model."""
         return self._composition.tokenizer(self.settings, model)
+
+    def sources(self) -> list[ServedSource]:
+        """Return the sources beside it that are set."""
+        return self._knowledge.sources(self.root, self.settings) if self._knowledge else []
 
     def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
         """Return the models that help with a question; None for what the settings say."""

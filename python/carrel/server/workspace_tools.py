@@ -3,7 +3,7 @@
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.types import Query
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from carrel.core.local_index import SnapshotView
     from carrel.core.native import CancelToken
     from carrel.core.ports import Tokenizer, Tool
+    from carrel.core.types import Hit
+    from carrel.engine.documents.search_form import KnowledgeArguments
     from carrel.engine.search_tool import SearchArguments, SearchPage
     from carrel.engine.tools.scope import Refusal, Scope
     from carrel.server.workspace import Workspace
@@ -44,15 +46,30 @@ def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callab
     return search
 
 
+def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[KnowledgeArguments], Awaitable[Sequence[Hit]]]:
+    """Return the search of `search_knowledge_base`."""
+    from carrel.core.types import Filters
+    from carrel.engine.documents.kinds import LANGUAGES
+
+    async def search(asked: KnowledgeArguments) -> Sequence[Hit]:
+        filters = Filters(path_globs=asked.path_glob, exclude=scope.exclude, languages=LANGUAGES, max_age_days=asked.max_age_days)
+        query = Query(asked.query, asked.limit, filters, left_out=scope.left_out)
+        return (await queries.search(workspace, query, 0, plan="off")).hits
+
+    return search
+
+
 def tools(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> list[Tool]:
     """Return all tools that read the workspace."""
     from carrel.engine.tools.names import FindDefinition, FindUses
     from carrel.engine.tools.read_lines import ReadLines
     from carrel.engine.tools.search_code import SearchCode
+    from carrel.engine.tools.search_documents import SearchDocuments
 
     index = WorkspaceIndex(workspace)
     return [
         SearchCode(searcher(workspace, tokenizer, scope)),
+        SearchDocuments(documents_searcher(workspace, scope), tokenizer),
         ReadLines(index, tokenizer, scope),
         FindDefinition(index, tokenizer, scope),
         FindUses(index, tokenizer, scope),

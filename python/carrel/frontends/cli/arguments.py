@@ -20,6 +20,7 @@ from carrel.frontends.cli.audit_arguments import add_audit
 from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
+from carrel.frontends.cli.source_arguments import add_sources
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -112,6 +113,7 @@ def parser() -> ArgumentParser:
     _serving_assistants(commands)
     add_models(commands)
     add_audit(commands)
+    add_sources(commands)
     add_proxies(commands)
     return top
 

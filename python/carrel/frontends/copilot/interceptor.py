@@ -12,7 +12,7 @@ from typing import Any
 
 from carrel.core.errors import place_of
 from carrel.engine.chat import augment, question_of
-from carrel.frontends.common import document_search
+from carrel.engine.documents import search_form
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
 from carrel.frontends.copilot import search_tools
@@ -145,9 +145,10 @@ class Interceptor:
         return pack["text"] or "No relevant code found."
 
     def _documents(self, query: str, limit: int) -> str:
-        params = {"query": query, "limit": limit, "filters": {"languages": document_search.LANGUAGES}}
+        params = {"query": query, "limit": limit, "filters": {"languages": search_form.LANGUAGES}}
         hits = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)["hits"]
-        return document_search.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"]) for hit in hits)
+        told = ((hit, search_form.told_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
+        return search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
 
     def run_tool(self, request: dict[str, Any], answer: Any) -> None:
         """Answer on a thread; `answer` takes the message body."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from carrel.frontends.common import document_search
+from carrel.engine.documents import search_form
 
 SEARCH = "carrel_search"
 KNOWLEDGE = "carrel_knowledge_base"
@@ -24,7 +24,7 @@ _DESCRIPTIONS = {
         "Search the user's workspace by meaning, words or identifiers. Gives the most relevant pieces of code and documentation "
         "with path and lines, as they are at this moment. Use it before guessing where something is or how it works."
     ),
-    KNOWLEDGE: document_search.DESCRIPTION,
+    KNOWLEDGE: search_form.DESCRIPTION,
 }
 
 

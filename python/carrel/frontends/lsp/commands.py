@@ -22,13 +22,15 @@ from carrel.frontends.common.wire import Wire, iso_time
 from carrel.frontends.lsp import convert, convert_chat, convert_review
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
+from carrel.frontends.lsp import source_messages as sources
 from carrel.frontends.lsp.audit_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep
 from carrel.frontends.lsp.convert_models import from_state
 from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
-from carrel.server import asks, context_service, model_report, queries, reviews
+from carrel.frontends.lsp.source_messages import from_report
+from carrel.server import asks, context_service, model_report, queries, reviews, source_report
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
 
 if TYPE_CHECKING:
@@ -90,10 +92,16 @@ class Commands:
             history=convert.to_history(params.history),
             plan=params.plan,
             rerank=params.rerank,
+            sources=params.sources,
         )
-        result = self._search_result(workspace, found.hits, convert.from_diagnostics(found), started)
-        done = found.diagnostics
-        return structs.replace(result, rewritten=done.rewritten or UNSET, sub_queries=done.sub_queries or UNSET)
+        result = self._search_result(workspace, found.hits, convert.from_diagnostics(found.own), started)
+        if params.last_change:
+            changes = await queries.last_changes(workspace, found.hits)
+            result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
+        done, routes = found.diagnostics, convert.from_routes(found.routes)
+        return structs.replace(
+            result, rewritten=done.rewritten or UNSET, sub_queries=done.sub_queries or UNSET, routes=routes or UNSET
+        )
 
     async def similar(self, raw: Any) -> wire.SearchResult:
         """Answer `carrel/similar`."""
@@ -199,6 +207,11 @@ class Commands:
             states = await model_report.report(composition, settings, check=True)
         allows = composition.outbound.permissions.allows
         return models.ProvidersResult(models=tuple(from_state(state, allows) for state in states), known=model_report.known())
+
+    async def sources(self, raw: Any) -> sources.SourcesResult:
+        """Answer `carrel/sources`."""
+        workspace = self._workspace(decode(sources.SourcesParams, raw))
+        return sources.SourcesResult(sources=tuple(map(from_report, await source_report.report(workspace))))
 
     async def key(self, raw: Any) -> models.KeyResult:
         """Answer `carrel/key`."""
@@ -326,6 +339,7 @@ class Commands:
             history=convert.to_history(params.history),
             plan=params.plan,
             rerank=params.rerank,
+            sources=params.sources,
         )
 
     def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
@@ -404,6 +418,7 @@ def _context_result(workspace: Workspace | None, answer: ContextAnswer, started:
         stages=answer.stages,
         rewritten=answer.rewritten,
         sub_queries=answer.sub_queries,
+        routes=answer.routes,
     )
 
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from carrel.core.conversation import Message, Role
 from carrel.core.errors import InvalidInput
@@ -22,7 +22,9 @@ from carrel.frontends.lsp import messages as wire
 if TYPE_CHECKING:
     from carrel.engine.compare import Strategy
     from carrel.engine.explain import Explanation
+    from carrel.engine.git import LastChange
     from carrel.engine.retriever import Retrieval
+    from carrel.engine.routing import Route
     from carrel.server.context_request import StoredContext
 
 UriOf = Callable[[str], str]
@@ -86,7 +88,7 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
     chunk = hit.chunk
     return wire.HitResult(
         id=chunk.id,
-        uri=uri_of(chunk.path),
+        uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else uri_of(chunk.path),
         path=chunk.path,
         start_line=chunk.span.start_line,
         end_line=chunk.span.end_line,
@@ -103,8 +105,25 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
         content_hash=chunk.content_hash,
         updated_at=iso_time(chunk.updated_at),
         source=chunk.source,
+        source_id=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
+        note=chunk.note or UNSET,
+        version=(chunk.origin.version if chunk.origin else "") or UNSET,
         masked=chunk.masked if masked is None else masked,
     )
+
+
+def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, LastChange]) -> tuple[wire.HitResult, ...]:
+    """Add to each hit the commit that changed it last, where it is known."""
+
+    def encoded(change: LastChange) -> wire.LastChangeResult:
+        return wire.LastChangeResult(sha=change.sha, author=change.author, at=iso_time(change.at), subject=change.subject)
+
+    return tuple(structs.replace(hit, last_change=encoded(changes[hit.id])) if hit.id in changes else hit for hit in hits)
+
+
+def from_routes(routes: Sequence[Route]) -> tuple[wire.RouteResult, ...]:
+    """Encode where a question went."""
+    return tuple(wire.RouteResult(source=route.source, query=route.query, reason=route.reason) for route in routes)
 
 
 def from_diagnostics(found: Retrieval) -> dict[str, Any]:
@@ -177,6 +196,7 @@ def from_pack(
     stages: Mapping[str, float],
     rewritten: str | None = None,
     sub_queries: tuple[str, ...] = (),
+    routes: tuple[Route, ...] = (),
 ) -> wire.ContextResult:
     """Encode a pack."""
     in_tokens = pack.budget.unit == "tokens"
@@ -193,6 +213,7 @@ def from_pack(
         query=pack.query,
         rewritten=rewritten or UNSET,
         sub_queries=sub_queries or UNSET,
+        routes=from_routes(routes) or UNSET,
         state=state,
         pending=pending,
         error=error or UNSET,

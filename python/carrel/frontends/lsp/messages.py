@@ -16,6 +16,8 @@ from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
 ProgressToken = int | str
 
 _HISTORY = "Earlier turns, oldest first, for the planner: without one `query` alone is searched for."
+_SOURCES = "Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides."
+_ROUTES = "Where the question went, where there are sources beside the workspace."
 _PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
 _RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
 _REWRITTEN = "What a planner made of the question, where that was searched for."
@@ -147,6 +149,10 @@ class SearchParams(FolderParams, kw_only=True, frozen=True):
     history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
     plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
     rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
+    sources: Annotated[tuple[str, ...], Meta(description=_SOURCES)] = ()
+    last_change: Annotated[
+        bool, Meta(description="Say of the first 10 hits which commit changed them last, where they stand as they are committed.")
+    ] = False
     limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
@@ -159,6 +165,7 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
     plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
     rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
+    sources: Annotated[tuple[str, ...], Meta(description=_SOURCES)] = ()
     top_k: Annotated[
         Annotated[int, Meta(ge=1, le=20)] | None, Meta(description="How many hits at most; `ragTopK` by default.")
     ] = None
@@ -313,6 +320,15 @@ class SignalsResult(Wire, kw_only=True, frozen=True):
     boosts: tuple[Boost, ...]
 
 
+class LastChangeResult(Wire, kw_only=True, frozen=True):
+    """The newest commit that changed lines of a hit."""
+
+    sha: str
+    author: str
+    at: Annotated[str, Meta(description="ISO 8601, UTC.")]
+    subject: str
+
+
 class HitResult(Wire, kw_only=True, frozen=True):
     """A chunk that answers a query, as it stands in the buffer or on disk at this moment."""
 
@@ -334,7 +350,23 @@ class HitResult(Wire, kw_only=True, frozen=True):
     content_hash: str
     updated_at: Annotated[str, Meta(description="ISO 8601, UTC.")]
     source: Literal["code", "docs"]
+    source_id: Annotated[
+        str | UnsetType, Meta(description="Which source it is from, where that isn't the workspace; its paths begin with `@`.")
+    ] = UNSET
+    note: Annotated[
+        str | UnsetType, Meta(description="What must be known of the document: its version and date, that it is outdated.")
+    ] = UNSET
+    version: Annotated[str | UnsetType, Meta(description="Of the document, where it names one.")] = UNSET
     masked: Annotated[int, Meta(description="How many secrets in its text were masked: each stands as `[secret: KIND]`.")]
+    last_change: Annotated[LastChangeResult | UnsetType, Meta(description="Where it was asked for and is known.")] = UNSET
+
+
+class RouteResult(Wire, kw_only=True, frozen=True):
+    """Where a question went."""
+
+    source: str
+    query: Annotated[str, Meta(description="What was searched for there.")]
+    reason: str
 
 
 class SearchResult(Wire, kw_only=True, frozen=True):
@@ -347,6 +379,7 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     plan: Annotated[dict[str, Any], Meta(description="What was done to answer.")]
     rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
+    routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):
@@ -364,6 +397,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     query: str
     rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
+    routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
     state: State
     pending: int
     error: str | UnsetType = UNSET

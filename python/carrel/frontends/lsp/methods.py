@@ -10,6 +10,7 @@ from carrel.frontends.lsp import chat_messages as chat
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import review_messages as talk
+from carrel.frontends.lsp import source_messages as sources
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/status": (wire.StatusParams, wire.StatusResult),
@@ -24,6 +25,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/files": (wire.FilesParams, wire.FilesResult),
     "carrel/compare": (wire.CompareParams, wire.CompareResult),
     "carrel/providers": (models.ProvidersParams, models.ProvidersResult),
+    "carrel/sources": (sources.SourcesParams, sources.SourcesResult),
     "carrel/key": (models.KeyParams, models.KeyResult),
     "carrel/audit": (audit.AuditParams, audit.AuditResult),
     "carrel/clear": (wire.ClearParams, wire.ClearResult),

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.engine import search_tool
+from carrel.engine.documents import search_form
 from carrel.engine.search_tool import Name, Names, Question
 from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
 
@@ -38,12 +39,9 @@ class SearchArguments(search_tool.SearchArguments, kw_only=True, frozen=True):
     folder: Folder = ""
 
 
-class KnowledgeArguments(Wire, kw_only=True, frozen=True):
+class KnowledgeArguments(search_form.KnowledgeArguments, kw_only=True, frozen=True):
     """`search_knowledge_base`."""
 
-    query: Question
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many passages at most.")] = 5
-    path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "docs/**".')] = ()
     folder: Folder = ""
 
 
@@ -87,6 +85,12 @@ class Place(Wire, kw_only=True, frozen=True):
     start_line: Annotated[int, Meta(description="1-based, inclusive.")]
     end_line: Annotated[int, Meta(description="1-based, inclusive.")]
     score: Annotated[float, Meta(description="0 to 1, comparable across questions.")]
+    source: Annotated[
+        str | UnsetType, Meta(description="Which source it is from, where that isn't the workspace; its paths begin with `@`.")
+    ] = UNSET
+    note: Annotated[
+        str | UnsetType, Meta(description="What must be known of the document: its version and date, that it is outdated.")
+    ] = UNSET
     symbol: str | UnsetType = UNSET
     kind: str
     language: str

@@ -6,24 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from carrel.core.types import Hit
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
-from carrel.frontends.common import document_search
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
-__all__ = ["NOTHING_FOUND", "documents", "explained", "notes", "status"]
-
-
-def documents(found: Sequence[Hit]) -> str:
-    """Write passages of documents in the form of spec D1."""
-    return document_search.text_of(
-        (hit.chunk.path, hit.chunk.span.start_line, hit.chunk.span.end_line, hit.chunk.text) for hit in found
-    )
+__all__ = ["NOTHING_FOUND", "explained", "notes", "status"]
 
 
 def notes(workspace: Workspace) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
-from carrel.frontends.common import document_search, wire
+from carrel.engine.documents import search_form
+from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, resource_uris, texts
 from carrel.server import queries
@@ -77,9 +78,9 @@ class Tools:
         """Answer `search_knowledge_base`."""
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
-        filters = Filters(path_globs=asked.path_glob, languages=document_search.LANGUAGES)
+        filters = Filters(path_globs=asked.path_glob, languages=search_form.LANGUAGES, max_age_days=asked.max_age_days)
         found = await queries.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
-        return _hits(name, workspace, found.hits, texts.documents, found.diagnostics.problem)
+        return _hits(name, workspace, found.hits, search_form.text_of_hits, found.diagnostics.problem)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
         """Answer `similar_code`."""
@@ -162,9 +163,9 @@ TOOLS = {
             Tools.search_code,
         ),
         Tool(
-            "search_knowledge_base",
+            search_form.NAME,
             "Search the documents",
-            document_search.DESCRIPTION,
+            search_form.DESCRIPTION,
             messages.KnowledgeArguments,
             messages.HitsResult,
             Tools.search_knowledge_base,
@@ -223,11 +224,13 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
     chunk = hit.chunk
     lines = (chunk.span.start_line, chunk.span.end_line)
     return messages.Place(
-        uri=resource_uris.build(folder, chunk.path, lines),
+        uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else resource_uris.build(folder, chunk.path, lines),
         path=chunk.path,
         start_line=lines[0],
         end_line=lines[1],
         score=round(hit.score, 4),
+        source=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
+        note=chunk.note or UNSET,
         symbol=chunk.symbol or UNSET,
         kind=chunk.kind,
         language=chunk.language,

@@ -1,0 +1,137 @@
+"""Turn PDF, Word and HTML documents into Markdown, by libraries of the extra `documents`.
+
+`python -m carrel.engine.documents.convert KIND` reads one document on standard input and writes JSON: such files come from
+anywhere, and their parsers may hang or eat memory, so each one is converted in a process that can be ended.
+"""
+
+# ruff: noqa: PLC0415 - each kind of document needs one of the libraries
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import zipfile
+from typing import Any
+
+LONGEST_TEXT = 4_000_000
+"""Characters of a converted document: more is cut off, and the note says so."""
+_MEMORY = 2_000_000_000
+_MOST_UNPACKED = 300_000_000
+_MOST_PAGES = 5_000
+_DATE_NAMES = ("article:modified_time", "last-modified", "dcterms.modified", "date", "dc.date")
+
+
+class UnreadableDocumentError(ValueError):
+    """A document that has no text to give; the message ends the sentence "was not read: it …"."""
+
+
+def to_markdown(kind: str, data: bytes) -> dict[str, str]:
+    """Return the `text` of a document with what it says of itself: `title`, `updated_at` (ISO 8601), `version`."""
+    found = {"pdf": _pdf, "docx": _word}.get(kind, _html)(data)
+    text = found["text"].replace("\r\n", "\n").strip()
+    if not re.search(r"\w", text):
+        raise UnreadableDocumentError("holds no text (a scan has none until it was recognised)")
+    return {**found, "text": text[:LONGEST_TEXT]}
+
+
+def _pdf(data: bytes) -> dict[str, str]:
+    from pypdf import PdfReader
+
+    reader = PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise UnreadableDocumentError("is encrypted")
+    pages, length = [], 0
+    for number, page in enumerate(reader.pages, 1):
+        text = _escaped(page.extract_text())
+        if text.strip():
+            pages.append(f"## Page {number}\n\n{text.strip()}")
+        length += len(text)
+        if length > LONGEST_TEXT or number == _MOST_PAGES:
+            break
+    told = reader.metadata
+    changed = told.modification_date if told else None
+    return {
+        "text": "\n\n".join(pages),
+        "title": (told.title if told else None) or "",
+        "updated_at": changed.isoformat() if changed else "",
+    }
+
+
+def _word(data: bytes) -> dict[str, str]:
+    import mammoth
+
+    with zipfile.ZipFile(io.BytesIO(data)) as parts:
+        if sum(part.file_size for part in parts.infolist()) > _MOST_UNPACKED:
+            raise UnreadableDocumentError(f"holds more than {_MOST_UNPACKED:,} bytes when it is unpacked")
+        told = parts.read("docProps/core.xml").decode("utf-8", "replace") if "docProps/core.xml" in parts.namelist() else ""
+    nothing = mammoth.images.img_element(lambda _: {"src": ""})
+    html = mammoth.convert_to_html(io.BytesIO(data), convert_image=nothing, external_file_access=False).value
+    return {
+        "text": _markdown(html),
+        "title": _element(told, "dc:title"),
+        "updated_at": _element(told, "dcterms:modified"),
+        "version": _element(told, "cp:version"),
+    }
+
+
+def _html(data: bytes) -> dict[str, str]:
+    from bs4 import BeautifulSoup
+
+    page = BeautifulSoup(data, "html.parser")
+    title = page.title.get_text(" ", strip=True) if page.title else ""
+    named = {str(meta.get("name") or meta.get("property") or "").lower(): str(meta.get("content") or "") for meta in page("meta")}
+    for element in page(["script", "style", "template", "noscript", "head", "title", "meta", "nav", "svg", "iframe"]):
+        element.decompose()
+    return {
+        "text": _markdown(str(page)),
+        "title": title,
+        "updated_at": next((named[name] for name in _DATE_NAMES if named.get(name)), ""),
+        "version": named.get("version", ""),
+    }
+
+
+def _markdown(html: str) -> str:
+    from markdownify import markdownify
+
+    text: str = markdownify(html, heading_style="ATX", strip=["img", "a"])
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _escaped(text: str) -> str:
+    """Return plain text in which no line is a heading."""
+    return re.sub(r"^(?=#)", r"\\", text, flags=re.MULTILINE)
+
+
+def _element(xml: str, name: str) -> str:
+    found = re.search(rf"<{name}[^>]*>([^<]*)</{name}>", xml)
+    return found[1].strip() if found else ""
+
+
+def _limit_memory() -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    except (OSError, ValueError):  # a system that has another limit
+        return
+
+
+def _main() -> None:
+    _limit_memory()
+    answer: dict[str, Any]
+    try:
+        answer = to_markdown(sys.argv[1], sys.stdin.buffer.read())
+    except ImportError as error:
+        answer = {"missing": error.name or ""}
+    except UnreadableDocumentError as error:
+        answer = {"problem": str(error)}
+    except Exception as error:  # what a parser raises for a broken document has no common base
+        answer = {"problem": f"can't be understood ({type(error).__name__})"}
+    sys.stdout.buffer.write(json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    _main()

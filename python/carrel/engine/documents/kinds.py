@@ -1,0 +1,22 @@
+"""Which files of a folder are documents, and which of them must be converted before they can be indexed."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+LANGUAGES = ("markdown", "rst", "text", "notebook")
+"""What documents are written in that the core reads itself. Notebooks are code by kind, but people write them for people."""
+
+_READ = ("md", "mdx", "markdown", "rst", "txt", "text", "adoc", "org", "ipynb")
+_CONVERTED = ("pdf", "docx", "html", "htm", "xhtml")
+
+ONLY_DOCUMENTS = ("*", "!*/", *(f"!*.{suffix}" for suffix in _READ))
+"""Ignore patterns that leave nothing but the documents that the core reads itself."""
+ONLY_CONVERTED = ("*", "!*/", *(f"!*.{suffix}" for suffix in _CONVERTED))
+"""Ignore patterns that leave nothing but the documents that are converted."""
+
+
+def suffix_to_convert(path: str) -> str | None:
+    """Return the kind of a document that is converted, such as `pdf`; None for any other file."""
+    suffix = PurePosixPath(path).suffix[1:].lower()
+    return suffix if suffix in _CONVERTED else None

@@ -1,0 +1,85 @@
+"""`carrel sources`: what is searched beside the workspace, and in which state it is."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import InvalidInput
+from carrel.frontends.cli.in_process import folder, with_commands
+from carrel.server import knowledge
+from carrel.server.settings import resolve
+from carrel.server.settings_files import read_user
+from carrel.server.settings_writer import set_source
+from carrel.server.source_settings import read_sources
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.output import Output
+    from carrel.frontends.lsp.commands import Commands
+    from carrel.server.workspace import Workspace
+
+_FIRST_INDEX_MS = 600_000
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Do what the action says."""
+    actions = {"add": _add, "remove": _remove, "list": _list}
+    return actions[arguments.action](arguments, output)
+
+
+def _add(arguments: Namespace, output: Output) -> int:
+    name, kind = arguments.id, "git" if arguments.git else "documents"
+    given = {
+        "kind": "git" if arguments.git else "",
+        "folder": str(Path(arguments.folder).resolve()) if arguments.folder else "",
+        "description": arguments.description,
+        "outdatedAfterDays": arguments.outdated_after,
+    }
+    fields = {key: value for key, value in given.items() if value}
+    if arguments.folder and not Path(arguments.folder).is_dir():
+        raise InvalidInput("FOLDER", f"{arguments.folder} is no folder")
+    try:
+        read_sources({name: fields})
+    except ValueError as error:
+        raise InvalidInput("sources", str(error)) from None
+    path = set_source(name, fields)
+    if output.json:
+        output.value({"file": str(path), "id": name, "kind": kind, "folder": given["folder"]})
+    output.note(f"Written to {path}. Every workspace of yours is searched together with it from now on.")
+    return 0
+
+
+def _remove(arguments: Namespace, output: Output) -> int:
+    settings, _ = resolve(read_user())
+    found = dict(settings.sources.by_id).get(arguments.id)
+    if found is None:
+        known = ", ".join(name for name, _ in settings.sources.by_id) or "none"
+        raise InvalidInput("ID", f"is no source; there are {known}", value=arguments.id)
+    path = set_source(arguments.id, None)
+    knowledge.forget(settings, found)
+    if output.json:
+        output.value({"file": str(path), "id": arguments.id})
+    output.note(f"Taken out of {path}; what was kept of it is deleted. The folder itself is as it was.")
+    return 0
+
+
+def _list(arguments: Namespace, output: Output) -> int:
+    async def work(commands: Commands, workspace: Workspace) -> Any:
+        if arguments.index:
+            for source in workspace.sources():
+                await source.bring_up_to_date(_FIRST_INDEX_MS)
+        return await commands.sources({})
+
+    result = with_commands(folder(arguments.path), output, work)
+    if output.json:
+        output.value(result)
+        return 0
+    for source in result.sources:
+        output.text(f"{source.id}: {source.kind}, {source.state}, {source.files:,} files, {source.chunks:,} chunks")
+        output.text(f"  {source.folder}; {source.description}")
+        for problem in source.problems:
+            output.text(f"  problem: {problem}")
+        for file in source.failed:
+            output.text(f"  not read: {file.path}: {file.reason}")
+    return 0

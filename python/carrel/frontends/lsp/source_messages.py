@@ -1,0 +1,58 @@
+"""What travels about sources: what is searched beside the workspace, and in which state each source is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from carrel.frontends.common.wire import State, Wire, iso_time
+from carrel.frontends.lsp.messages import FailedFile, FolderParams
+
+if TYPE_CHECKING:
+    from carrel.server.knowledge import SourceReport
+
+
+class SourcesParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/sources`: what a question in this folder can be answered from. Makes no index."""
+
+
+class SourceResult(Wire, kw_only=True, frozen=True):
+    """One source."""
+
+    id: Annotated[str, Meta(description="The name that `sources` of other requests takes.")]
+    kind: Annotated[str, Meta(description="`code` for the workspace, `documents` or `git`.")]
+    description: Annotated[str, Meta(description="What whoever chooses between sources sees.")]
+    folder: str
+    state: State
+    files: int
+    chunks: int
+    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    last_indexed: Annotated[str | UnsetType, Meta(description="When it was last compared with its folder. ISO 8601, UTC.")] = (
+        UNSET
+    )
+    problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()
+    failed: Annotated[tuple[FailedFile, ...], Meta(description="What could not be read, and why.")] = ()
+
+
+class SourcesResult(Wire, kw_only=True, frozen=True):
+    """The workspace first, then the others in the order of the settings."""
+
+    sources: tuple[SourceResult, ...]
+
+
+def from_report(report: SourceReport) -> SourceResult:
+    """Encode the state of a source."""
+    return SourceResult(
+        id=report.id,
+        kind=report.kind,
+        description=report.description,
+        folder=report.folder,
+        state=report.state,
+        files=report.files,
+        chunks=report.chunks,
+        pending=report.pending,
+        last_indexed=UNSET if report.updated is None else iso_time(report.updated),
+        problems=report.problems,
+        failed=tuple(FailedFile(path=path, reason=reason) for path, reason in report.failed),
+    )

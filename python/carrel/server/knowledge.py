@@ -1,0 +1,369 @@
+"""The sources beside the workspace that a person set: folders of documents and git history, each with an index of its own.
+
+An index of a source is a `Workspace` whose folder nobody has open: it is opened, followed, kept current and written by one
+process as any other. What the core can't read itself is mirrored as text in Carrel's cache (`engine.documents.mirror`), and that
+folder is indexed.
+Runs on the event loop; blocking work goes to `Jobs`.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from carrel.core.errors import CarrelError, NotReady
+from carrel.server.index_location import cache_root, folder_name
+from carrel.server.indexing import IndexRunner, check_root
+from carrel.server.jobs import Work
+from carrel.server.source_settings import Sources, SourceSettings, folder_of
+from carrel.server.state import State
+
+if TYPE_CHECKING:
+    from carrel.core.local_index import Progress as TellProgress
+    from carrel.core.native import CancelToken, Store
+    from carrel.core.types import Hit, Query
+    from carrel.engine.documents.passages import FactsCache, Shown
+    from carrel.engine.indexer import IndexReport, RunNative
+    from carrel.server.composition import Composition
+    from carrel.server.open_index import OpenIndex
+    from carrel.server.settings import Settings
+    from carrel.server.status import Status
+
+T = TypeVar("T")
+
+_CONVERTED_BYTES = 20_000_000
+"""Of a mirrored text, which `convert.LONGEST_TEXT` bounds in characters."""
+_DESCRIPTIONS = {
+    "documents": "Documents of the team in the folder {name}: runbooks, protocols, guides, decisions.",
+    "git": "Commits of the repository {name}: what was changed when, by whom and why.",
+}
+
+
+class TextMirror(Protocol):
+    """Texts that stand for something that the core can't read."""
+
+    root: Path
+    texts: Path
+
+    def prepare(self) -> None:
+        """Make the folder of the texts."""
+
+    def update(self, cancel: CancelToken, compared: Callable[[], None] = ...) -> int:
+        """Bring the texts up to date; `compared` is called when it is known what there is to do."""
+
+    def original(self, path: str) -> str:
+        """Return the path of what a text stands for."""
+
+    def refused(self, path: str) -> bool:
+        """Tell whether a text may not be given any more."""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Name what has no text, and why."""
+
+    def delete(self) -> None:
+        """Delete all texts."""
+
+
+class IndexedFolder(Protocol):
+    """What a source needs of an index; `Workspace` has this shape."""
+
+    async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
+        """Return the index, brought up to date. Raises `CarrelError`."""
+        ...
+
+    async def run_interactive(self, work: Callable[[CancelToken], T]) -> T:
+        """Run native work for a question."""
+        ...
+
+    def request_index(self) -> object:
+        """Have everything brought up to date."""
+
+    async def status(self, *, most_files: int) -> Status:
+        """Return the whole status."""
+        ...
+
+    async def close(self) -> None:
+        """Release the index."""
+
+
+MakeIndex = Callable[[Path, "Settings", "IndexRunner | None"], IndexedFolder]
+"""(folder, settings, who does its jobs) -> its index."""
+
+
+class _MirrorRunner(IndexRunner):
+    """Brings the texts up to date before they are indexed."""
+
+    def __init__(self, mirror: TextMirror) -> None:
+        self._mirror = mirror
+
+    async def run(
+        self, index: OpenIndex, work: Work, token: CancelToken, progress: TellProgress, native: RunNative
+    ) -> IndexReport:
+        """Do one job. Raises as `IndexRunner.run`, and `StoreError` where the originals aren't there."""
+        check_root(self._mirror.root)
+        if work.full:
+            await native(lambda: self._mirror.update(token, lambda: progress(0, 0, "")))
+        return await super().run(index, work, token, progress, native)
+
+
+class _Gate:
+    """The access rules of a folder, without an index of it; opened by the first question, on a thread."""
+
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open = open_store
+        self._store: Store | None = None
+
+    def refusal(self, path: str) -> str | None:
+        """Return why a file may not be read, None if it may."""
+        if self._store is None:
+            self._store = self._open()
+        return self._store.refusal(path)
+
+    def close(self) -> None:
+        """Release its files."""
+        if self._store:
+            self._store.close()
+
+
+@dataclass(slots=True, eq=False)
+class _Part:
+    """One index of a source."""
+
+    workspace: IndexedFolder
+    shown: Shown
+    facts: FactsCache
+    mirror: TextMirror | None = None
+    gate: _Gate | None = None
+
+    async def close(self) -> None:
+        await self.workspace.close()
+        if self.gate:
+            self.gate.close()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """The state of one source; `files` and `chunks` count what its indexes hold, `updated` is when they were last compared."""
+
+    id: str
+    kind: str
+    description: str
+    folder: str = ""
+    state: State = "empty"
+    files: int = 0
+    chunks: int = 0
+    pending: int = 0
+    updated: float | None = None
+    problems: tuple[str, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class ServedSource:
+    """A source that answers."""
+
+    id: str
+    settings: SourceSettings
+    folder: Path
+    parts: list[_Part] = field(default_factory=list)
+
+    @property
+    def description(self) -> str:
+        """Return its line for whoever chooses."""
+        return self.settings.description or _DESCRIPTIONS[self.settings.kind].format(name=self.folder.name)
+
+    async def search(self, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:
+        """Return its passages for a question, best first. Raises `CarrelError` where none of its indexes can answer."""
+        found = await asyncio.gather(
+            *(self._search(part, query, explicit=explicit, wait_ms=wait_ms) for part in self.parts), return_exceptions=True
+        )
+        hits = [hit for part in found if not isinstance(part, BaseException) for hit in part]
+        errors = [part for part in found if isinstance(part, BaseException)]
+        if errors and len(errors) == len(found):
+            raise errors[0]
+        return sorted(hits, key=lambda hit: -hit.score)[: query.limit]
+
+    async def _search(self, part: _Part, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:
+        from carrel.core.types import Filters
+        from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted
+        from carrel.engine.documents.passages import passages
+        from carrel.engine.retriever import Ranking, read
+
+        try:
+            index = await part.workspace.ready(explicit=explicit, wait_ms=wait_ms)
+        except NotReady:
+            part.workspace.request_index()  # the person named it; whoever doesn't wait finds it later
+            raise
+        # Older versions of a document give their places to others.
+        asked = replace(query, limit=2 * query.limit, filters=Filters(), left_out=(), active_path=None, open_paths=(), pinned=())
+
+        def finish(ranking: Ranking, token: CancelToken) -> list[Hit]:
+            hits = read(ranking, asked, token).hits
+            if part.mirror:
+                hits = tuple(hit for hit in hits if not part.mirror.refused(hit.chunk.path))
+            return passages(hits, ranking.view, part.facts, part.shown, max_age_days=query.filters.max_age_days)
+
+        return await retrieve_assisted(
+            Question(asked), index.store.snapshot, index.embedder, ALONE, part.workspace.run_interactive, finish
+        )
+
+    async def bring_up_to_date(self, wait_ms: int) -> None:
+        """Wait until its indexes hold what is there now. Raises `CarrelError`."""
+        for part in self.parts:
+            await part.workspace.ready(explicit=True, wait_ms=wait_ms)
+
+    async def report(self) -> SourceReport:
+        """Describe its state; makes no index."""
+        states = [await part.workspace.status(most_files=1_000) for part in self.parts]
+        problems = [problem for state in states for problem in (*state.problems, *((state.error,) if state.error else ()))]
+        if not self.folder.is_dir():
+            problems.append(f"{self.folder} is not there")
+        failed = [item for state in states for item in state.failed]
+        for part in self.parts:
+            if part.mirror:
+                failed += await part.workspace.run_interactive(partial(_failed, part.mirror))
+        busy = next((state.state for state in states if state.state in ("indexing", "error")), None)
+        return SourceReport(
+            self.id,
+            self.settings.kind,
+            self.description,
+            str(self.folder),
+            "error" if problems else busy or ("ready" if any(state.last_indexed for state in states) else "empty"),
+            sum(state.files for state in states),
+            sum(state.chunks for state in states),
+            sum(state.pending for state in states),
+            min((state.last_indexed for state in states if state.last_indexed), default=None),
+            tuple(dict.fromkeys(problems)),
+            tuple(failed),
+        )
+
+    async def close(self) -> None:
+        """Release its indexes."""
+        await asyncio.gather(*(part.close() for part in self.parts), return_exceptions=True)
+
+
+def _failed(mirror: TextMirror, _: CancelToken) -> list[tuple[str, str]]:
+    return list(mirror.failed.items())
+
+
+class KnowledgeBase:
+    """The sources of one process: made when they are first asked, closed when the settings name them no more."""
+
+    def __init__(self, composition: Composition, make_index: MakeIndex) -> None:
+        self._composition = composition
+        self._make_index = make_index
+        self._served: dict[tuple[str, Path], tuple[Settings, ServedSource]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def sources(self, root: Path, settings: Settings) -> list[ServedSource]:
+        """Return the sources that the settings name, for the workspace at `root`."""
+        found = []
+        for name, source in settings.sources.by_id:
+            folder = folder_of(source) if source.folder else root
+            key = (name, folder)
+            settled = replace(settings, sources=Sources(((name, source),)))
+            known = self._served.get(key)
+            if known is None or known[0] != settled:
+                if known:
+                    self._close(known[1])
+                self._served[key] = known = (settled, self._made(name, source, folder, settings))
+            found.append(known[1])
+        named = {name for name, _ in settings.sources.by_id}
+        for key in [key for key in self._served if key[0] not in named]:
+            self._close(self._served.pop(key)[1])
+        return found
+
+    async def close(self) -> None:
+        """Release every index."""
+        served, self._served = list(self._served.values()), {}
+        await asyncio.gather(*(source.close() for _, source in served), *self._closing, return_exceptions=True)
+
+    def _close(self, source: ServedSource) -> None:
+        task = asyncio.get_running_loop().create_task(source.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _made(self, name: str, source: SourceSettings, folder: Path, settings: Settings) -> ServedSource:
+        from carrel.engine.documents.git_mirror import GitMirror
+        from carrel.engine.documents.kinds import ONLY_DOCUMENTS
+        from carrel.engine.documents.mirror import Mirror
+
+        served = ServedSource(name, source, folder)
+        base = _base(settings)
+        kept = mirror_folder(base, source, folder)
+        if source.kind == "git":
+            git = GitMirror(folder, kept)
+            served.parts.append(self._part(served, git.texts, _mirrored(settings, base), mirror=git))
+            return served
+        gate = _Gate(lambda: self._composition.access_rules(folder, settings, kept / "rules"))
+        mirror = Mirror(folder, kept, gate.refusal)
+        documents = replace(_own(settings, base), editor_exclude=ONLY_DOCUMENTS)
+        served.parts.append(self._part(served, folder, documents))
+        served.parts.append(self._part(served, mirror.texts, _mirrored(settings, base), mirror=mirror, gate=gate))
+        return served
+
+    def _part(
+        self, served: ServedSource, root: Path, settings: Settings, *, mirror: TextMirror | None = None, gate: _Gate | None = None
+    ) -> _Part:
+        from carrel.engine.documents.passages import FactsCache, Shown
+
+        if mirror:
+            with contextlib.suppress(CarrelError):  # told when it is indexed
+                mirror.prepare()
+        index = self._make_index(root, settings, _MirrorRunner(mirror) if mirror else None)
+        original = mirror.original if mirror else lambda path: path
+        shown = Shown(
+            served.id,
+            lambda path: f"@{served.id}/{original(path)}",
+            lambda path: (served.folder / original(path)).as_uri() if served.settings.kind != "git" else served.folder.as_uri(),
+            served.settings.outdated_after_days,
+        )
+        return _Part(index, shown, FactsCache(), mirror, gate)
+
+
+def forget(settings: Settings, source: SourceSettings) -> None:
+    """Delete what is kept of a source that is named no more: its texts and indexes. What another process holds stays."""
+    if not source.folder:
+        return
+    folder, base = folder_of(source), _base(settings)
+    kept = mirror_folder(base, source, folder)
+    for root in (folder, kept / "texts"):
+        shutil.rmtree(base / "indexes" / folder_name(root), ignore_errors=True)
+    shutil.rmtree(kept, ignore_errors=True)
+
+
+def mirror_folder(base: Path, source: SourceSettings, folder: Path) -> Path:
+    """Return where the texts of a source are kept."""
+    return base / "texts" / f"{folder_name(folder)}-{source.kind}"
+
+
+def _base(settings: Settings) -> Path:
+    return cache_root(settings)[0].parent / "sources"
+
+
+def _own(settings: Settings, base: Path) -> Settings:
+    """Return the settings of an index that isn't the workspace's; it lies in a cache of its own."""
+    return replace(
+        settings,
+        rag_enabled=False,
+        rag_auto_index=False,
+        storage="cache",
+        cache_folder=str(base),
+        chunking="syntax",
+        sources=Sources(),
+        planner="off",
+        rerank=False,
+    )
+
+
+def _mirrored(settings: Settings, base: Path) -> Settings:
+    """Return the settings of an index of texts, whose originals passed the person's rules already."""
+    return replace(_own(settings, base), exclude=(), editor_exclude=(), excluded_folders=(), max_file_bytes=_CONVERTED_BYTES)

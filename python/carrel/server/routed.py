@@ -1,0 +1,154 @@
+"""Send a question to the sources beside the workspace that are meant, and put what they give beside the workspace's own.
+
+Without such sources nothing is done here. Raises nothing but a cancel, and `InvalidInput` for a source that doesn't exist.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import CarrelError, InvalidInput, place_of
+from carrel.core.types import Filters, Hit, Query
+from carrel.server.source_report import THE_WORKSPACE
+from carrel.server.source_settings import WORKSPACE
+
+if TYPE_CHECKING:
+    from carrel.engine.retriever import Ranking
+    from carrel.engine.routing import Route, Routing
+    from carrel.server.knowledge import ServedSource
+    from carrel.server.settings import Planning
+    from carrel.server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+SOURCE_SECONDS = 5.0
+"""How long a source may take for a question, beside the wait for a first index."""
+_SHARE = 0.4
+"""Of the time that is left before a deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromSources:
+    """What sources gave for one question. Without `workspace` nothing of the workspace itself was asked for."""
+
+    routes: tuple[Route, ...]
+    hits: tuple[tuple[Hit, ...], ...] = ()
+    workspace: bool = True
+    problem: str | None = None
+
+    def beside(self, own: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
+        """Return the hits of the workspace and of the sources, best first, at most the query's limit."""
+        from carrel.engine.documents.passages import merged
+
+        asked = frozenset(route.source for route in self.routes)
+        return tuple(merged(own if self.workspace else (), self.hits, query, asked=asked))
+
+
+async def from_sources(
+    workspace: Workspace,
+    query: Query,
+    *,
+    named: Sequence[str] = (),
+    explicit: bool = True,
+    wait_ms: int = 0,
+    plan: Planning | None = None,
+    end: float | None = None,
+) -> FromSources | None:
+    """Ask the sources that a question is for: those that are `named`, else by rules or the planner. None where there are none.
+
+    `end` is the time of the event loop by which all must be done.
+    """
+    if not workspace.settings.sources.by_id and not named:
+        return None
+    served = {source.id: source for source in workspace.sources()}
+    for name in named:
+        if name != WORKSPACE and name not in served:
+            known = ", ".join((WORKSPACE, *served))
+            raise InvalidInput("sources", f"names no source; there are {known}", "`carrel sources list` shows them.", value=name)
+    if not query.text.strip():
+        return None
+    if not named and not _reaches_sources(query.filters):
+        return None
+    routing = await _routed(workspace, query, named, served, plan, end)
+    asked = [route for route in routing.routes if route.source in served]
+    seconds = SOURCE_SECONDS + wait_ms / 1000
+    if end is not None:
+        seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    found = await asyncio.gather(
+        *(_search(served[route.source], query.about(route.query, query.limit), explicit, wait_ms, seconds) for route in asked)
+    )
+    problems = [routing.problem, *(problem for _, problem in found)]
+    return FromSources(
+        routing.routes,
+        tuple(hits for hits, _ in found),
+        not named or WORKSPACE in named,
+        " ".join(filter(None, problems)) or None,
+    )
+
+
+def only_documents(filters: Filters) -> bool:
+    """Tell whether nothing but documents was asked for."""
+    from carrel.engine.documents.kinds import LANGUAGES
+
+    return filters.sources == ("docs",) or bool(filters.languages and set(filters.languages) <= set(LANGUAGES))
+
+
+def as_passages(ranking: Ranking, hits: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
+    """Return documents of the workspace as passages: one version of each, with what must be known of it. Runs on a thread."""
+    from carrel.engine.documents.passages import FactsCache, Shown, passages
+
+    shown = Shown(WORKSPACE, lambda path: path, lambda _: "", dated=False)
+    return tuple(passages(hits, ranking.view, FactsCache(), shown, max_age_days=query.filters.max_age_days))
+
+
+def _reaches_sources(filters: Filters) -> bool:
+    """Tell whether filters let anything but the workspace answer: paths, symbols and languages are the workspace's own."""
+    if filters.path_globs or filters.symbol or filters.metadata or filters.sources == ("code",):
+        return False
+    return not filters.languages or only_documents(filters)
+
+
+async def _routed(
+    workspace: Workspace,
+    query: Query,
+    named: Sequence[str],
+    served: dict[str, ServedSource],
+    plan: Planning | None,
+    end: float | None,
+) -> Routing:
+    from carrel.engine.routing import Routing, SourceChoice, by_model, by_rules, everywhere
+
+    own = SourceChoice(WORKSPACE, "code", THE_WORKSPACE)
+    others = [SourceChoice(source.id, source.settings.kind, source.description) for source in served.values()]
+    if named:
+        return everywhere(query.text, [one for one in (own, *others) if one.id in named], "it was asked for by name")
+    if only_documents(query.filters):
+        return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
+    helpers = workspace.assistants(plan=plan)
+    if helpers.planner is None:
+        return by_rules(query.text, [own, *others])
+    seconds = helpers.planner_seconds
+    if end is not None:
+        seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    return await by_model(query.text, [own, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
+
+
+async def _search(
+    source: ServedSource, query: Query, explicit: bool, wait_ms: int, seconds: float
+) -> tuple[tuple[Hit, ...], str | None]:
+    """Search one source; a fault costs its help only."""
+    try:
+        async with asyncio.timeout(seconds):
+            return tuple(await source.search(query, explicit=explicit, wait_ms=wait_ms)), None
+    except TimeoutError:
+        return (), f"The source {source.id} gave no answer in time."
+    except CarrelError as error:
+        return (), f"The source {source.id} can't answer yet: {error}"
+    except Exception as error:  # a chat must go on
+        log.error("A source failed: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
+        return (), f"The source {source.id} failed; Carrel's log says more."

@@ -1,0 +1,98 @@
+"""The settings of sources beside the workspace: folders of documents, and git history.
+
+Only the person's own settings file counts: neither a project nor an editor's settings, which a project may bring along, can name
+a folder to be read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from carrel.core.errors import InvalidInput
+from carrel.core.structs import decode
+
+SourceKind = Literal["documents", "git"]
+WORKSPACE = "workspace"
+"""The id of the workspace itself among the sources."""
+MOST_SOURCES = 50
+_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One source."""
+
+    kind: Annotated[SourceKind, Meta(description="`documents` is a folder of them, `git` the history of a repository.")] = (
+        "documents"
+    )
+    folder: Annotated[
+        str,
+        Meta(
+            description="Its absolute path; `~` is your home folder. For `git` it may be empty: the repository of the workspace."
+        ),
+    ] = ""
+    description: Annotated[
+        str, Meta(description="One line that says what it holds, for whoever chooses between sources.", max_length=300)
+    ] = ""
+    outdated_after_days: Annotated[
+        int, Meta(description="Documents that are older are marked as outdated and count for less; 0 for never.", ge=0, le=36_500)
+    ] = 0
+
+
+class Sources(Struct, frozen=True):
+    """Every source by its id, in the order of the settings."""
+
+    by_id: tuple[tuple[str, SourceSettings], ...] = ()
+
+
+def read_sources(raw: object) -> Sources:
+    """Read the setting `sources`. Raises `ValueError` that says what is wrong where."""
+    if not isinstance(raw, dict):
+        raise ValueError("must be a table of sources by their ids")  # noqa: TRY004 - whoever reads settings expects it
+    if len(raw) > MOST_SOURCES:
+        raise ValueError(f"may name at most {MOST_SOURCES} sources, not {len(raw)}")
+    return Sources(tuple((str(name), _read(str(name), value)) for name, value in raw.items()))
+
+
+def _read(name: str, raw: object) -> SourceSettings:
+    check_id(name)
+    known = [field.encode_name for field in msgspec.structs.fields(SourceSettings)]
+    if not isinstance(raw, dict):
+        raise ValueError(f"{name}: must be a table with {', '.join(known)}")  # noqa: TRY004 - likewise
+    if unknown := [key for key in raw if key not in known]:
+        raise ValueError(f"{name}.{unknown[0]}: there is no such field; there are {', '.join(known)}")
+    try:
+        found = decode(SourceSettings, raw)
+    except InvalidInput as error:
+        raise ValueError(f"{name}: {error.sentence if error.field == 'params' else error}") from None
+    if not found.folder and found.kind == "documents":
+        raise ValueError(f"{name}.folder: must name the folder of the documents")
+    if found.folder and not folder_of(found).is_absolute():
+        raise ValueError(f"{name}.folder: must be an absolute path, not {found.folder!r}")
+    return found
+
+
+def check_id(name: str) -> None:
+    """Raise `ValueError` for what can't be the id of a source."""
+    if not _ID.fullmatch(name) or name == WORKSPACE:
+        raise ValueError(
+            f"{name[:60]!r} can't be the id of a source: use up to 40 small letters, digits, `-` and `_`, but not {WORKSPACE!r}"
+        )
+
+
+def folder_of(source: SourceSettings) -> Path:
+    """Return the folder that a source names."""
+    try:
+        return Path(source.folder).expanduser()
+    except RuntimeError:  # no home folder
+        return Path(source.folder)
+
+
+def to_options(source: SourceSettings) -> dict[str, Any]:
+    """Return a source as a settings file holds it."""
+    found: dict[str, Any] = msgspec.to_builtins(source)
+    return found

@@ -1,0 +1,52 @@
+"""`carrel sources` as a person types it, and questions that sources answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.documents import write_documents
+from tests.frontends.cli.conftest import Run, one_json
+
+
+def settings_file(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "carrel" / "settings.toml"
+
+
+def test_a_source_is_added_searched_listed_and_removed(run: Run, tmp_path: Path, project: Path) -> None:
+    folder = write_documents(tmp_path / "runbooks")
+    settings_file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
+    settings_file(tmp_path).write_text("# mine\nragTopK = 7\n", "utf-8")
+    code, _, err = run("sources", "add", "ops", str(folder), "--outdated-after", "365")
+    assert code == 0, err
+    text = settings_file(tmp_path).read_text("utf-8")
+    assert text.startswith("# mine\nragTopK = 7\n")
+    assert "[sources.ops]" in text
+    code, out, err = run("search", "restart the Phoenix server according to protocol", "--path", str(project), "--json")
+    assert code == 0, err
+    found = one_json(out)
+    assert found["hits"][0]["path"] == "@ops/phoenix.md"
+    code, out, _ = run("sources", "list", "--path", str(project))
+    assert "ops: documents, ready, 7 files" in out
+    assert "not read: broken.pdf: can't be understood" in out
+    assert run("sources", "remove", "ops")[0] == 0
+    assert "[sources" not in settings_file(tmp_path).read_text("utf-8")
+    kept = [path for path in tmp_path.rglob("*") if "vendor-contract" in path.name and folder not in path.parents]
+    assert kept == [], "texts of converted documents are deleted with the source"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("add", "workspace", "."), "can't be the id of a source"),
+        (("add", "ops"), "must name the folder"),
+        (("add", "ops", "nowhere"), "is no folder"),
+        (("remove", "ops"), "there are none"),
+    ],
+)
+def test_what_cannot_be_a_source_is_named_and_nothing_is_written(
+    run: Run, tmp_path: Path, typed: tuple[str, ...], said: str
+) -> None:
+    code, _, err = run("sources", *typed)
+    assert (code, said in err) == (2, True), err
+    assert not settings_file(tmp_path).exists()
