@@ -167,8 +167,15 @@ def test_nothing_that_a_repository_configures_is_executed(repository: Path, tmp_
         "core.pager",
         "core.editor",
         "core.sshCommand",
+        "gpg.program",
     ):
         run(repository, "config", key, str(trap))
+    run(repository, "config", "log.showSignature", "true")
+    signed = run(repository, "cat-file", "commit", "HEAD").replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
+    )
+    (tmp_path / "signed").write_text(signed + "\n", "utf-8")
+    run(repository, "update-ref", "HEAD", run(repository, "hash-object", "-t", "commit", "-w", str(tmp_path / "signed")))
     with (repository / ".git" / "config").open("a") as file:
         file.write(f'[filter "evil=1"]\n\tclean = {trap}\n\tsmudge = {trap}\n\tprocess = {trap}\n\trequired = true\n')
     hook = repository / ".git" / "hooks" / "post-index-change"
@@ -178,12 +185,17 @@ def test_nothing_that_a_repository_configures_is_executed(repository: Path, tmp_
     subprocess.run(["git", "status"], cwd=repository, check=False, capture_output=True)
     assert (tmp_path / "sprung").exists(), "the traps must be live for this test to mean anything"
     (tmp_path / "sprung").unlink()
+    subprocess.run(["git", "log", "-1"], cwd=repository, check=False, capture_output=True)
+    assert (tmp_path / "sprung").exists(), "git would verify the signature by a program of the repository's choice"
+    (tmp_path / "sprung").unlink()
     (repository / "a.py").write_text("def a():\n    return 3\n" * 5)
 
     state = git.state(repository)
     assert state is not None
     assert "a.py" in state.dirty
     assert git.history(repository, 10)
+    assert git.log(repository, limit=10)
+    assert git.last_change(repository, "a.py", 1, 2) is not None
     assert git.hooks_folder(repository) is not None
     assert not (tmp_path / "sprung").exists()
 
@@ -216,3 +228,30 @@ def test_history_names_what_each_commit_changed_and_left(repository: Path) -> No
     assert below is not None
     assert [r.paths for r in below] == [("b c.py",)]
     assert git.history(repository.parent, 10) is None
+
+
+def test_commits_are_logged_with_their_whole_message_and_only_the_new_ones(repository: Path) -> None:
+    first = git.head(repository)
+    (repository / "a.py").write_text("def a():\n    return 2\n")
+    commit(repository, "Return two\n\nOne was wrong.\x1f Really.")
+    [newest, oldest] = git.log(repository, limit=10) or []
+    assert (newest.message, newest.paths) == ("Return two\n\nOne was wrong.\x1f Really.", ("a.py",))
+    assert (oldest.sha, oldest.paths) == (first, ("a.py", "sub/b c.py"))
+    assert [one.sha for one in git.log(repository, limit=10, since=first) or []] == [newest.sha]
+    assert git.log(repository, limit=10, since="--output=x") is None
+    assert git.descends(repository, first or "")
+    assert not git.descends(repository, "0" * 40)
+
+
+def test_lines_have_a_last_change_as_they_are_committed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2037-01-01T00:00:00Z")
+    (repository / "a.py").write_text("def a():\n    return 2\n" + "def a():\n    return 1\n" * 4)
+    newest = commit(repository, "Return two")
+    change = git.last_change(repository, "a.py", 1, 2)
+    assert change is not None
+    assert (change.sha, change.author, change.subject, change.text) == (newest, "t", "Return two", "def a():\n    return 2")
+    older = git.last_change(repository, "a.py", 3, 4)
+    assert older is not None
+    assert older.subject == "change"
+    assert git.last_change(repository, "nothing.py", 1, 2) is None
+    assert git.last_change(repository, "a.py", 3, 2) is None

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import secrets
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -30,7 +31,6 @@ _SAFE_CONFIG = {
     "core.quotePath": "false",
     "diff.external": "",
     "log.showSignature": "false",
-    "blame.ignoreRevsFile": "",
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }
@@ -134,6 +134,7 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
     """List commits of `HEAD` that changed something under `folder`, newest first; only those after `since` where it is given."""
     if since is not None and not _COMMIT.fullmatch(since):
         return None
+    mark = secrets.token_hex(16)  # no message can hold what is chosen now
     output = _git(
         folder,
         "log",
@@ -146,7 +147,7 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
         "-z",
         f"--max-count={limit}",
         f"--skip={skip}",
-        "--format=%x1e%H%x1f%an%x1f%cI%x1f%B%x1f",
+        f"--format=r{mark}%H{mark}%an{mark}%cI{mark}%B{mark}",
         f"{since}..HEAD" if since else "HEAD",
         "--",
         ".",
@@ -154,8 +155,8 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
     if output is None:
         return None
     commits = []
-    for entry in output.split("\x1e")[1:]:
-        parts = entry.split("\x1f", 4)
+    for entry in output.split(f"r{mark}")[1:]:
+        parts = entry.split(mark)
         if len(parts) == 5 and _COMMIT.fullmatch(parts[0]):
             names = tuple(path for path in re.split(r"[\0\n]", parts[4]) if path)
             commits.append(LoggedCommit(parts[0], parts[1], parts[2], parts[3].strip(), names))

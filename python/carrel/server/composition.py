@@ -51,7 +51,7 @@ LineWindows = tuple[int, int]
 
 _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 """Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
-_OF_THE_INDEX = (
+OF_THE_INDEX = (
     *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),
     *("chunking", "chunk_lines", "chunk_overlap", "class_lines"),
     *("secret_patterns", "secret_allow_paths", "secret_allow_rules"),
@@ -141,7 +141,7 @@ class Composition:
         """Tell whether the index must be opened anew to take these settings."""
         if old.models.embedder != new.models.embedder or (new.models.embedder.provider and old.http_proxy != new.http_proxy):
             return True
-        return any(getattr(old, key) != getattr(new, key) for key in _OF_THE_INDEX)
+        return any(getattr(old, key) != getattr(new, key) for key in OF_THE_INDEX)
 
     def open_index(self, root: Path, settings: Settings, *, windows: LineWindows | None = None) -> OpenIndex:
         """Open or create the index of `root`. Raises `StoreError`.

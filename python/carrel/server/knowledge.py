@@ -257,19 +257,23 @@ def _failed(mirror: TextMirror, _: CancelToken) -> list[tuple[str, str]]:
 class KnowledgeBase:
     """The sources of one process: made when they are first asked, closed when the settings name them no more."""
 
-    def __init__(self, composition: Composition, make_index: MakeIndex) -> None:
+    def __init__(self, composition: Composition, settings: Callable[[], Settings], make_index: MakeIndex) -> None:
+        """Take the person's settings: what a workspace narrows for itself doesn't count for sources."""
         self._composition = composition
+        self._settings = settings
         self._make_index = make_index
-        self._served: dict[tuple[str, Path], tuple[Settings, ServedSource]] = {}
+        self._served: dict[tuple[str, Path], tuple[object, ServedSource]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def sources(self, root: Path, settings: Settings) -> list[ServedSource]:
+    def sources(self, root: Path) -> list[ServedSource]:
         """Return the sources that the settings name, for the workspace at `root`."""
-        found = []
+        from carrel.server.composition import OF_THE_INDEX
+
+        settings, found = self._settings(), []
         for name, source in settings.sources.by_id:
             folder = folder_of(source) if source.folder else root
             key = (name, folder)
-            settled = replace(settings, sources=Sources(((name, source),)))
+            settled = (source, *(getattr(settings, of_index) for of_index in OF_THE_INDEX))
             known = self._served.get(key)
             if known is None or known[0] != settled:
                 if known:

@@ -43,7 +43,7 @@ class Session:
         """Take whom the workspaces tell, and who is told of settings and of what can't be used of them."""
         self.composition = composition
         self.jobs = Jobs()
-        self.knowledge = KnowledgeBase(composition, self._index_of_source)
+        self.knowledge = KnowledgeBase(composition, lambda: self.settings, self._index_of_source)
         self.settings = Settings()
         self.folders: dict[str, Workspace] = {}
         self.recent = RecentContexts()

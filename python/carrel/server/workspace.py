@@ -203,7 +203,7 @@ class Workspace:
 
     def sources(self) -> list[ServedSource]:
         """Return the sources beside it that are set."""
-        return self._knowledge.sources(self.root, self.settings) if self._knowledge else []
+        return self._knowledge.sources(self.root) if self._knowledge else []
 
     def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
         """Return the models that help with a question; None for what the settings say."""
