@@ -14,6 +14,7 @@ from tests.documents import pdf, write_documents
 from carrel.frontends.common.lsp_client import LspClient, LspError
 
 from .conftest import Start, paths
+from .test_chat import LENDS, PlayedModel, call
 
 PHOENIX = "restart the Phoenix server according to protocol"
 
@@ -199,3 +200,17 @@ async def test_a_runbook_in_the_workspace_comes_first_too(start: Start, project:
         result = await found(client, query)
         assert paths(result)[0] == "protocols.txt", paths(result)
         assert "routes" not in result
+
+
+async def test_a_chat_searches_the_documents_and_cites_them(start: Start, project: Path, documents: Path) -> None:
+    async with start(project, capabilities=LENDS, ragEnabled=False) as client:
+        await found(client, PHOENIX)
+        answer = "Take the host off the load balancer first (@ops/phoenix.md:12-14)."
+        model = PlayedModel(client, call("search_knowledge_base", query=PHOENIX), answer)
+        question = {"messages": [{"role": "user", "content": "Where is authenticate_user used?"}], "modelToken": "m"}
+        result = await client.request("carrel/chat", question)
+        assert result["text"] == answer
+        [citation] = result["citations"]
+        assert (citation["path"], citation["ok"]) == ("@ops/phoenix.md", True)
+        assert citation["uri"] == (documents / "phoenix.md").as_uri()
+        assert model.last.startswith("File: @ops/phoenix.md:")

@@ -180,6 +180,17 @@ class ServedSource:
         """Return its line for whoever chooses."""
         return self.settings.description or _DESCRIPTIONS[self.settings.kind].format(name=self.folder.name)
 
+    def uri(self, path: str) -> str | None:
+        """Return the URI of a path as its hits have it, such as `@runbooks/phoenix.md`; None for another source's."""
+        prefix = f"@{self.id}/"
+        if not path.startswith(prefix) or ".." in path.split("/"):
+            return None
+        return self.uri_of(path.removeprefix(prefix))
+
+    def uri_of(self, original: str) -> str:
+        """Return the URI of an original: of a commit that of its repository."""
+        return self.folder.as_uri() if self.settings.kind == "git" else (self.folder / original).as_uri()
+
     async def search(self, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:
         """Return its passages for a question, best first. Raises `CarrelError` where none of its indexes can answer."""
         found = await asyncio.gather(
@@ -327,7 +338,7 @@ class KnowledgeBase:
         shown = Shown(
             served.id,
             lambda path: f"@{served.id}/{original(path)}",
-            lambda path: (served.folder / original(path)).as_uri() if served.settings.kind != "git" else served.folder.as_uri(),
+            lambda path: served.uri_of(original(path)),
             served.settings.outdated_after_days,
         )
         return _Part(index, shown, FactsCache(), mirror, gate)

@@ -205,6 +205,10 @@ class Workspace:
         """Return the sources beside it that are set."""
         return self._knowledge.sources(self.root) if self._knowledge else []
 
+    def source_uri(self, path: str) -> str | None:
+        """Return the URI of a path that a source beside it gave, None for any other."""
+        return next(filter(None, (source.uri(path) for source in self.sources())), None) if path.startswith("@") else None
+
     def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
         """Return the models that help with a question; None for what the settings say."""
         return self._composition.assistants(self.settings, plan=plan, rerank=rerank)

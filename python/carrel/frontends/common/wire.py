@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 State = Literal["empty", "indexing", "ready", "error"]
 
@@ -28,6 +28,23 @@ class DroppedResult(Wire, kw_only=True, frozen=True):
     start_line: int
     end_line: int
     reason: str
+
+
+class RouteResult(Wire, kw_only=True, frozen=True):
+    """Where a question went."""
+
+    source: str
+    query: Annotated[str, Meta(description="What was searched for there.")]
+    reason: str
+
+
+class LastChangeResult(Wire, kw_only=True, frozen=True):
+    """The newest commit that changed lines of a hit."""
+
+    sha: str
+    author: str
+    at: Annotated[str, Meta(description="ISO 8601, UTC.")]
+    subject: str
 
 
 def camel_case(name: str) -> str:

@@ -426,7 +426,7 @@ def _uri_of(workspace: Workspace | None, path: str) -> str:
     """Spell a path as the editor does."""
     if workspace is None:
         return join_uri("", path)
-    return workspace.buffers.uri(path) or join_uri(workspace.uri, path)
+    return workspace.source_uri(path) or workspace.buffers.uri(path) or join_uri(workspace.uri, path)
 
 
 def _since(started: float) -> float:

@@ -16,7 +16,7 @@ from carrel.core.conversation import Message, Role
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.common.wire import Boost, DroppedResult, State, camel_case, iso_time
+from carrel.frontends.common.wire import Boost, DroppedResult, LastChangeResult, RouteResult, State, camel_case, iso_time
 from carrel.frontends.lsp import messages as wire
 
 if TYPE_CHECKING:
@@ -115,15 +115,15 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
 def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, LastChange]) -> tuple[wire.HitResult, ...]:
     """Add to each hit the commit that changed it last, where it is known."""
 
-    def encoded(change: LastChange) -> wire.LastChangeResult:
-        return wire.LastChangeResult(sha=change.sha, author=change.author, at=iso_time(change.at), subject=change.subject)
+    def encoded(change: LastChange) -> LastChangeResult:
+        return LastChangeResult(sha=change.sha, author=change.author, at=iso_time(change.at), subject=change.subject)
 
     return tuple(structs.replace(hit, last_change=encoded(changes[hit.id])) if hit.id in changes else hit for hit in hits)
 
 
-def from_routes(routes: Sequence[Route]) -> tuple[wire.RouteResult, ...]:
+def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:
     """Encode where a question went."""
-    return tuple(wire.RouteResult(source=route.source, query=route.query, reason=route.reason) for route in routes)
+    return tuple(RouteResult(source=route.source, query=route.query, reason=route.reason) for route in routes)
 
 
 def from_diagnostics(found: Retrieval) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
+from carrel.frontends.common.wire import Boost, DroppedResult, LastChangeResult, RouteResult, State, Wire
 
 ProgressToken = int | str
 
@@ -320,15 +320,6 @@ class SignalsResult(Wire, kw_only=True, frozen=True):
     boosts: tuple[Boost, ...]
 
 
-class LastChangeResult(Wire, kw_only=True, frozen=True):
-    """The newest commit that changed lines of a hit."""
-
-    sha: str
-    author: str
-    at: Annotated[str, Meta(description="ISO 8601, UTC.")]
-    subject: str
-
-
 class HitResult(Wire, kw_only=True, frozen=True):
     """A chunk that answers a query, as it stands in the buffer or on disk at this moment."""
 
@@ -359,14 +350,6 @@ class HitResult(Wire, kw_only=True, frozen=True):
     version: Annotated[str | UnsetType, Meta(description="Of the document, where it names one.")] = UNSET
     masked: Annotated[int, Meta(description="How many secrets in its text were masked: each stands as `[secret: KIND]`.")]
     last_change: Annotated[LastChangeResult | UnsetType, Meta(description="Where it was asked for and is known.")] = UNSET
-
-
-class RouteResult(Wire, kw_only=True, frozen=True):
-    """Where a question went."""
-
-    source: str
-    query: Annotated[str, Meta(description="What was searched for there.")]
-    reason: str
 
 
 class SearchResult(Wire, kw_only=True, frozen=True):

@@ -100,13 +100,15 @@ public final class Messages {
             List<HistoryTurn> history,
             String plan,
             Boolean rerank,
+            List<String> sources,
+            Boolean lastChange,
             Integer limit,
             FiltersParam filters,
             Integer waitMs) {
 
         /** A query in its own words; everything else is left to the server. */
         public static SearchParams of(String workspaceFolder, String query, Integer limit, Integer waitMs) {
-            return new SearchParams(workspaceFolder, query, null, null, null, limit, null, waitMs);
+            return new SearchParams(workspaceFolder, query, null, null, null, null, null, limit, null, waitMs);
         }
     }
 
@@ -117,7 +119,13 @@ public final class Messages {
             int pending,
             Map<String, Object> plan,
             String rewritten,
-            List<String> subQueries) {}
+            List<String> subQueries,
+            List<RouteResult> routes) {}
+
+    /** Where a question went. */
+    public record RouteResult(String source, String query, String reason) {}
+
+    public record LastChangeResult(String sha, String author, String at, String subject) {}
 
     public record FiltersParam(
             List<String> sources,
@@ -137,6 +145,7 @@ public final class Messages {
             List<HistoryTurn> history,
             String plan,
             Boolean rerank,
+            List<String> sources,
             Integer topK,
             BudgetParam budget,
             String model,
@@ -154,13 +163,13 @@ public final class Messages {
         /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
-            return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, active, openUris, null, null, null,
+            return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, null, active, openUris, null, null, null,
                     null, trigger, waitMs, null, null);
         }
 
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
-            return new ContextParams(workspaceFolder, query, history, plan, rerank, topK, budget, model, active, openUris, pinned,
+            return new ContextParams(workspaceFolder, query, history, plan, rerank, sources, topK, budget, model, active, openUris, pinned,
                     exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
@@ -178,6 +187,7 @@ public final class Messages {
             String query,
             String rewritten,
             List<String> subQueries,
+            List<RouteResult> routes,
             @JsonAdapter(WireNames.class) State state,
             int pending,
             String error,
@@ -211,7 +221,11 @@ public final class Messages {
             String contentHash,
             String updatedAt,
             String source,
-            int masked) {}
+            String sourceId,
+            String note,
+            String version,
+            int masked,
+            LastChangeResult lastChange) {}
 
     public record SignalsResult(
             Double dense,
