@@ -141,7 +141,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer."""
+    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer.
+
+    `recent_changes` are the files that each of the newest commits changed, newest first.
+    """
 
     text: str
     limit: int = 10
@@ -150,6 +153,7 @@ class Query:
     open_paths: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
     left_out: tuple[Lines, ...] = ()
+    recent_changes: tuple[tuple[str, ...], ...] = ()
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
         """Return whether some of these lines were left out by whoever asks."""

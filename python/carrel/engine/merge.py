@@ -54,6 +54,7 @@ def merged(rankings: Sequence[Ranking], least: float | None = None) -> Ranking:
         first,
         order=order,
         contexts={doc: best[doc][3] for doc in docs},
+        stands_for=_stands_for(rankings),
         stages=summed([ranking.stages for ranking in rankings]),
         diagnostics=replace(first.diagnostics, candidates=_counted(rankings), problem=_problem(rankings)),
     )
@@ -78,6 +79,13 @@ def summed(stages: Sequence[dict[str, float]]) -> dict[str, float]:
         for stage, milliseconds in part.items():
             found[stage] = round(found.get(stage, 0.0) + milliseconds, 3)
     return found
+
+
+def _stands_for(rankings: Sequence[Ranking]) -> dict[int, Candidate]:
+    """Join what stands for twins: what any of the texts means stays."""
+    found = {doc: meant for ranking in reversed(rankings) for doc, meant in ranking.stands_for.items()}
+    meant = {one.doc for ranking in rankings for one in ranking.stands_for.values()}
+    return {doc: one for doc, one in found.items() if doc not in meant}
 
 
 def _never_rising(values: Sequence[float]) -> tuple[float, ...]:

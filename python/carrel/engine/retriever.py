@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext, ReadFiles
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
-from carrel.engine import query_words
+from carrel.engine import query_words, twins
 from carrel.engine.candidates import Stopwatch, search
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
@@ -34,7 +34,7 @@ class Order:
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """What the searches found for a query in one snapshot, in order; nothing was read yet. `contexts` are those of candidates
-    that another text than the first one found.
+    that another text than the first one found. `stands_for` is by the number of a candidate that one of its twins which is meant.
     """
 
     view: SnapshotView
@@ -46,6 +46,7 @@ class Ranking:
     diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()
     contexts: Mapping[int, RankingContext] = field(default_factory=dict)
+    stands_for: Mapping[int, Candidate] = field(default_factory=dict)
     read_files: ReadFiles = field(default_factory=ReadFiles)  # what the searches read already, for what it quotes
 
     def context_of(self, doc: int) -> RankingContext:
@@ -95,7 +96,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     if not query.text.strip():
         context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
         return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
-    read_files, files = ReadFiles(), tuple[LocatedFile, ...]()
+    read_files, files, stands_for = ReadFiles(), tuple[LocatedFile, ...](), dict[int, Candidate]()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
         ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
@@ -107,19 +108,28 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
             without |= {"path_penalty"}
         ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
-        order = Order(ordered, scores, relevances(ordered, scores, model.floor))
+        found = relevances(ordered, scores, model.floor)
+        settled = twins.settle(view, ordered, query)
+        ordered = settled.order
+        if not context.question.is_change:  # a change is often wanted in every copy
+            stands_for = dict(settled.stands_for)
+        order = Order(ordered, scores, found)
         watch.lap("rank")
+    diagnostics = _diagnostics(order, context, prepared)
     return Ranking(
-        view, query, order, context, editor, watch.stages, _diagnostics(order, context, prepared), files, read_files=read_files
+        view, query, order, context, editor, watch.stages, diagnostics, files, stands_for=stands_for, read_files=read_files
     )
 
 
-def read(ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
-    """Read the best candidates as they stand now: at most `limit` of `query`, none below its least score."""
+def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: bool = False) -> Retrieval:
+    """Read the best candidates as they stand now: at most `limit` of `query`, none below its least score.
+
+    With `one_of_twins` no place is given to a copy for which another one stands.
+    """
     watch = Stopwatch()
     hits, given, dropped = list[Hit](), list[int](), list[Dropped]()
     if query.text.strip():
-        hits, given, dropped = _take(ranking, query, cancel)
+        hits, given, dropped = _take(ranking, query, cancel, one_of_twins)
         watch.lap("read")
     return Retrieval(
         tuple(hits),
@@ -152,10 +162,12 @@ def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery)
     )
 
 
-def _take(ranking: Ranking, query: Query, cancel: CancelToken) -> tuple[list[Hit], list[int], list[Dropped]]:
+def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: bool) -> tuple[list[Hit], list[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
     order, least = ranking.order, query.filters.min_score
-    wanted = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
+    best = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
+    stands_for = ranking.stands_for if one_of_twins else {}
+    wanted = [(r, found) for r, found in best if r.doc not in stands_for]
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
     current_texts = ranking.view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel, files=ranking.read_files)
     hits: list[Hit] = []
@@ -170,6 +182,11 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken) -> tuple[list[Hit
         rarity = ranking.context_of(ranked.doc).rarity
         told = signals(ranked, rerank=order.reranked.get(ranked.doc))
         hits.append(Hit(chunk, found, told, focus(chunk, rarity, sought=ranked.defines > 0)))
+    there = set(given)
+    for ranked, _ in best[: query.limit]:  # those that would have been given
+        if (meant := stands_for.get(ranked.doc)) and meant.doc in there:
+            reason = f"another variant of {meant.path}:{meant.start_line}-{meant.end_line}"
+            dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, reason))
     return hits, given, dropped
 
 

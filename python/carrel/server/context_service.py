@@ -167,6 +167,7 @@ class _Packing:
             active_path=active[0] if active else None,
             open_paths=_allowed(self._index, request.open, refused),
             pinned=_allowed(self._index, request.pinned, refused),
+            recent_changes=self._index.recent_changes,
         )
         self._refused = refused
         return scoped
@@ -178,7 +179,7 @@ class _Packing:
         from carrel.engine.retriever import read
 
         request, query, view = self._request, self.question.query, ranking.view
-        found = read(ranking, query, token)
+        found = read(ranking, query, token, one_of_twins=True)
         watch = Stopwatch()
 
         def between(path: str, first: int, last: int) -> str | None:

@@ -104,6 +104,8 @@ def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None
     if work.full and (index.complete or not report.failed or isinstance(index.embedder, CoreEmbedder)):
         index.note_run(commit)
         write_state(index)
+    if work.full:
+        index.read_history(commit)
 
 
 def check_root(root: Path) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
 _LAST_COMMIT = "last_commit"
+_COMMITS = 200
+_FILES_A_COMMIT = 200
+"""Older commits, and more files of one, say little about which of two copies is worked on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +41,8 @@ class OpenIndex:
     complete: bool = False
     last_indexed: float | None = None
     last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
+    recent_changes: tuple[tuple[str, ...], ...] = ()  # the files of each of the newest commits
+    changes_until: str | None = None  # the commit that these end with
     temporary: TemporaryDirectory[str] | None = None  # goes with the process
     not_kept: str | None = None  # why what is indexed now will not be there next time
     renewed: bool = False  # made in place of one that was deleted while it was in use
@@ -108,6 +113,15 @@ class OpenIndex:
         self.store.set_meta(_LAST_COMMIT, commit or "")
         self.store.set_meta(_LAST_INDEXED, str(self.last_indexed))
         self.complete = True
+
+    def read_history(self, commit: str | None) -> None:
+        """Read what the newest commits changed, unless it was read for this commit already."""
+        from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
+
+        if commit is not None and commit != self.changes_until:
+            records = git.history(self.root, _COMMITS) or []
+            self.recent_changes = tuple(record.paths[:_FILES_A_COMMIT] for record in records)
+            self.changes_until = commit
 
     def clear(self) -> None:
         """Delete the index's content."""

@@ -73,6 +73,7 @@ async def search(
 
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    query = replace(query, recent_changes=index.recent_changes)
     documents = only_documents(query.filters)
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
@@ -126,6 +127,7 @@ def search_blocking(
     from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
     from carrel.engine.retriever import read
 
+    query = replace(query, recent_changes=index.recent_changes)
     return retrieve_assisted_blocking(
         Question(query, history),
         index.store.snapshot,
