@@ -12,6 +12,7 @@
 #   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
 #   make bench-changes CHECKOUTS=FOLDER   what the weights for changes are worth; FOLDER holds what training/histories.json lists
 #   make bench-needles FOLDERS="DIR DIR"   is exact text found wherever it stands, in folders of code
+#   make bench-languages BENCH=FOLDER   what a question that isn't English loses
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
@@ -22,7 +23,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-issues dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -90,6 +91,9 @@ bench-changes: build
 	$(BIN)/python -m tests.bench.changes $(CHECKOUTS)
 
 FOLDERS ?= python
+bench-languages: build
+	$(BIN)/python -m tests.bench.languages $(BENCH)
+
 bench-twins: build
 	$(BIN)/python -m tests.bench.twins $(PACKAGES)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from carrel.core import native
 from carrel.core.native import split_names, stem
 from carrel.core.ports import ChunkId
+from carrel.engine.languages import in_english
 
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
@@ -103,6 +104,8 @@ def read(text: str) -> ParsedQuery:
     """Take a query apart."""
     text = whole = text.strip()
     scope = ""
+    if meant := in_english(text, _STOP_WORDS):
+        text = meant.text
     if heading := _CONVENTIONAL.match(text):
         scope = heading[1] or ""
         text = f"{scope} {text[heading.end() :]}".strip()
@@ -112,12 +115,13 @@ def read(text: str) -> ParsedQuery:
     told = _ASKING.sub("", text)
     words = telling_words(told) or split_names(told)
     telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
+    quoted = whole if meant else text
     about = " ".join(telling).strip(".,;:!?\"'`()")
     return ParsedQuery(
         text=text,
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
-        search_text=" ".join(telling) or told,
-        quoted=about if _CODE.fullmatch(about) else text,
+        search_text=" ".join((*telling, *(meant.own_words if meant else ()))) or told,
+        quoted=about if _CODE.fullmatch(about) else quoted,
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,
