@@ -44,6 +44,8 @@ FORMATS = {
     "server/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
     "server/model_settings.py": "the objects of settings files, whose keys are camelCase",
     "server/source_settings.py": "the objects of settings files, whose keys are camelCase",
+    "server/tool_settings.py": "likewise",
+    "engine/catalogue/exports.py": "schemas as providers of models and MCP spell them",
     "server/settings_docs.py": "JSON schema's own keywords",
     "engine/documents/search_form.py": "the arguments of a tool, as a model spells them",
     "engine/search_tool.py": "the arguments of a tool, as a model spells them",

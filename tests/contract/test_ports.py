@@ -40,10 +40,12 @@ from carrel.core.ports import (
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.llm_rerank import ChatModelReranker
 from carrel.engine.search_tool import SearchPage
+from carrel.engine.tools.catalogue_tools import ExecutePipeline, SearchTools
 from carrel.engine.tools.names import FindDefinition, FindUses
 from carrel.engine.tools.read_lines import ReadLines
 from carrel.engine.tools.scope import Scope
 from carrel.engine.tools.search_code import SearchCode
+from carrel.engine.tools.text_tools import Grep, Head, Sort
 from carrel.engine.workspace_source import WorkspaceSource
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.providers.local import LocalEmbedder, bundled
@@ -368,6 +370,53 @@ class TestFindUses(WorkspaceTool):
 
     def make(self) -> Tool:
         return FindUses(self.index, ExactTokenizer(), Scope())
+
+
+class TestGrep(suites.ToolContract):
+    arguments = {"pattern": "b+", "input": "a\nb\n"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return Grep()
+
+
+class TestSort(suites.ToolContract):
+    arguments = {"input": "b\na\n"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return Sort()
+
+
+class TestHead(suites.ToolContract):
+    arguments = {"input": "b\na\n", "lines": 1}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        return Head()
+
+
+class TestSearchTools(suites.ToolContract):
+    arguments = {"query": "sort lines"}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        async def find(_: object) -> list[dict[str, Any]]:
+            return [{"name": "carrel.sort"}]
+
+        return SearchTools(find)
+
+
+class TestExecutePipeline(suites.ToolContract):
+    arguments = {"pipeline": '{"steps": []}', "input_data": ""}  # noqa: RUF012 - never changed
+
+    def make(self) -> Tool:
+        async def execute(_: object) -> tuple[str, str]:
+            return "done", ""
+
+        return ExecutePipeline(execute)
+
+    def failing(self) -> Tool:
+        async def execute(_: object) -> tuple[str, str]:
+            return "", "step 0 failed: it is broken"
+
+        return ExecutePipeline(execute)
 
 
 class TestSearchCode(suites.ToolContract):

@@ -26,7 +26,7 @@ def test_the_manifest_has_the_servers_settings() -> None:
 
 def test_the_types_name_every_method() -> None:
     source = (EXTENSION / "src/protocol.ts").read_text("utf-8")
-    assert set(re.findall(r"'(carrel/\w+)':", source)) == {*REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS}, HINT
+    assert set(re.findall(r"'(carrel/[\w/]+)':", source)) == {*REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS}, HINT
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -49,13 +49,16 @@ async def until_found(client: Client, tool: str, paths: set[str], **arguments: A
 async def test_every_tool_and_resource(connect: Connect, project: Path, mode: Any) -> None:
     async with connect(project, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
+        reading = {name for name, tool in tools.items() if tool.annotations and tool.annotations.read_only_hint}
+        assert set(tools) - reading == {"execute_pipeline"}
         calls: dict[str, dict[str, Any]] = {
             "search_code": {"query": "check a login", "limit": 2},
             "search_knowledge_base": {"query": "how is an order priced"},
             "get_context": {"query": "how is an order priced", "maxTokens": 200, "files": ["src/auth.py", ".env", "../x"]},
             "similar_code": {"path": str(project / "src/orders.py"), "startLine": 5, "endLine": 6},
             "explain_hit": {"query": "check a login", "path": "src/auth.py", "line": 2},
+            "search_tools": {"query": "keep the lines that fit a pattern", "limit": 1},
+            "execute_pipeline": {"pipeline": '{"steps": [{"tool": "sort"}]}', "input_data": "b\na\n"},
             "index_status": {},
         }
         assert set(tools) == set(calls)
@@ -75,6 +78,8 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         }
         assert results["similar_code"]["hits"][0]["path"] == "src/baskets.py"
         assert results["explain_hit"]["chunks"][0]["rank"] == 1
+        assert [tool["name"] for tool in results["search_tools"]["tools"]] == ["carrel.grep"]
+        assert results["execute_pipeline"] == {"output": "a\nb\n"}
         assert results["index_status"]["folders"][0]["files"] == 4
 
         listed = {resource.name: resource.uri for resource in (await client.list_resources()).resources}
@@ -84,6 +89,28 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         lines = await client.read_resource(found["uri"])
         assert getattr(lines.contents[0], "text", "").rstrip("\n") == found["text"]
         assert len((await client.list_resource_templates()).resource_templates) == 2
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        ([{"tool": "rm", "args": {"path": "/"}}], "step 0: tool rm not allowed"),
+        ([{"tool": "head"}, {"tool": "grep", "args": {"pattern": "("}}], "step 1 failed: pattern: is not a regular expression"),
+    ],
+)
+async def test_a_pipeline_that_fails_says_where(connect: Connect, project: Path, steps: Any, problem: str) -> None:
+    async with connect(project) as client:
+        result = await client.call_tool("execute_pipeline", {"pipeline": json.dumps({"steps": steps}), "input_data": "x"})
+        assert result.is_error
+        assert problem in str(result.content)
+
+
+async def test_no_client_can_agree_to_a_dangerous_pipeline(connect: Connect, project: Path) -> None:
+    pipeline = json.dumps({"steps": [{"tool": "sort"}], "risk_level": "dangerous"})
+    async with connect(project) as client:
+        result = await client.call_tool("execute_pipeline", {"pipeline": pipeline, "input_data": "", "confirmation": "yes"})
+        assert result.is_error
+        assert "only a person can allow it" in str(result.content)
 
 
 async def test_the_knowledge_base(connect: Connect, project: Path) -> None:

@@ -196,7 +196,7 @@ async def test_texts_are_read_again_after_they_were_judged(open_workspace: Open)
 async def test_editors_ask_for_it_and_are_told(open_workspace: Open) -> None:
     model = Planner({"rewrite": "login checked against the user table", "divide": '{"queries": ["login check", "order price"]}'})
     workspace = await helped(open_workspace, model, ByWord("authenticate_user"))
-    session = Session(workspace._composition, longest_match)
+    session = Session(workspace.composition, longest_match)
     session.recent = workspace.recent
     session.folders[str(workspace.root)] = workspace
     commands = Commands(session, None)

@@ -202,7 +202,7 @@ async def test_a_run_that_was_stopped_in_the_middle_is_resumed(
 async def test_a_missing_key_is_told_and_looked_for_again(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_switch, "READY_AGAIN_SECONDS", 0.0)
     workspace = person.open(ModelSettings(provider="openai"), keys=StandardKeys({}))
-    person_allows = workspace._composition.outbound.permissions
+    person_allows = workspace.composition.outbound.permissions
     await found(workspace, "anything")
     await until(lambda: person.faults)
     assert "carrel confirm openai api.openai.com" in person.faults[0]
@@ -243,7 +243,7 @@ async def test_a_first_index_that_costs_more_than_cents_is_confirmed(
 
 async def test_without_anybody_to_ask_the_command_is_named(person: Person, service: EmbeddingService) -> None:
     workspace = person.open(remote(service, price=5_000.0))
-    workspace._composition.confirm = Composition().confirm
+    workspace.composition.confirm = Composition().confirm
     await found(workspace, "anything")
     await until(lambda: person.faults)
     assert "Run `carrel index` in a terminal" in person.faults[0]

@@ -314,7 +314,7 @@ export interface CompleteResult {
 
 /** `carrel/confirm`: have the person decide. The client shows all of it and never answers by itself. */
 export interface ConfirmParams {
-  /** `provider` (text goes to a remote model) or `paidIndex`. */
+  /** `provider` (text goes to a remote model), `paidIndex`, `tools` (new, changed) or a dangerous `pipeline`. */
   readonly what: string;
   /** What happens if they agree, in a sentence. */
   readonly risk: string;
@@ -604,6 +604,63 @@ export interface ModelMessage {
   readonly toolCalls?: readonly ToolCall[];
   /** Of a tool's message: the call that it answers. */
   readonly toolCallId?: string;
+}
+
+/** What is known before a run. `challenge` names plan, input and tools: the `hash` that `carrel/confirm` would have. */
+export interface PipelineChecked {
+  readonly ok: boolean;
+  readonly risk: 'dangerous' | 'moderate' | 'safe';
+  readonly problems: readonly PipelineProblem[];
+  readonly needsConfirmation: boolean;
+  readonly challenge?: string;
+}
+
+/** `carrel/pipeline/validate`: check a pipeline whole. Nothing is run, started or asked. */
+export interface PipelineParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The pipeline, or its JSON. */
+  readonly pipeline: Readonly<Record<string, unknown>> | string;
+  readonly inputData?: string;
+}
+
+/** What is wrong with a pipeline; without `step`, with the whole. */
+export interface PipelineProblem {
+  readonly step?: number;
+  readonly message: string;
+}
+
+/** `carrel/pipeline/run`: run it, after `carrel/confirm` where it is dangerous or a tool is new or changed. */
+export interface PipelineRunParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The pipeline, or its JSON. */
+  readonly pipeline: Readonly<Record<string, unknown>> | string;
+  readonly inputData?: string;
+  /** Each step is reported under it when it ends. */
+  readonly partialResultToken?: number | string;
+}
+
+/** What a run gave. `ok` is false where it wasn't begun or a step failed; `error` says why; outputs until then are kept. */
+export interface PipelineRunResult {
+  readonly ok: boolean;
+  readonly risk: 'dangerous' | 'moderate' | 'safe';
+  readonly problems: readonly PipelineProblem[];
+  readonly needsConfirmation: boolean;
+  readonly challenge?: string;
+  readonly output?: string;
+  readonly steps?: readonly PipelineStep[];
+  readonly error?: string;
+}
+
+/** A step that ended; also the partial result. */
+export interface PipelineStep {
+  readonly step: number;
+  readonly tool: string;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly output: string;
+  readonly error?: string;
 }
 
 /** LSP's position: 0-based, characters in the negotiated encoding. */
@@ -918,12 +975,70 @@ export interface ToolCall {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
+/** A tool of the catalogue. */
+export interface ToolResult {
+  /** With its source before it: `git.git_log`. */
+  readonly name: string;
+  readonly description: string;
+  readonly tags?: readonly string[];
+  readonly risk: 'dangerous' | 'moderate' | 'safe';
+  /** The JSON schema of its arguments. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly examples?: readonly string[];
+  /** Only `builtIn` and `approved` ones are shown to models and used by pipelines. */
+  readonly state: 'approved' | 'builtIn' | 'changed' | 'new';
+  /** The description that was approved, of a changed one. */
+  readonly before?: string;
+  /** Comparable within one answer. */
+  readonly score?: number;
+  /** The request's words that it holds. */
+  readonly why?: readonly string[];
+}
+
 /** A tool that the model is offered. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
   /** JSON schema of the arguments. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** `carrel/tools/list`: all tools; sources are read again, and the person is asked, only where that is wanted. */
+export interface ToolsListParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** Start and ask each server that is set, read each file. */
+  readonly refresh?: boolean;
+  /** Have the person look at what is new or changed, by `carrel/confirm`. */
+  readonly approve?: boolean;
+  /** Also give usable tools as schemas of this form. */
+  readonly export?: 'anthropic' | 'mcp' | 'openai';
+}
+
+/** All tools, and what a person may want to mend. */
+export interface ToolsListResult {
+  readonly tools: readonly ToolResult[];
+  /** Unread sources, duplicates, clashes of names, what waits. */
+  readonly problems: readonly string[];
+  readonly exported?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** `carrel/tools/search`: find the few tools that fit a request. */
+export interface ToolsSearchParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  readonly query: string;
+  readonly limit?: number;
+  /** The highest risk that they may have. */
+  readonly risk?: 'dangerous' | 'moderate' | 'safe';
+  /** Tags that each must have. */
+  readonly tags?: readonly string[];
+}
+
+/** The tools that fit, best first. */
+export interface ToolsSearchResult {
+  readonly tools: readonly ToolResult[];
+  readonly elapsedMs: number;
 }
 
 /** A chat model's answer from one of the ways. */
@@ -965,6 +1080,10 @@ export interface Requests {
   'carrel/sources': { params: SourcesParams; result: SourcesResult };
   'carrel/key': { params: KeyParams; result: KeyResult };
   'carrel/audit': { params: AuditParams; result: AuditResult };
+  'carrel/tools/search': { params: ToolsSearchParams; result: ToolsSearchResult };
+  'carrel/tools/list': { params: ToolsListParams; result: ToolsListResult };
+  'carrel/pipeline/validate': { params: PipelineParams; result: PipelineChecked };
+  'carrel/pipeline/run': { params: PipelineRunParams; result: PipelineRunResult };
   'carrel/clear': { params: ClearParams; result: ClearResult };
 }
 
@@ -978,6 +1097,7 @@ export interface ClientRequests {
 export interface PartialResults {
   'carrel/chat': ChatStep;
   'carrel/review': ReviewStep;
+  'carrel/pipeline/run': PipelineStep;
 }
 
 /** What the server sends by itself. */

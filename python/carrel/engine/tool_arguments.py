@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jsonschema import ValidationError
@@ -41,14 +41,34 @@ def read_arguments(given: object, schema: Mapping[str, Any]) -> tuple[dict[str, 
 def problem_with(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """Return what is wrong with arguments, by the name of the field; empty where they fit the schema."""
     try:
-        kind = validator_for(schema, default=Draft202012Validator)
-        # The registry is empty: a schema that refers to the network would have it asked.
-        error = best_match(kind(dict(schema), registry=Registry()).iter_errors(dict(arguments)))
-    except RecursionError:
-        return "the arguments are nested too deep"
-    except Exception as error:  # whatever a library makes of somebody's schema
-        return f"the schema of this tool can't be used ({type(error).__name__})"
+        error = best_match(_errors(arguments, schema))
+    except Exception as failure:  # whatever a library makes of somebody's schema
+        return _unusable(failure)
     return "" if error is None else _sentence(error)
+
+
+def errors_of(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+    """Return everything that is wrong with arguments, as the schema's keyword, the value, and a sentence.
+
+    The keyword is "schema" where the schema itself can't be used.
+    """
+    try:
+        return [(str(error.validator), error.instance, _sentence(error)) for error in _errors(arguments, schema)]
+    except Exception as failure:  # likewise
+        return [("schema", None, _unusable(failure))]
+
+
+def _errors(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[ValidationError]:
+    kind = validator_for(schema, default=Draft202012Validator)
+    # The registry is empty: a schema that refers to the network would have it asked.
+    found: Iterator[ValidationError] = kind(dict(schema), registry=Registry()).iter_errors(dict(arguments))
+    return found
+
+
+def _unusable(failure: Exception) -> str:
+    if isinstance(failure, RecursionError):
+        return "the arguments are nested too deep"
+    return f"the schema of this tool can't be used ({type(failure).__name__})"
 
 
 def _sentence(error: ValidationError) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from carrel.core.types import Budget
 from carrel.server import context_service, queries
 from carrel.server.context_request import ContextAnswer, ContextRequest
-from carrel.server.workspace_tools import WorkspaceIndex, tokenizer_of, tools
+from carrel.server.workspace_tools import WorkspaceIndex, catalogue_tools, tokenizer_of, tools
 
 if TYPE_CHECKING:
     from carrel.core.conversation import Message
@@ -56,7 +56,12 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     limit = asking.room(model.spec.window if request.max_tokens is None else request.max_tokens)
     tokenizer = await tokenizer_of(workspace, request.context.model, model.spec.tokenizer)
     scope = Scope(request.context.filters.exclude, request.context.left_out)
-    offered, reader = tools(workspace, tokenizer, scope), ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
+    offered = tools(workspace, tokenizer, scope)
+    if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
+        offered += catalogue_tools(
+            workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
+        )
+    reader = ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
     # Before anything is searched for: a question that is too long is refused.
     asking.opened(request.messages, "", offered, tokenizer, limit)
     answer = await context_service.context(workspace, request.context)

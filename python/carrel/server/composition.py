@@ -8,7 +8,7 @@ job. Imports are inside the functions: the server must answer `initialize` befor
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,10 +27,12 @@ from carrel.server.outbound import OutboundServices
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
-    from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
+    from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer, Tool
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.server.audit import AuditTrail
+    from carrel.server.catalogue import ToolCatalogue
     from carrel.server.model_settings import ModelSettings
+    from carrel.server.pipelines import ToolService
     from carrel.server.settings import Planning, Settings
 
 log = logging.getLogger(__name__)
@@ -78,6 +80,7 @@ class Composition:
         self.audit = audit
         self.outbound = outbound or OutboundServices(audit=audit)
         self.confirm = confirm
+        self._tools: ToolCatalogue | None = None
 
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedding model that is set, the bundled one where none is. Raises `InvalidInput`.
@@ -115,6 +118,16 @@ class Composition:
 
     def _chat_model(self, chosen: ModelSettings, settings: Settings) -> ChatModel:
         return chat_models().make(chosen, self.outbound.of(settings))
+
+    def tools(self, settings: Settings, own_tools: Sequence[Tool] = (), *, confirm: Confirm | None = None) -> ToolService:
+        """Return the tools of the person's sources and of a workspace. Without `confirm` no person can be asked."""
+        from carrel.server.pipelines import ToolService
+        from carrel.server.tool_composition import tool_catalogue, tool_index
+
+        self.outbound.use(settings)
+        if self._tools is None:
+            self._tools = tool_catalogue(self.outbound.current, tool_index)
+        return ToolService(self._tools, settings.tools, bundled(), confirm, own_tools, self.audit)
 
     def new_token(self) -> CancelToken:
         """Make a token of the core."""

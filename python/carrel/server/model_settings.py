@@ -67,22 +67,22 @@ class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 def read_models(raw: object) -> Models:
     """Read the setting `models`. Raises `ValueError` that says what is wrong where."""
-    _refuse_unknown(raw, Models, "")
+    refuse_unknown(raw, Models, "")
     try:
         models = decode(Models, raw)
     except InvalidInput as error:
         raise ValueError(_sentence(error)) from None
     for role in Models.__struct_fields__:
         model: ModelSettings = getattr(models, role)
-        _check_place(role, model.key)
-        _check_url(f"{role}.baseUrl", model.base_url)
-        _check_url(f"{role}.tokenUrl", model.token_url)
+        check_place(role, model.key)
+        check_url(f"{role}.baseUrl", model.base_url)
+        check_url(f"{role}.tokenUrl", model.token_url)
     return models
 
 
 def read_limits(raw: object) -> LimitSettings:
     """Read the setting `limits`. Raises `ValueError`."""
-    _refuse_unknown(raw, LimitSettings, "")
+    refuse_unknown(raw, LimitSettings, "")
     try:
         return decode(LimitSettings, raw)
     except InvalidInput as error:
@@ -93,7 +93,8 @@ def _sentence(error: InvalidInput) -> str:
     return error.sentence if error.field == "params" else str(error)
 
 
-def _check_place(role: str, place: str) -> None:
+def check_place(role: str, place: str) -> None:
+    """Raise `ValueError` unless a place says where a key is. A key itself is not repeated."""
     if place in ("", "keyring", "editor", "none") or (place.startswith("env:") and place.removeprefix("env:").isidentifier()):
         return
     # Whatever it is, it may be a key: it must not be repeated.
@@ -103,7 +104,8 @@ def _check_place(role: str, place: str) -> None:
     )
 
 
-def _check_url(field: str, url: str) -> None:
+def check_url(field: str, url: str) -> None:
+    """Raise `ValueError` for what is given and can't be asked."""
     if not url:
         return
     try:
@@ -117,8 +119,8 @@ def _check_url(field: str, url: str) -> None:
         raise ValueError(f"{field}: must hold no user name or password")
 
 
-def _refuse_unknown(raw: object, kind: type[Struct], at: str) -> None:
-    """Report a field that doesn't exist: a misspelt one would be ignored, and its default sent text elsewhere."""
+def refuse_unknown(raw: object, kind: type[Struct], at: str) -> None:
+    """Raise `ValueError` for a field that doesn't exist: a misspelt one would be ignored, and its default sent text elsewhere."""
     if not isinstance(raw, dict):
         return
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
@@ -127,4 +129,4 @@ def _refuse_unknown(raw: object, kind: type[Struct], at: str) -> None:
             raise ValueError(f"{at}{key}: there is no such field; there are {', '.join(fields)}")
         inner = fields[key]
         if isinstance(inner, type) and issubclass(inner, Struct):
-            _refuse_unknown(value, inner, f"{at}{key}.")
+            refuse_unknown(value, inner, f"{at}{key}.")

@@ -84,6 +84,10 @@ class OutboundServices:
         meter = self._audit.metered(self.meter) if self._audit is not None else self.meter
         return Outbound(self.permissions, self.keys, meter, settings.http_proxy)
 
+    def current(self) -> Outbound:
+        """Return what a provider needs of its surroundings, by the settings that count now."""
+        return Outbound(self.permissions, self.keys, self.meter, self._settings.http_proxy if self._settings else "")
+
     def _allowed(self) -> tuple[str, ...]:
         return self._settings.allow_providers if self._settings else ()
 

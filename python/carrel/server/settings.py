@@ -24,6 +24,7 @@ from carrel.core.value_checks import plain_reason
 from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 from carrel.server.source_settings import Sources, read_sources
+from carrel.server.tool_settings import ToolSettings, read_tools
 
 Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
@@ -146,6 +147,13 @@ class Settings:
     )
     reranker_seconds: Annotated[float, Meta(ge=0.1, le=60)] = _setting(
         5.0, "How long the reranker may take; the order of the search stands then, and a request's deadline may shorten it."
+    )
+    tools: ToolSettings = _setting(
+        ToolSettings(),
+        "Sources of tools, by name: MCP servers (`servers`), files (`files`), OpenAPI documents (`openapi`); what pipelines may "
+        "use (`allow`), and risks of tools (`risk`): docs/tools.md has examples. Only in your own settings file: it names "
+        "programs that are started.",
+        workspace="own",
     )
     buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         300, "How long typing must rest before an unsaved buffer is indexed; a question doesn't wait for it."
@@ -313,6 +321,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "limits": read_limits,
     "audit": read_audit,
     "sources": read_sources,
+    "tools": read_tools,
 }
 """How settings are read that are objects."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -16,88 +16,102 @@ from carrel.core.atomic_file import OWNER_ONLY, replace_file
 from carrel.core.errors import CarrelError, SettingsError
 from carrel.server.settings_files import user_file
 
+Parents: TypeAlias = tuple[str, ...]
+"""The keys of the tables around an entry, outermost first."""
+Value: TypeAlias = Mapping[str, Any] | str | None
+
 
 def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
     """Write which model answers for a role, or with None that none is set; return the file. Raises `CarrelError`."""
-    return _set_entry("models", role, fields)
+    return _set(("models",), role, fields)
 
 
 def set_source(name: str, fields: Mapping[str, Any] | None) -> Path:
     """Write what is searched beside the workspace under this id, or with None nothing; return the file. Raises `CarrelError`."""
-    return _set_entry("sources", name, fields)
+    return _set(("sources",), name, fields)
 
 
-def _set_entry(table: str, key: str, fields: Mapping[str, Any] | None) -> Path:
-    """Write one entry of a table of settings, or with None take it out; return the file. Raises `CarrelError`."""
+def set_tool_source(kind: str, name: str, value: Mapping[str, Any] | str | None) -> Path:
+    """Write a source of tools (`kind` is `servers`, `files` or `openapi`), or with None that it is gone; return the file.
+
+    Raises `CarrelError`.
+    """
+    return _set(("tools", kind), name, value)
+
+
+def _set(parents: Parents, name: str, value: Value) -> Path:
+    """Write an entry of a table that stands below `parents`."""
     path = user_file()
     try:
         text = path.read_text("utf-8-sig") if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(path, str(error)) from None
-    if path.suffix == ".json":
-        changed = _changed_json(path, text, table, key, fields)
-    else:
-        changed = _changed_toml(path, text, table, key, fields)
-        _compare(path, text, changed, table, key, fields)
-    _replace(path, changed)
+    change = _changed_json if path.suffix == ".json" else _changed_toml
+    _replace(path, change(path, text, parents, name, value))
     return path
 
 
-def _changed_toml(path: Path, text: str, table: str, key: str, fields: Mapping[str, Any] | None) -> str:
+def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Value) -> str:
     try:
         document = tomlkit.parse(text)
+        wanted = tomllib.loads(text)
     except (TOMLKitError, ValueError) as error:
         raise SettingsError(path, str(error)) from None
-    entries = document.get(table)
-    if entries is None:
-        entries = tomlkit.table(is_super_table=True)
-        document[table] = entries
-    if not isinstance(entries, dict):
-        raise SettingsError(path, f"`{table}` must be a table")
-    try:
-        entries.pop(key, None)
-        if fields is not None:
-            entry: Table = tomlkit.table()
-            entry.update(fields)
-            entries[key] = entry
-    except ValueError:
-        raise _other_form(path, table, key) from None
-    if fields is None and not entries:
-        document.pop(table)
-    return tomlkit.dumps(document)
-
-
-def _compare(path: Path, text: str, changed: str, table: str, key: str, fields: Mapping[str, Any] | None) -> None:
-    """Raise `SettingsError` where the new text says anything else than the old one but for the entry."""
-    wanted = tomllib.loads(text)
-    entries = wanted.setdefault(table, {})
-    entries.pop(key, None)
-    if fields is not None:
-        entries[key] = dict(fields)
-    elif not entries:
-        del wanted[table]
+    _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
+    _apply(path, wanted, parents, name, value, dict)
+    changed = tomlkit.dumps(document)
     try:
         fits = tomllib.loads(changed) == wanted
     except tomllib.TOMLDecodeError:
         fits = False
-    if not fits:
-        raise _other_form(path, table, key)
+    if not fits:  # something else in the file would be changed by it
+        raise _other_form(path, parents)
+    return changed
 
 
-def _other_form(path: Path, table: str, key: str) -> SettingsError:
-    return SettingsError(path, f"its `{table}` are written in a form that can't be changed here; write each as `[{table}.{key}]`")
+def _as_toml(value: Value) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    table: Table = tomlkit.table()
+    table.update(value)
+    return table
 
 
-def _changed_json(path: Path, text: str, table: str, key: str, fields: Mapping[str, Any] | None) -> str:
+def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, make: Callable[[], Any]) -> None:
+    """Set or remove the entry; tables that it leaves empty go too."""
+    chain = [document]
+    for parent in parents:
+        inner = chain[-1].get(parent)
+        if inner is None:
+            chain[-1][parent] = make()
+            inner = chain[-1][parent]
+        if not isinstance(inner, dict):
+            raise SettingsError(path, f"`{parent}` must be a table")
+        chain.append(inner)
+    try:
+        chain[-1].pop(name, None)
+        if value is not None:
+            chain[-1][name] = value
+    except ValueError:
+        raise _other_form(path, parents) from None
+    for outer, parent, inner in reversed(list(zip(chain, parents, chain[1:], strict=False))):
+        if not inner:
+            outer.pop(parent)
+
+
+def _other_form(path: Path, parents: Parents) -> SettingsError:
+    name = ".".join(parents)
+    return SettingsError(path, f"its `{name}` are written in a form that can't be changed here; write each as `[{name}.NAME]`")
+
+
+def _changed_json(path: Path, text: str, parents: Parents, name: str, value: Value) -> str:
     try:
         document = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise SettingsError(path, str(error)) from None
-    if not isinstance(document, dict) or not isinstance(document.setdefault(table, {}), dict):
-        raise SettingsError(path, f"it must hold an object, and `{table}` in it too")
-    document[table].pop(key, None)
-    if fields is not None:
-        document[table][key] = dict(fields)
+    if not isinstance(document, dict):
+        raise SettingsError(path, "it must hold an object")
+    _apply(path, document, parents, name, dict(value) if isinstance(value, Mapping) else value, dict)
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -78,7 +78,7 @@ class Workspace:
         self.root_key = str(root)
         self.uri = uri
         self.recent = recent or RecentContexts()
-        self._composition = composition
+        self.composition = composition
         self._jobs = jobs
         self._knowledge = knowledge
         self._events = events
@@ -119,7 +119,7 @@ class Workspace:
     @property
     def audit(self) -> AuditTrail | None:
         """Return where it is recorded what was given to whom, if it is."""
-        return self._composition.audit
+        return self.composition.audit
 
     @property
     def settings(self) -> Settings:
@@ -195,11 +195,11 @@ class Workspace:
 
     async def run_interactive(self, work: Callable[[CancelToken], T], token: CancelToken | None = None) -> T:
         """Run native work for a question on the interactive pool, cancelled with this coroutine, by `token` if given."""
-        return await self._jobs.run_interactive(work, token or self._composition.new_token())
+        return await self._jobs.run_interactive(work, token or self.composition.new_token())
 
     def tokenizer(self, model: str | None) -> Tokenizer:
         """Return how tokens are counted for a chat model."""
-        return self._composition.tokenizer(self.settings, model)
+        return self.composition.tokenizer(self.settings, model)
 
     def sources(self) -> list[ServedSource]:
         """Return the sources beside it that are set."""
@@ -211,11 +211,11 @@ class Workspace:
 
     def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
         """Return the models that help with a question; None for what the settings say."""
-        return self._composition.assistants(self.settings, plan=plan, rerank=rerank)
+        return self.composition.assistants(self.settings, plan=plan, rerank=rerank)
 
     def chat_model(self, name: str | None = None) -> ChatModel:
         """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
-        return self._composition.chat_model(self.settings, name)
+        return self.composition.chat_model(self.settings, name)
 
     async def settle(self) -> None:
         """Have the settings of this moment in force: what they leave out since now must not answer any more."""
@@ -308,7 +308,7 @@ class Workspace:
         settings = self.settings
         if not (settings.rag_auto_index or settings.rag_enabled):
             return
-        warming = asyncio.create_task(self.run_interactive(lambda _: self._composition.warm_up(settings)))
+        warming = asyncio.create_task(self.run_interactive(lambda _: self.composition.warm_up(settings)))
         warming.add_done_callback(lambda done: done.cancelled() or done.exception())
         with contextlib.suppress(CarrelError):
             index = await (self.open() if settings.rag_auto_index else self._open_existing())
@@ -353,7 +353,7 @@ class Workspace:
         if not self.has_index:
             return 0
         index = await self.open()
-        if index.not_kept and (kept := self._composition.index_folder(self.root, self.settings)).is_dir():
+        if index.not_kept and (kept := self.composition.index_folder(self.root, self.settings)).is_dir():
             raise StoreError(f"{kept} can't be written, so the index in it was not deleted", "Make the folder writable.")
         await self.switch.stop()
         self._lifecycle.close_retired()
@@ -361,7 +361,7 @@ class Workspace:
         async with self.queue.alone():
             freed = index.store.bytes_on_disk
             await self.run_interactive(lambda _: index.clear())
-            await self.run_interactive(lambda _: self._composition.clear_others(self.root, settings, index))
+            await self.run_interactive(lambda _: self.composition.clear_others(self.root, settings, index))
         self._state.replace(error=None)
         self.buffers.attach(index)
         self._changed()
@@ -396,7 +396,7 @@ class Workspace:
         settings = self.settings
         self.queue.delay = settings.save_delay_ms / 1000
         self.buffers.set_delay(settings.buffer_delay_ms / 1000)
-        if self.index and self._composition.needs_reopening(old, settings):
+        if self.index and self.composition.needs_reopening(old, settings):
             await self.switch.stop()
             async with self.queue.alone():
                 await self._lifecycle.reopen()

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.types import Query
 from carrel.server import queries
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from carrel.core.local_index import SnapshotView
     from carrel.core.native import CancelToken
     from carrel.core.ports import Tokenizer, Tool
+    from carrel.core.remote import Confirm
     from carrel.core.types import Hit
     from carrel.engine.documents.search_form import KnowledgeArguments
     from carrel.engine.search_tool import SearchArguments, SearchPage
+    from carrel.engine.tools.catalogue_tools import ExecuteArguments, FindToolsArguments
     from carrel.engine.tools.scope import Refusal, Scope
+    from carrel.server.pipelines import ToolService
     from carrel.server.workspace import Workspace
 
 T = TypeVar("T")
@@ -74,6 +78,47 @@ def tools(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> list[Tool
         FindDefinition(index, tokenizer, scope),
         FindUses(index, tokenizer, scope),
     ]
+
+
+async def tool_service(workspace: Workspace, *, confirm: Confirm | None) -> ToolService:
+    """Return the person's tools with those that read the workspace. Without `confirm` no person can be asked."""
+    from carrel.engine.tools.scope import Scope
+
+    tokenizer = await tokenizer_of(workspace, None)
+    return workspace.composition.tools(workspace.settings, tools(workspace, tokenizer, Scope()), confirm=confirm)
+
+
+def catalogue_tools(service: ToolService) -> list[Tool]:
+    """Return `search_tools` and `execute_pipeline`."""
+    from carrel.engine.tools.catalogue_tools import ExecutePipeline, SearchTools
+
+    return [SearchTools(partial(find_tools, service)), ExecutePipeline(partial(execute, service))]
+
+
+async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[dict[str, Any]]:
+    """Return what a model is told of the tools that fit: those alone that the person approved as they are."""
+    from carrel.engine.catalogue.search import ToolQuery
+
+    found = await service.search(ToolQuery(asked.query, asked.limit, asked.risk, asked.tags), usable_only=True)
+    return [
+        {
+            "name": item.tool.qualified,
+            "description": item.tool.description,
+            "risk": item.tool.risk,
+            "schema": item.tool.schema,
+            "examples": list(item.tool.examples),
+        }
+        for item, _ in found
+    ]
+
+
+async def execute(service: ToolService, asked: ExecuteArguments) -> tuple[str, str]:
+    """Run a pipeline for a model; return its output, and what went wrong with what was there until then."""
+    run = await service.run(asked.pipeline, asked.input_data)
+    if not run.problem:
+        return (run.result.output if run.result else ""), ""
+    kept = f"\nThe output before that was:\n{run.result.output}" if run.result and run.result.output else ""
+    return "", f"{run.problem}{kept}"
 
 
 async def tokenizer_of(workspace: Workspace, name: str | None, own: Tokenizer | None = None) -> Tokenizer:

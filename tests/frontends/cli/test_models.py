@@ -72,7 +72,7 @@ def test_without_a_terminal_nobody_can_allow_anything(project: Path, tmp_path: P
 @pytest.mark.skipif(sys.platform == "win32", reason="the console of Windows can't be played by a test")
 @pytest.mark.parametrize("right", [True, False])
 def test_a_person_types_the_code(project: Path, tmp_path: Path, right: bool) -> None:
-    code, shown = _typed_at_a_terminal(["confirm", "openai", "API.openai.com"], right)
+    code, shown = typed_at_a_terminal(["confirm", "openai", "API.openai.com"], right)
     assert "host: api.openai.com" in shown
     kept = tmp_path / "data" / "carrel" / "permissions.json"
     if right:
@@ -88,7 +88,7 @@ def test_a_person_types_the_code(project: Path, tmp_path: Path, right: bool) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the console of Windows can't be played by a test")
 def test_a_permission_is_shown_and_withdrawn(project: Path, run: Run) -> None:
-    _typed_at_a_terminal(["confirm", "openai", "api.openai.com"], right=True)
+    typed_at_a_terminal(["confirm", "openai", "api.openai.com"], right=True)
     assert [row["host"] for row in one_json(run("confirm", "--list", "--json")[1])["providers"]] == ["api.openai.com"]
     assert run("confirm", "--withdraw", "openai", "api.openai.com")[0] == 0
     assert one_json(run("confirm", "--list", "--json")[1]) == {"providers": []}
@@ -107,7 +107,7 @@ def test_with_no_remote_model_set_there_is_nothing_to_confirm(run: Run) -> None:
     assert (code, "No model that is set waits for a permission." in err) == (0, True)
 
 
-def _typed_at_a_terminal(arguments: list[str], right: bool) -> tuple[int, str]:
+def typed_at_a_terminal(arguments: list[str], right: bool) -> tuple[int, str]:
     """Run the command with a terminal of its own; type the code that it shows, or another one."""
     import pty  # noqa: PLC0415 - not on Windows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import (
     SUPPRESS,
     Action,
@@ -21,6 +22,7 @@ from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
 from carrel.frontends.cli.source_arguments import add_sources
+from carrel.frontends.cli.tool_arguments import add_tools, split_program
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -51,7 +53,9 @@ class _Parser(ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse as argparse does; what is left over is told by the command that doesn't know it."""
-        parsed, unknown = self.parse_known_args(args, namespace)
+        given, program = split_program(sys.argv[1:] if args is None else args)
+        parsed, unknown = self.parse_known_args(given, namespace)
+        parsed.server = program or getattr(parsed, "server", [])
         command: _Parser = parsed.parser
         del parsed.parser
         if unknown:
@@ -115,6 +119,7 @@ def parser() -> ArgumentParser:
     add_audit(commands)
     add_sources(commands)
     add_proxies(commands)
+    add_tools(commands)
     return top
 
 

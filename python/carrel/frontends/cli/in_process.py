@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.caller import Caller
 from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.remote import Confirm, refuse
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.terminal_text import is_text
 from carrel.frontends.common.event_loop import run_cancellable
@@ -105,18 +106,20 @@ def with_commands(
     use: Callable[[Commands, Workspace], Coroutine[Any, Any, T]],
     *,
     client: Asker | None = None,
+    confirm: Confirm = refuse,
     interruptible: bool = True,
 ) -> T:
     """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`.
 
-    `client` is told of partial results. Without `interruptible`, `use` minds Ctrl-C itself, which ends the process elsewhere.
+    `client` is told of partial results, `confirm` asks the person.
+    Without `interruptible`, `use` minds Ctrl-C itself, which ends the process elsewhere.
     Raises `SettingsError` where the settings of the user or of the folder can't be read.
     """
 
     async def work() -> T:
         problems: list[Problem] = []
         session = Session(
-            Composition(audit=AuditTrail(Caller("command line"))),
+            Composition(confirm=confirm, audit=AuditTrail(Caller("command line"))),
             longest_match,
             events=_telling(output),
             on_problems=problems.extend,

@@ -51,4 +51,5 @@ async def confirm(asked: Confirmation) -> bool:
     try:
         return await asyncio.to_thread(agreed, lines)
     except CarrelError as error:
-        raise ProviderError(f"{asked.risk}, and nobody could be asked", error.remedy) from None
+        remedy = error.remedy if asked.what in ("provider", "paidIndex") else "Run this in a terminal of your own."
+        raise ProviderError(f"{asked.risk}, and nobody could be asked", remedy) from None

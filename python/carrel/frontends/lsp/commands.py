@@ -30,6 +30,7 @@ from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.frontends.lsp.source_messages import from_report
+from carrel.frontends.lsp.tool_commands import ToolCommands
 from carrel.server import asks, context_service, model_report, queries, reviews, source_report
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
 
@@ -61,10 +62,13 @@ class Commands:
         self._bars = bars
         self._client = client
         self._consent = consent
+        self._tools = ToolCommands(session, self._workspace, client)
 
     def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
         """Return the handler of every method."""
-        return {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS}
+        tools = self._tools.table()
+        own = {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS if method not in tools}
+        return {**own, **tools}
 
     async def status(self, raw: Any) -> wire.StatusResult:
         """Answer `carrel/status`."""

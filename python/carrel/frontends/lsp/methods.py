@@ -11,6 +11,7 @@ from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import review_messages as talk
 from carrel.frontends.lsp import source_messages as sources
+from carrel.frontends.lsp import tool_messages as tools
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/status": (wire.StatusParams, wire.StatusResult),
@@ -28,11 +29,19 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/sources": (sources.SourcesParams, sources.SourcesResult),
     "carrel/key": (models.KeyParams, models.KeyResult),
     "carrel/audit": (audit.AuditParams, audit.AuditResult),
+    "carrel/tools/search": (tools.ToolsSearchParams, tools.ToolsSearchResult),
+    "carrel/tools/list": (tools.ToolsListParams, tools.ToolsListResult),
+    "carrel/pipeline/validate": (tools.PipelineParams, tools.PipelineChecked),
+    "carrel/pipeline/run": (tools.PipelineRunParams, tools.PipelineRunResult),
     "carrel/clear": (wire.ClearParams, wire.ClearResult),
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
 
-PARTIAL_RESULTS: dict[str, type[Wire]] = {"carrel/chat": chat.ChatStep, "carrel/review": talk.ReviewStep}
+PARTIAL_RESULTS: dict[str, type[Wire]] = {
+    "carrel/chat": chat.ChatStep,
+    "carrel/review": talk.ReviewStep,
+    "carrel/pipeline/run": tools.PipelineStep,
+}
 """What such a request reports by `$/progress` under its `partialResultToken`, before its result."""
 
 CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {

@@ -70,7 +70,12 @@ class KeyResult(Wire, kw_only=True, frozen=True):
 class ConfirmParams(Wire, kw_only=True, frozen=True):
     """`carrel/confirm`: have the person decide. The client shows all of it and never answers by itself."""
 
-    what: Annotated[str, Meta(description="`provider` (text goes to a remote model) or `paidIndex`.")]
+    what: Annotated[
+        str,
+        Meta(
+            description="`provider` (text goes to a remote model), `paidIndex`, `tools` (new, changed) or a dangerous `pipeline`."
+        ),
+    ]
     risk: Annotated[str, Meta(description="What happens if they agree, in a sentence.")]
     details: Annotated[dict[str, str], Meta(description="All that is decided, by name.")]
     hash: Annotated[str, Meta(description="Names exactly this decision.")]

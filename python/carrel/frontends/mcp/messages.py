@@ -5,13 +5,14 @@ Argument structs are flat, so that every assistant's schema dialect can hold the
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.engine import search_tool
 from carrel.engine.documents import search_form
 from carrel.engine.search_tool import Name, Names, Question
+from carrel.engine.tools import catalogue_tools
 from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
 
 Line = Annotated[int, Meta(ge=1, le=100_000_000)]
@@ -77,6 +78,18 @@ class ExplainArguments(Wire, kw_only=True, frozen=True):
     folder: Folder = ""
 
 
+class FindToolsArguments(catalogue_tools.FindToolsArguments, kw_only=True, frozen=True):
+    """`search_tools`."""
+
+    folder: Folder = ""
+
+
+class ExecuteArguments(catalogue_tools.ExecuteArguments, kw_only=True, frozen=True):
+    """`execute_pipeline`."""
+
+    folder: Folder = ""
+
+
 class Place(Wire, kw_only=True, frozen=True):
     """A run of lines that answers, with its text as it stands on disk at this moment."""
 
@@ -105,6 +118,18 @@ class HitsResult(Wire, kw_only=True, frozen=True):
     hits: tuple[Place, ...]
     state: State
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+
+
+class ToolsResult(Wire, kw_only=True, frozen=True):
+    """`search_tools`: the tools that fit, best first, as a model is told of them."""
+
+    tools: tuple[dict[str, Any], ...]
+
+
+class ExecuteResult(Wire, kw_only=True, frozen=True):
+    """`execute_pipeline`: the last output."""
+
+    output: str
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):

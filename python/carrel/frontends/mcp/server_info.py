@@ -44,9 +44,9 @@ def _listed(tool: Tool) -> dict[str, Any]:
         "outputSchema": schema(tool.result),
         "annotations": {
             "title": tool.title,
-            "readOnlyHint": True,
+            "readOnlyHint": tool.reads_only,
             "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
+            "idempotentHint": tool.reads_only,
+            "openWorldHint": not tool.reads_only,
         },
     }

@@ -15,10 +15,11 @@ from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
 from carrel.engine.documents import search_form
+from carrel.engine.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, resource_uris, texts
-from carrel.server import queries
+from carrel.server import queries, workspace_tools
 from carrel.server.context_request import ContextRequest, FileRef
 from carrel.server.context_service import context
 
@@ -52,6 +53,8 @@ class Tool:
     arguments: type[Any]
     result: type[Any]
     run: Callable[[Tools, Any, Report], Awaitable[Answer]]
+    reads_only: bool = True
+    """False for what may reach other programs, and change something there."""
 
 
 class Tools:
@@ -135,6 +138,20 @@ class Tools:
         value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in found))
         return Answer(texts.explained(found), value, texts.notes(workspace))
 
+    async def search_tools(self, asked: messages.FindToolsArguments, _: Report) -> Answer:
+        """Answer `search_tools`."""
+        workspace = self._folders.pick(asked.folder)[1]
+        found = await workspace_tools.find_tools(await workspace_tools.tool_service(workspace, confirm=None), asked)
+        return Answer(catalogue_tools.listed(found), messages.ToolsResult(tools=tuple(found)))
+
+    async def execute_pipeline(self, asked: messages.ExecuteArguments, _: Report) -> Answer:
+        """Answer `execute_pipeline`. No caller can agree to a dangerous one: nobody is asked from here."""
+        workspace = self._folders.pick(asked.folder)[1]
+        output, problem = await workspace_tools.execute(await workspace_tools.tool_service(workspace, confirm=None), asked)
+        if problem:
+            raise CarrelError(problem)
+        return Answer(output, messages.ExecuteResult(output=output))
+
     async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
         """Answer `index_status`. It looks only: it makes no index and waits for none."""
         chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
@@ -195,6 +212,23 @@ TOOLS = {
             messages.ExplainArguments,
             messages.ExplainResult,
             Tools.explain_hit,
+        ),
+        Tool(
+            catalogue_tools.SearchTools.spec.name,
+            "Find tools",
+            catalogue_tools.SEARCH_DESCRIPTION,
+            messages.FindToolsArguments,
+            messages.ToolsResult,
+            Tools.search_tools,
+        ),
+        Tool(
+            catalogue_tools.ExecutePipeline.spec.name,
+            "Run a pipeline of tools",
+            catalogue_tools.EXECUTE_DESCRIPTION,
+            messages.ExecuteArguments,
+            messages.ExecuteResult,
+            Tools.execute_pipeline,
+            reads_only=False,
         ),
         Tool(
             "index_status",

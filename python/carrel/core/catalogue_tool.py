@@ -1,0 +1,66 @@
+"""A tool as the catalogue knows it: what it is for, what it takes, how dangerous it is, and where it is from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+Risk = Literal["safe", "moderate", "dangerous"]
+"""safe: reads what Carrel reads anyway; moderate: reads elsewhere, or changes what can be changed back; dangerous: all else."""
+
+RISKS: tuple[Risk, ...] = get_args(Risk)
+
+
+def higher(first: Risk, second: Risk) -> Risk:
+    """Return the higher of two risks."""
+    return max(first, second, key=RISKS.index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueTool:
+    """A tool of a source. Everything in it but `source` and `risk` is what somebody else said, and data."""
+
+    source: str
+    name: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    risk: Risk = "dangerous"
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+    output_schema: Mapping[str, Any] | None = None
+    examples: tuple[str, ...] = ()
+
+    @property
+    def qualified(self) -> str:
+        """Its name among the tools of all sources."""
+        return f"{self.source}.{self.name}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Name everything that a model is told of the tool, and its risk: another text has another fingerprint."""
+        told = [self.qualified, self.description, self.schema, self.output_schema, self.risk, self.examples, self.tags]
+        return hashlib.sha256(canonical(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSource:
+    """A source as it was read. `origin` names the settings that it was read by; `at` is in Unix seconds."""
+
+    origin: str
+    at: float
+    tools: tuple[CatalogueTool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTools:
+    """All that is kept. `approved` are tools as the person saw them, by their qualified names."""
+
+    sources: Mapping[str, KeptSource] = field(default_factory=dict)
+    approved: Mapping[str, CatalogueTool] = field(default_factory=dict)
+
+
+def canonical(value: object) -> str:
+    """Return plain data as the one JSON text that stands for it, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=list)

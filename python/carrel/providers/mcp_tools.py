@@ -1,0 +1,201 @@
+"""Tools of MCP servers, by the official SDK: programs over standard input and output, and services over streamable HTTP.
+
+A connection lasts as long as its `async with`; the program is stopped at its end. A server can ask nothing of Carrel: sampling,
+elicitation and roots are not offered. What it says is bounded, and its standard error is dropped.
+"""
+
+# ruff: noqa: PLC0415 - the SDK takes long to import
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from carrel.core.errors import CarrelError, ProviderError
+from carrel.core.outbound import Destination, Outbound, is_loopback
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+START_SECONDS = 60.0
+"""How long a server may take to start and to list its tools: `npx` and `uvx` fetch packages the first time."""
+STOP_SECONDS = 6.0
+"""How long one may take to end; the SDK kills a program that doesn't within 2."""
+_MOST_PAGES = 100
+_NO_SDK = 'Install it with: pip install "carrel-context[mcp]"'
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerSpec:
+    """How to reach a server: a program, or a URL. `env` are names of variables that it gets, `key` is where its token is."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    cwd: str = ""
+    url: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class McpAnswer:
+    """What a tool said: its text, its structured value if it gave one, and whether it failed."""
+
+    text: str
+    value: Any = None
+    is_error: bool = False
+
+
+class McpConnection:
+    """A server that is connected. `holder` is the task that holds the connection: it ends with the server."""
+
+    def __init__(self, client: Client, name: str, holder: asyncio.Task[None]) -> None:
+        self._client = client
+        self._name = name
+        self._holder = holder
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return all tools in the protocol's own names. Raises `ProviderError`."""
+        return await self._ask("didn't list its tools", self._pages(), START_SECONDS)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
+        """Run a tool. Raises `ProviderError` where the server fails; what the tool itself says of its failure is an answer."""
+        result = await self._ask(f"failed to run {tool}", self._client.call_tool(tool, dict(arguments)), None)
+        return McpAnswer("\n".join(map(_text_of, result.content)), result.structured_content, bool(result.is_error))
+
+    async def _pages(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
+            rows += [tool.model_dump(by_alias=True, exclude_none=True) for tool in page.tools]
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        return rows
+
+    async def _ask(self, what: str, request: Coroutine[Any, Any, T], seconds: float | None) -> T:
+        """Wait for an answer, as long as the server is there."""
+        task = asyncio.ensure_future(request)
+        try:
+            await asyncio.wait({task, self._holder}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+        except Exception as error:
+            raise _failed(self._name, what, error) from None
+        finally:
+            if not task.done():
+                task.cancel()
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        why = "it ended" if self._holder.done() else f"not within {seconds:g} s"
+        raise ProviderError(f"The MCP server {self._name} {what}: {why}")
+
+
+@asynccontextmanager
+async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[McpConnection]:
+    """Start or reach a server. Raises `ProviderError`; one elsewhere is asked only where the person allowed its host."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[Client] = loop.create_future()
+    stop = asyncio.Event()
+    holder = loop.create_task(_hold(server, outbound, ready, stop))
+    try:
+        await asyncio.wait({ready}, timeout=START_SECONDS)
+        if not ready.done():
+            raise ProviderError(f"The MCP server {server.name} was not ready within {START_SECONDS:g} s")
+        yield McpConnection(ready.result(), server.name, holder)
+    finally:
+        stop.set()
+        if not ready.done():
+            holder.cancel()
+        done, _ = await asyncio.wait({holder}, timeout=STOP_SECONDS)
+        if not done:
+            holder.cancel()
+            await asyncio.wait({holder}, timeout=STOP_SECONDS)
+
+
+async def _hold(server: McpServerSpec, outbound: Outbound, ready: asyncio.Future[Client], stop: asyncio.Event) -> None:
+    """Keep a connection open until `stop`, in a task of its own: when a server dies, the SDK cancels the task that holds it."""
+    try:
+        from mcp import Client
+    except ImportError:
+        ready.set_exception(ProviderError("MCP servers need the extra `mcp`, which isn't installed", _NO_SDK))
+        return
+    for name in ("mcp", "httpx2", "httpcore2"):  # their records quote what servers send
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        async with AsyncExitStack() as stack:
+            transport = await _transport(server, outbound, stack)
+            client = await stack.enter_async_context(Client(transport, mode="legacy", cache=None))
+            if not ready.done():
+                ready.set_result(client)
+            await stop.wait()
+    except CarrelError as error:
+        if not ready.done():
+            ready.set_exception(error)
+    except BaseException as error:
+        failure = _failed(server.name, "could not be started" if server.command else "could not be reached", error)
+        if not ready.done():
+            ready.set_exception(failure)
+        if not isinstance(error, Exception):
+            raise
+
+
+async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExitStack) -> Any:
+    if server.command:
+        from mcp import StdioServerParameters, stdio_client
+
+        env = {name: os.environ[name] for name in server.env if name in os.environ}
+        parameters = StdioServerParameters(
+            command=server.command, args=list(server.args), env=env, cwd=server.cwd or None, encoding_error_handler="replace"
+        )
+        # A file, not a pipe that nobody empties: what a server logs is no concern of ours.
+        return stdio_client(parameters, errlog=stack.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: ASYNC230, PTH123
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    parts = urlsplit(server.url)
+    host = parts.netloc.lower()
+    if parts.scheme != "https" and not is_loopback(host):
+        raise ProviderError(f"The MCP server {server.name} is asked only over an encrypted connection", "Use https://.")
+    outbound.permissions.check(Destination("mcp", host))
+    headers = {}
+    if server.key and server.key != "none":
+        key = await asyncio.to_thread(outbound.keys.find, f"tools-{server.name}", server.key)
+        if key is None:
+            raise ProviderError(f"There is no key for the MCP server {server.name} where its setting `key` says")
+        headers["Authorization"] = f"Bearer {key.reveal()}"
+    client = await stack.enter_async_context(
+        httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=httpx2.Timeout(30.0, read=300.0))
+    )
+    return streamable_http_client(server.url, http_client=client)
+
+
+def _text_of(block: Any) -> str:
+    """Return what a block of content says; of what is no text, its kind alone."""
+    if block.type == "text":
+        return str(block.text)
+    if block.type == "resource" and isinstance(text := getattr(block.resource, "text", None), str):
+        return text
+    return f"[{block.type}]"
+
+
+def _failed(name: str, what: str, error: BaseException) -> ProviderError:
+    """Return a failure; of the server's own words only the kinds of errors are told, which quote nothing."""
+    log.info("The MCP server %s %s: %s", name, what, ", ".join(_kinds(error)))
+    remedy = "Start it by hand to see what it says." if what.startswith("could not") else ""
+    return ProviderError(f"The MCP server {name} {what} ({', '.join(dict.fromkeys(_kinds(error)))})", remedy)
+
+
+def _kinds(error: BaseException) -> Sequence[str]:
+    if isinstance(error, BaseExceptionGroup):
+        return [kind for inner in error.exceptions for kind in _kinds(inner)]
+    return [type(error).__name__]

@@ -1,0 +1,257 @@
+"""The tool catalogue of a process: sources as the settings name them, what the person approved, and the search over all of it.
+
+A tool of an MCP server is used only as the person saw it. Its text is kept when they approve it; another text, another schema or
+another program behind the same name make it "changed", and it is shown again before it is used.
+"""
+
+# ruff: noqa: PLC0415 - the catalogue is imported by who asks for tools
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from carrel.core.catalogue_tool import CatalogueTool, KeptTools, Risk, canonical
+from carrel.core.errors import CarrelError, InvalidInput, ProviderError
+from carrel.core.remote import Confirm, Confirmation
+from carrel.engine.catalogue.clashes import problems_of, resolve
+from carrel.engine.catalogue.files import from_file, from_mcp
+from carrel.engine.catalogue.openapi import from_openapi
+from carrel.engine.catalogue.search import FoundTool, ToolIndex, ToolQuery
+from carrel.server.tool_settings import ToolServer, ToolSettings
+
+if TYPE_CHECKING:
+    from carrel.core.local_index import CoreEmbedder, IndexStore
+
+ToolState = Literal["builtIn", "approved", "new", "changed"]
+_SHOWN = 600
+"""Characters of a description that a question shows."""
+
+
+class Connection(Protocol):
+    """An MCP server that is connected."""
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return its tools in the protocol's own names."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool; gives `text`, `value` and `is_error`."""
+
+
+class KeepsTools(Protocol):
+    """Where tools are kept: `store.tool_store` has the one."""
+
+    def kept(self) -> KeptTools:
+        """Return what is kept; the same object as long as nothing changes."""
+
+    def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
+        """Keep what a source holds now."""
+
+    def remove(self, name: str) -> None:
+        """Forget a source, and what was approved of it."""
+
+    def approve(self, tools: Iterable[CatalogueTool]) -> None:
+        """Keep that the person approved these tools as they are."""
+
+
+Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTool:
+    """A tool, whether the person approved it as it is, and what they approved before where it changed."""
+
+    tool: CatalogueTool
+    state: ToolState
+    before: CatalogueTool | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether a model may be told of it, and a pipeline use it."""
+        return self.state in ("builtIn", "approved")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueState:
+    """All tools of one moment, and what a person may want to mend."""
+
+    tools: tuple[StatedTool, ...]
+    problems: tuple[str, ...]
+
+
+class ToolCatalogue:
+    """Tools by the settings of each call. Used on the event loop; `search` on any thread."""
+
+    def __init__(
+        self,
+        store: KeepsTools,
+        connect: Connect,
+        read_document: Callable[[Path], Any],
+        new_index: Callable[[], tuple[IndexStore, CoreEmbedder]],
+    ) -> None:
+        """Take where tools are kept, and how servers are connected, files read and indexes made."""
+        self.store = store
+        self.connect = connect
+        self._read_document = read_document
+        self._new_index = new_index
+        self._lock = threading.Lock()
+        self._indexed: tuple[tuple[CatalogueTool, ...], ToolIndex] | None = None
+        self._stated: tuple[KeptTools, ToolSettings, tuple[CatalogueTool, ...], CatalogueState] | None = None
+
+    # --- what there is
+
+    def state(self, settings: ToolSettings, built_in: Sequence[CatalogueTool]) -> CatalogueState:
+        """Return all tools of the sources that are set, as they were last read; asks no server."""
+        kept, own = self.store.kept(), tuple(built_in)
+        if self._stated and self._stated[0] is kept and self._stated[1:3] == (settings, own):
+            return self._stated[3]
+        stated = [StatedTool(tool, "builtIn") for tool in own]
+        problems: list[str] = []
+        for name in settings.sources:
+            held = kept.sources.get(name)
+            if held is None:
+                problems.append(f"The tools of {name} were never read: `carrel tools refresh {name}`.")
+            elif held.origin != origin_of(settings, name):
+                problems.append(f"The settings of {name} changed, so its tools count again after `carrel tools refresh {name}`.")
+            else:
+                stated += [_stated(tool, kept.approved.get(tool.qualified), settings) for tool in held.tools]
+        waiting = [item.tool.qualified for item in stated if not item.usable]
+        if waiting:
+            more = f" and {len(waiting) - 5} more" if len(waiting) > 5 else ""
+            problems.append(f"Nobody approved {', '.join(waiting[:5])}{more} as they are now: `carrel tools approve`.")
+        problems += problems_of([item.tool for item in stated])
+        state = CatalogueState(tuple(stated), tuple(problems))
+        self._stated = (kept, settings, own, state)
+        return state
+
+    def find(self, name: str, settings: ToolSettings, built_in: Sequence[CatalogueTool]) -> tuple[StatedTool | None, str]:
+        """Return the tool that a name means among those that pipelines may use, or why there is none."""
+        stated = {item.tool.qualified: item for item in self.state(settings, built_in).tools}
+        runnable = [
+            item.tool
+            for item in stated.values()
+            if item.state == "builtIn" or (item.tool.source in settings.servers and _matches(item.tool.qualified, settings.allow))
+        ]
+        tool, problem = resolve(name, runnable)
+        return (stated[tool.qualified], "") if tool else (None, problem)
+
+    def search(self, query: ToolQuery, tools: Sequence[CatalogueTool], vector: bytes) -> list[FoundTool]:
+        """Return the best of these tools. The first call after a change of tools indexes them: half a millisecond each."""
+        with self._lock:
+            asked = tuple(tools)
+            if self._indexed is None or self._indexed[0] != asked:
+                self._indexed = (asked, ToolIndex(asked, *self._new_index()))
+            index = self._indexed[1]
+            return index.search(query, vector)
+
+    # --- reading sources
+
+    async def refresh(self, settings: ToolSettings, names: Iterable[str] = ()) -> list[str]:
+        """Read sources again, all of them or those named; return what went wrong. Servers are started, asked and stopped."""
+        wanted = tuple(names) or settings.sources
+        problems: list[str] = []
+        for name in wanted:
+            if name not in settings.sources:
+                known = ", ".join(settings.sources) or "none"
+                raise InvalidInput("name", f'there is no source of tools "{name}"', f"There are: {known}.")
+            try:
+                tools, found = await self._read(name, settings)
+            except CarrelError as error:
+                problems.append(f"{name}: {error}")
+                continue
+            problems += found
+            self.keep(name, settings, tools)
+        return problems
+
+    def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
+        """Keep what a source holds now. What another program stood behind is approved no more."""
+        origin = origin_of(settings, name)
+        before = self.store.kept().sources.get(name)
+        if before is not None and before.origin != origin:
+            self.store.remove(name)
+        if before is None or before.origin != origin or before.tools != tuple(tools):
+            self.store.put(name, origin, tools)
+
+    async def _read(self, name: str, settings: ToolSettings) -> tuple[list[CatalogueTool], list[str]]:
+        if server := settings.servers.get(name):
+            async with self.connect(name, server) as connection:
+                return from_mcp(await connection.list_tools(), name)
+        read = from_file if name in settings.files else from_openapi
+        path = Path(settings.files.get(name) or settings.openapi[name])
+        document = await asyncio.to_thread(self._read_document, path)
+        return await asyncio.to_thread(read, document, name)
+
+    # --- approval
+
+    async def approve(self, items: Sequence[StatedTool], confirm: Confirm) -> bool:
+        """Show tools to the person, and keep that they approved them. Raises `ProviderError` where nobody can be asked."""
+        waiting = [item for item in items if not item.usable]
+        if not waiting:
+            return True
+        kept = self.store.kept()
+        raw = {tool.qualified: tool for held in kept.sources.values() for tool in held.tools}
+        asked = [raw[item.tool.qualified] for item in waiting]
+        if not await confirm(of_tools(waiting)):
+            return False
+        now = {tool.qualified: tool for held in self.store.kept().sources.values() for tool in held.tools}
+        if any(now.get(tool.qualified) != tool for tool in asked):
+            raise ProviderError("The tools changed while you were asked about them", "Look at them again.", retryable=True)
+        self.store.approve(asked)
+        return True
+
+
+def of_tools(items: Sequence[StatedTool]) -> Confirmation:
+    """Return the question whether tools may be used as they are now: all that a model is told of them, old beside new."""
+    details = {}
+    for item in items:
+        before = f"\nBefore: {_shown(item.before)}" if item.before else ""
+        details[item.tool.qualified] = f"{'Changed' if item.before else 'New'} ({item.tool.risk}). {_shown(item.tool)}{before}"
+    named = hashlib.sha256(canonical([item.tool.fingerprint for item in items]).encode("utf-8", "replace")).hexdigest()
+    return Confirmation("tools", "Models are told of these tools, and pipelines may use them", details, named[:32])
+
+
+def _shown(tool: CatalogueTool) -> str:
+    """Return what a model is told of a tool, shortened in the middle: an order may hide at either end."""
+    text = (
+        tool.description
+        if len(tool.description) <= _SHOWN
+        else f"{tool.description[: _SHOWN // 2]} … {tool.description[-_SHOWN // 2 :]}"
+    )
+    digest = hashlib.sha256(canonical([tool.schema, tool.output_schema, tool.examples]).encode("utf-8", "replace")).hexdigest()[
+        :12
+    ]
+    properties = tool.schema.get("properties")
+    names = ", ".join(map(str, properties)) if isinstance(properties, Mapping) else ""
+    return f"{text} [takes: {names or 'nothing'}; schema {digest}]"
+
+
+def origin_of(settings: ToolSettings, name: str) -> str:
+    """Name what stands behind a source: another program, address or file is another source."""
+    import msgspec
+
+    server = settings.servers.get(name)
+    where = msgspec.to_builtins(server) if server else [settings.files.get(name), settings.openapi.get(name)]
+    return hashlib.sha256(canonical(where).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _stated(tool: CatalogueTool, approved: CatalogueTool | None, settings: ToolSettings) -> StatedTool:
+    shown = replace(tool, risk=_risk(tool, settings))
+    if approved is None:
+        return StatedTool(shown, "new")
+    if approved.fingerprint == tool.fingerprint:
+        return StatedTool(shown, "approved")
+    return StatedTool(shown, "changed", approved)
+
+
+def _risk(tool: CatalogueTool, settings: ToolSettings) -> Risk:
+    return settings.risk.get(tool.qualified, tool.risk)
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,42 @@
+"""Make the tool catalogue of a process: where it is kept, how servers are connected, files read and tools indexed."""
+
+# ruff: noqa: PLC0415 - most processes ask for no tools
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, cast
+
+from carrel.server.catalogue import Connection, ToolCatalogue
+from carrel.server.models import bundled
+from carrel.server.tool_settings import ToolServer
+
+if TYPE_CHECKING:
+    from carrel.core.local_index import CoreEmbedder, IndexStore
+    from carrel.core.outbound import Outbound
+
+
+def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tuple[IndexStore, CoreEmbedder]]) -> ToolCatalogue:
+    """Return the catalogue that is kept in the person's data folder."""
+    import platformdirs
+
+    from carrel.providers.mcp_tools import McpServerSpec, connected
+    from carrel.providers.tool_files import read_document
+    from carrel.store.tool_store import ToolStore
+
+    def connect(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
+        spec = McpServerSpec(name, server.command, server.args, server.env, server.cwd, server.url, server.key)
+        return connected(spec, outbound())
+
+    path = platformdirs.user_data_path("carrel", appauthor=False) / "tools.json"
+    return ToolCatalogue(ToolStore(path), connect, read_document, new_index)
+
+
+def tool_index() -> tuple[IndexStore, CoreEmbedder]:
+    """Return an empty index in memory for the texts of tools, and the model that embeds them."""
+    from carrel.core.native import CutOptions, Store, WalkOptions
+
+    model = cast("CoreEmbedder", bundled())
+    spec = model.spec
+    store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions(), in_memory=True)
+    return store, model

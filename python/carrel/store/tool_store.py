@@ -1,0 +1,106 @@
+"""What was read of each source of tools, and what the person approved of it: one JSON file in their data folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from carrel.core.atomic_file import replace_file
+from carrel.core.catalogue_tool import RISKS, CatalogueTool, KeptSource, KeptTools
+from carrel.core.errors import StoreError
+
+log = logging.getLogger(__name__)
+_VERSION = 1
+
+
+class ToolStore:
+    """Read again whenever the file changed: another process may have written it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._read: tuple[tuple[int, int, int] | None, KeptTools] = (None, KeptTools())
+
+    def kept(self) -> KeptTools:
+        """Return what is kept; the same object as long as nothing changes. A file that can't be read holds nothing."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return KeptTools() if self._read[0] is not None else self._read[1]
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if self._read[0] != stamp:
+            try:
+                self._read = (stamp, _decode(json.loads(self._path.read_text("utf-8"))))
+            except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                log.warning("%s can't be read, so no tool in it counts: %s", self._path, type(error).__name__)
+                self._read = (stamp, KeptTools())
+        return self._read[1]
+
+    def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
+        """Keep what a source holds now. Raises `StoreError`."""
+        with self._lock:
+            kept = self.kept()
+            self._write(KeptTools({**kept.sources, name: KeptSource(origin, time.time(), tuple(tools))}, kept.approved))
+
+    def remove(self, name: str) -> None:
+        """Forget a source, and what was approved of it. Raises `StoreError`."""
+        with self._lock:
+            kept = self.kept()
+            sources = {source: held for source, held in kept.sources.items() if source != name}
+            approved = {qualified: tool for qualified, tool in kept.approved.items() if tool.source != name}
+            self._write(KeptTools(sources, approved))
+
+    def approve(self, tools: Iterable[CatalogueTool]) -> None:
+        """Keep that the person saw and approved these tools as they are. Raises `StoreError`."""
+        with self._lock:
+            kept = self.kept()
+            self._write(KeptTools(kept.sources, {**kept.approved, **{tool.qualified: tool for tool in tools}}))
+
+    def _write(self, kept: KeptTools) -> None:
+        document = {
+            "version": _VERSION,
+            "sources": {
+                name: {"origin": held.origin, "at": held.at, "tools": [_encode(tool) for tool in held.tools]}
+                for name, held in kept.sources.items()
+            },
+            "approved": {name: _encode(tool) for name, tool in kept.approved.items()},
+        }
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
+        except OSError as error:
+            raise StoreError(f"{self._path} can't be written ({error.strerror})", "Make its folder writable.") from None
+
+
+def _encode(tool: CatalogueTool) -> dict[str, Any]:
+    return {
+        "source": tool.source,
+        "name": tool.name,
+        "description": tool.description,
+        "tags": list(tool.tags),
+        "risk": tool.risk,
+        "schema": tool.schema,
+        "output_schema": tool.output_schema,
+        "examples": list(tool.examples),
+    }
+
+
+def _decode(raw: Any) -> KeptTools:
+    if raw["version"] != _VERSION:
+        raise ValueError("another version")
+    sources = {
+        name: KeptSource(held["origin"], float(held["at"]), tuple(_decoded(row) for row in held["tools"]))
+        for name, held in raw["sources"].items()
+    }
+    return KeptTools(sources, {name: _decoded(row) for name, row in raw["approved"].items()})
+
+
+def _decoded(row: dict[str, Any]) -> CatalogueTool:
+    if row["risk"] not in RISKS:
+        raise ValueError("an unknown risk")
+    return CatalogueTool(**{**row, "tags": tuple(row["tags"]), "examples": tuple(row["examples"])})

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.core.catalogue_tool import CatalogueTool
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.engine.catalogue.clashes import problems_of, resolve
+from carrel.engine.catalogue.exports import ExportForm, export, exported_names
+from carrel.engine.catalogue.files import from_file, from_mcp, is_shell
+from carrel.engine.catalogue.openapi import from_openapi
+from carrel.engine.catalogue.search import ToolIndex, ToolQuery
+from carrel.providers.tool_files import read_document
+from carrel.server.tool_composition import tool_index
+
+TEXT_TOOLS = [
+    ("grep", "Print the lines of a text that match a pattern.", ["text", "logs"], ["find errors in logs"]),
+    ("tail", "Print the last lines of a file, and follow a log while it grows.", ["logs"], []),
+    ("jq", "Query and filter JSON, also logs of JSON lines.", ["json", "logs"], []),
+    ("sort", "Sort lines.", ["text"], []),
+    ("curl", "Transfer data from a URL.", ["network"], []),
+    ("tar", "Pack files into an archive.", ["files"], []),
+    ("ping", "See whether a host answers.", ["network"], []),
+    ("convert", "Change the size of images.", ["images"], []),
+]
+TOOLS = from_file(
+    {
+        "tools": [
+            {
+                "name": name,
+                "description": text,
+                "tags": tags,
+                "examples": examples,
+                "risk": "safe" if name != "curl" else "moderate",
+            }
+            for name, text, tags, examples in TEXT_TOOLS
+        ]
+    },
+    "unix",
+)[0]
+
+
+@pytest.fixture(scope="module")
+def index() -> ToolIndex:
+    return ToolIndex(TOOLS, *tool_index())
+
+
+def found(index: ToolIndex, query: ToolQuery) -> list[str]:
+    _, model = tool_index()
+    vector = asyncio.run(model.embed([query.text], "query"))[0]
+    return [item.tool.name for item in index.search(query, vector)]
+
+
+def test_tools_are_found_by_description_tags_and_meaning(index: ToolIndex) -> None:
+    assert {"grep", "tail", "jq"} <= set(found(index, ToolQuery("find errors in logs")))
+    assert found(index, ToolQuery("filter lines by pattern"))[0] == "grep"
+    assert found(index, ToolQuery("shrink a photo", 1)) == ["convert"]
+
+
+def test_limits_and_filters_hold(index: ToolIndex) -> None:
+    assert len(found(index, ToolQuery("lines of a text", 3))) == 3
+    assert set(found(index, ToolQuery("anything", 20, tags=("network",)))) <= {"curl", "ping"}
+    assert "curl" not in found(index, ToolQuery("transfer data from a URL", 20, risk="safe"))
+    assert found(index, ToolQuery("   ")) == found(index, ToolQuery("x", 0)) == []
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic", "mcp"])
+def test_exports_have_the_names_and_schemas_that_providers_take(form: ExportForm) -> None:
+    tools = [CatalogueTool(source=source, name="read.file", description="Reads.") for source in ("a", "b")]
+    tools.append(CatalogueTool(source="c", name="x" * 100, schema={"type": "object", "properties": {"y": {}}}))
+    rows = export(tools, form)
+    flat = [row.get("function", row) for row in rows]
+    names = [row["name"] for row in flat]
+    assert len(set(names)) == 3
+    assert all(len(name) <= 64 and name.replace("_", "").isalnum() for name in names)
+    schemas = [next(row[key] for key in ("parameters", "input_schema", "inputSchema") if key in row) for row in flat]
+    assert [schema["type"] for schema in schemas] == ["object"] * 3
+    assert schemas[2]["properties"] == {"y": {}}
+
+
+def test_names_that_clash_get_their_source() -> None:
+    tools = [CatalogueTool(source=source, name="search") for source in ("wiki", "code")]
+    assert exported_names(tools) == {"wiki.search": "wiki__search", "code.search": "code__search"}
+
+
+def test_duplicates_and_clashes_are_told_apart() -> None:
+    one, same = (CatalogueTool(source=source, name="echo", description="Says it.") for source in ("a", "b"))
+    other = CatalogueTool(source="c", name="echo", description="Shouts it.")
+    assert "with one text and schema: a.echo, b.echo" in problems_of([one, same])[0]
+    assert "Different tools are called echo: a.echo, c.echo" in problems_of([one, other])[0]
+    assert resolve("echo", [one, other]) == (None, "echo may be a.echo or c.echo: name it with its source")
+    assert resolve("c.echo", [one, other])[0] is other
+    assert resolve("rm", [one])[1] == "tool rm not allowed"
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"name": "a b"}, "no name"),
+        ({"name": "x" * 200}, "no name"),
+        ({"name": "a", "inputSchema": {"type": "nonsense"}}, "must describe an object"),
+        ({"name": "a", "inputSchema": {"type": "object", "properties": {"b": {"type": 5}}}}, "not a JSON schema"),
+        ({"name": "a", "inputSchema": []}, "must be an object"),
+        ({"name": "a", "inputSchema": {"x": "y" * 200_000}}, "longer than"),
+        ("no object", "no name"),
+    ],
+)
+def test_a_tool_that_cant_be_used_is_left_out_and_told(row: Any, problem: str) -> None:
+    tools, problems = from_mcp([row, {"name": "good", "inputSchema": {"type": "object"}}], "s")
+    assert [tool.name for tool in tools] == ["good"]
+    assert problem in problems[0]
+
+
+def test_a_servers_word_never_makes_a_tool_safe() -> None:
+    rows = [
+        {"name": "read", "annotations": {"readOnlyHint": True}, "risk": "safe"},
+        {"name": "write", "annotations": {"destructiveHint": False}},
+        {"name": "silent", "risk": "safe"},
+    ]
+    assert [tool.risk for tool in from_mcp(rows, "s")[0]] == ["moderate", "moderate", "dangerous"]
+
+
+@pytest.mark.parametrize("name", ["rm", "run_shell", "executeCommand", "bash", "start_process", "RunCommand", "mcp__bash"])
+def test_tools_that_run_anything_are_known_by_name(name: str) -> None:
+    assert is_shell(name)
+
+
+@pytest.mark.parametrize("name", ["shell_sort", "git_rm_cached", "read_file", "evaluate", "commander"])
+def test_other_tools_are_not(name: str) -> None:
+    assert not is_shell(name)
+
+
+OPENAPI = """
+openapi: 3.0.0
+paths:
+  /orders/{id}:
+    parameters: [{$ref: '#/components/parameters/Id'}]
+    get: {operationId: getOrder, summary: Show an order, tags: [orders]}
+    delete: {summary: Cancel an order}
+  /orders:
+    post:
+      operationId: createOrder
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}
+components:
+  parameters: {Id: {name: id, in: path, required: true, schema: {type: string}}}
+  schemas:
+    Order: {type: object, properties: {part: {$ref: '#/components/schemas/Order'}, other: {$ref: 'http://evil.example/x'}}}
+"""
+
+
+def test_operations_of_an_openapi_document_are_tools(tmp_path: Path) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(OPENAPI, "utf-8")
+    tools, problems = from_openapi(read_document(file), "shop")
+    assert problems == []
+    assert [(tool.name, tool.risk) for tool in tools] == [
+        ("getOrder", "moderate"),
+        ("delete_/orders/_id", "dangerous"),
+        ("createOrder", "dangerous"),
+    ]
+    assert tools[0].schema["required"] == ["id"]
+    assert tools[0].tags == ("orders",)
+    assert "evil" not in json.dumps(tools[2].schema)  # nothing outside the document is followed, and the circle ends
+
+
+def test_files_that_cant_be_read_say_why(tmp_path: Path) -> None:
+    for name, content in (
+        ("a.toml", "x = ["),
+        ("b.json", "{"),
+        ("c.yaml", "a: ["),
+        ("d.yaml", "!!python/object/apply:os.getcwd []"),
+    ):
+        (tmp_path / name).write_text(content, "utf-8")
+        with pytest.raises(InvalidInput, match="can't be read"):
+            read_document(tmp_path / name)
+    with pytest.raises(CarrelError, match="can't be read"):
+        read_document(tmp_path / "missing.json")
