@@ -64,6 +64,10 @@ LINE_CHUNKS = (50, 5)
 """Lines and overlap of spec A1's chunks."""
 RETRY_SECONDS = 60.0
 """A first index whose files all failed isn't tried again by questions for so long: each would wait for a model that is down."""
+_PUBLISH_SECONDS = 600.0
+"""How long `index` may tell the store of vectors of changes; what waits then is told next time."""
+_STORE_SECONDS = 5.0
+"""How long a question may wait for that store to be opened; the index's own vectors answer then."""
 CANDIDATES = 20
 """How many hits `retrieve_context` chooses from (spec C7)."""
 
@@ -130,6 +134,7 @@ class Index:
             raise InvalidInput("path", f"{root} is not a folder")
         self._settings, _ = settings_of(root)
         self._index = composition.open_index(root, self._settings, windows=windows)
+        composition.attach_replica(self._index, self._settings)
 
     def add_file(
         self,
@@ -170,7 +175,11 @@ class Index:
             report = follow_index_blocking(self._index.store, token, force=force)
             self._index.read_meta()
             return report
-        return self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
+        report = self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
+        self._composition.attach_replica(self._index, self._settings)  # it may have become large
+        if replica := self._index.replica:
+            run_blocking(replica.catch_up(_PUBLISH_SECONDS), token)
+        return report
 
     def index_project(self) -> IndexReport:
         """Do `index`, under the name that stands beside `retrieve_context` (spec C7)."""
@@ -273,6 +282,8 @@ class Index:
 
     def close(self) -> None:
         """Release files and locks, and the connections of a model that the settings chose. A second call does nothing."""
+        if self._index.replica:
+            run_blocking(self._index.close_replica())
         self._index.store.close()
         if self._index.embedder is not self._own_embedder and isinstance(self._index.embedder, RemoteEmbedder):
             run_blocking(self._index.close_model())
@@ -321,6 +332,8 @@ class Index:
             self.index()
             if self._index.store.failed_count:
                 self._next_try = time.monotonic() + RETRY_SECONDS
+        elif replica := self._index.replica:
+            run_blocking(replica.catch_up(_STORE_SECONDS))
         return self._index
 
 

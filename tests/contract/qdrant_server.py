@@ -21,25 +21,25 @@ REASON = "set CARREL_QDRANT_BINARY to Qdrant's program, or CARREL_QDRANT_URL to 
 @cache
 def server_url() -> str:
     """Return the URL of a server; skips the test where there is none."""
-    url, binary = os.environ.get("CARREL_QDRANT_URL"), os.environ.get("CARREL_QDRANT_BINARY")
+    url, program = os.environ.get("CARREL_QDRANT_URL"), os.environ.get("CARREL_QDRANT_BINARY")
     if url:
         return url
-    if not binary:
+    if not program:
         pytest.skip(REASON)
-    return start(binary)[0]
+    return start(program)[0]
 
 
-def start(binary: str) -> tuple[str, subprocess.Popen[bytes], Path]:
+def start(program: str) -> tuple[str, subprocess.Popen[bytes], Path]:
     """Start a server with a storage of its own; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="carrel-qdrant-"))
-    port, grpc_port = _free_port(), _free_port()
+    port, grpc_port = free_port(), free_port()
     (folder / "config.yaml").write_text(
         "log_level: WARN\ntelemetry_disabled: true\n"
         f"storage: {{storage_path: {folder}/storage, snapshots_path: {folder}/snapshots}}\n"
         f"service: {{host: 127.0.0.1, http_port: {port}, grpc_port: {grpc_port}}}\n"
     )
     process = subprocess.Popen(
-        [binary, "--config-path", str(folder / "config.yaml"), "--disable-telemetry"],
+        [program, "--config-path", str(folder / "config.yaml"), "--disable-telemetry"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=folder,
@@ -63,7 +63,16 @@ def start(binary: str) -> tuple[str, subprocess.Popen[bytes], Path]:
     raise RuntimeError("Qdrant didn't answer within 30 s")
 
 
-def _free_port() -> int:
+def binary() -> str:
+    """Return the server's program; skips the test where there is none."""
+    found = os.environ.get("CARREL_QDRANT_BINARY")
+    if not found:
+        pytest.skip("set CARREL_QDRANT_BINARY to Qdrant's program")
+    return found
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

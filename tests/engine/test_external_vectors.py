@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from carrel.core.background import directly
+from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.ports import ChunkId, VectorRecord, VectorStore, Where
-from carrel.core.types import Query
+from carrel.core.ports import ChunkId, PublishedVectors, VectorRecord, VectorStore, Where
+from carrel.core.types import Filters, Query
 from carrel.core.vectors import Vectors
-from carrel.engine.external_vectors import compare
+from carrel.engine.external_vectors import compare, compare_outside, store_filter
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import PreparedQuery, prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
@@ -64,6 +65,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         (root / f"{verb}.py").write_text("\n\n".join(functions))
     return root
+
+
+async def at_once(work: Callable[[CancelToken], Any]) -> Any:
+    return work(CancelToken())
 
 
 def indexed(root: Path, directory: Path, dim: int) -> Store:
@@ -150,7 +155,7 @@ def test_the_order_is_that_of_the_index_with_vectors_of_its_own(
     own: Snapshot, words: Snapshot, outside: VectorStore, query: Query
 ) -> None:
     prepared = prepared_for(query)
-    elsewhere = asyncio.run(compare(prepared, words, outside, directly, CancelToken()))
+    elsewhere = asyncio.run(compare(prepared, words, outside, at_once))
     expected, found = told(retrieve(own, prepared, CancelToken())), told(retrieve(words, elsewhere, CancelToken()))
     assert found[0] == expected[0]
     assert found[1] == pytest.approx(expected[1], abs=1e-3)
@@ -169,7 +174,7 @@ def test_a_store_in_a_folder_answers_as_the_index(own: Snapshot, words: Snapshot
     asyncio.run(store.publish(records(own)))
     for query in QUERIES:
         prepared = prepare_blocking(query, EMBEDDER)
-        elsewhere = asyncio.run(compare(prepared, words, store, directly, CancelToken()))
+        elsewhere = asyncio.run(compare(prepared, words, store, at_once))
         found, expected = (told(retrieve(view, p, CancelToken()))[0][:3] for view, p in ((words, elsewhere), (own, prepared)))
         assert found == expected
     store.close()
@@ -177,5 +182,62 @@ def test_a_store_in_a_folder_answers_as_the_index(own: Snapshot, words: Snapshot
 
 def test_vectors_that_the_store_lacks_are_no_fault(words: Snapshot) -> None:
     prepared = prepare_blocking(QUERIES[0], EMBEDDER)
-    elsewhere = asyncio.run(compare(prepared, words, MemoryStore(EMBEDDER.spec.dim), directly, CancelToken()))
+    elsewhere = asyncio.run(compare(prepared, words, MemoryStore(EMBEDDER.spec.dim), at_once))
     assert retrieve(words, elsewhere, CancelToken()).hits
+
+
+def test_the_vectors_of_the_index_itself_are_used_where_it_has_them(own: Snapshot, outside: VectorStore) -> None:
+    """What the store doesn't have yet counts as much as what it has; nothing is asked from it but its best."""
+    half = IndexVectors(EMBEDDER.spec.dim)
+    kept = [record for record in records(own) if str(record.payload["path"]) < "open.py"]
+    asyncio.run(half.publish(kept))
+    published = {str(record.payload["path"]) for record in kept}
+    for query in QUERIES:
+        prepared = prepared_for(query)
+        missing = [path for path in own.paths() if path not in published]
+        elsewhere = asyncio.run(compare(prepared, own, half, at_once, unpublished=missing))
+        expected, found = told(retrieve(own, prepared, CancelToken())), told(retrieve(own, elsewhere, CancelToken()))
+        assert found[0] == expected[0]
+        assert found[1] == pytest.approx(expected[1], abs=1e-3)
+
+
+class Broken(MemoryStore):
+    async def search(self, *_: Any) -> Any:
+        raise ProviderError("Qdrant can't be reached")
+
+
+class Hangs(MemoryStore):
+    async def search(self, *_: Any) -> Any:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("kind", [Broken, Hangs])
+def test_a_store_that_fails_costs_its_vectors_only(own: Snapshot, kind: type[MemoryStore]) -> None:
+    failures: list[CarrelError] = []
+
+    class Outside:
+        def usable(self) -> PublishedVectors:
+            return PublishedVectors(kind(EMBEDDER.spec.dim))
+
+        def failed(self, error: CarrelError) -> None:
+            failures.append(error)
+
+    prepared = prepare_blocking(QUERIES[0], EMBEDDER)
+    answered = asyncio.run(compare_outside(prepared, own, Outside(), at_once, seconds=0.05))
+    assert told(retrieve(own, answered, CancelToken())) == told(retrieve(own, prepared, CancelToken()))
+    assert len(failures) == 1
+    assert "answered by the vectors of the index itself" in str(answered.problem)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(), Where({})),
+        (Filters(languages=("python",), min_score=0.2), Where({"language": ("python",)})),
+        (Filters(sources=("docs",)), Where({"source": ("docs",)})),
+        (Filters(path_globs=("src/**",)), None),
+        (Filters(languages=("python",), symbol="Order"), None),
+    ],
+)
+def test_filters_that_a_store_cannot_apply_leave_the_question_to_the_index(filters: Filters, expected: Where | None) -> None:
+    assert store_filter(filters) == expected

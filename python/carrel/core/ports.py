@@ -192,6 +192,14 @@ class VectorStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedVectors:
+    """A store that answers now. What `unpublished` files hold it doesn't have yet, or not as it stands."""
+
+    store: VectorStore
+    unpublished: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkRef:
     """Names a chunk among all sources."""
 

@@ -23,6 +23,7 @@ from carrel.core.ports import ChatModel, Embedder, Reranker
 from carrel.core.types import Query
 from carrel.engine.candidates import CANDIDATES_A_HIT
 from carrel.engine.embedding import QUERY_SECONDS
+from carrel.engine.external_vectors import STORE_SECONDS, OutsideVectors, compare_outside
 from carrel.engine.merge import find_each, summed
 from carrel.engine.planner import PLANNER_SECONDS, Plan, Planning
 from carrel.engine.planner_rules import steps_after_search, steps_at_once
@@ -96,14 +97,15 @@ async def retrieve_assisted(
     *,
     scope: Callable[[Query], Query] = lambda query: query,
     end: float | None = None,
+    outside: OutsideVectors | None = None,
 ) -> T:
     """Find the candidates of a question and return what `finish` makes of them, on a thread.
 
-    `scope` completes a query on the thread, before it is searched for. `end` is the time of the event loop by which all must be
-    done. Without assistants, and with a model of the core, nothing is waited for. Raises what `scope` and `finish` raise, and
-    `Cancelled`.
+    `scope` completes a query on the thread, before it is searched for. `outside` are vectors of the index that are kept
+    elsewhere. `end` is the time of the event loop by which all must be done. Without these, without assistants, and with a
+    model of the core, nothing is waited for. Raises what `scope` and `finish` raise, and `Cancelled`.
     """
-    work = _Retrieval(question, snapshot, embedder, assistants, run, scope, end)
+    work = _Retrieval(question, snapshot, embedder, assistants, run, scope, end, outside)
     if not assistants.any:
         [prepared] = await work.prepared([question.query])
 
@@ -124,14 +126,15 @@ def retrieve_assisted_blocking(
     token: CancelToken,
     *,
     scope: Callable[[Query], Query] = lambda query: query,
+    outside: OutsideVectors | None = None,
 ) -> T:
     """Do `retrieve_assisted` from a thread, whether or not it has an event loop: on that thread where nothing is waited for."""
-    at_once = isinstance(embedder, CoreEmbedder) and not assistants.any
+    at_once = isinstance(embedder, CoreEmbedder) and not assistants.any and outside is None
 
     def run(work: Callable[[CancelToken], T]) -> Awaitable[T]:
         return directly(lambda: work(token)) if at_once else run_to_end(None, lambda: work(token), token)
 
-    whole = retrieve_assisted(question, snapshot, embedder, assistants, cast("Run", run), finish, scope=scope)
+    whole = retrieve_assisted(question, snapshot, embedder, assistants, cast("Run", run), finish, scope=scope, outside=outside)
     return run_at_once(whole) if at_once else run_blocking(whole, token)
 
 
@@ -147,7 +150,9 @@ class _Retrieval:
         run: Run,
         scope: Callable[[Query], Query],
         end: float | None,
+        outside: OutsideVectors | None,
     ) -> None:
+        self._outside = outside
         self._question, self._snapshot, self._embedder = question, snapshot, embedder
         self._assistants, self._run, self._scope, self._end = assistants, run, scope, end
 
@@ -159,9 +164,16 @@ class _Retrieval:
         """Have the texts embedded, all at once."""
         seconds = self._left(QUERY_SECONDS)
         if len(queries) == 1:  # without an event loop nothing can be gathered
-            return [await prepare(queries[0], self._embedder, seconds=seconds, meant=meant[0])]
+            return [await self._compared(await prepare(queries[0], self._embedder, seconds=seconds, meant=meant[0]))]
         asked = (prepare(query, self._embedder, seconds=seconds, meant=text) for query, text in zip(queries, meant, strict=True))
-        return await asyncio.gather(*asked)
+        return await asyncio.gather(*map(self._compared, await asyncio.gather(*asked)))
+
+    async def _compared(self, prepared: PreparedQuery) -> PreparedQuery:
+        """Have the vectors that are kept elsewhere compared, if there are any."""
+        if self._outside is None or not prepared.query.text.strip():
+            return prepared
+        view = self._snapshot()
+        return await compare_outside(prepared, view, self._outside, self._run, seconds=self._left(STORE_SECONDS))
 
     async def assisted(self) -> Ranking:
         """Do all that models may help with."""

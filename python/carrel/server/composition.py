@@ -58,6 +58,7 @@ OF_THE_INDEX = (
     *("chunking", "chunk_lines", "chunk_overlap", "class_lines"),
     *("secret_patterns", "secret_allow_paths", "secret_allow_rules"),
     *("storage", "cache_folder"),
+    "store",
 )
 """Settings that decide what an index holds or where it lives."""
 
@@ -277,6 +278,25 @@ class Composition:
         directory.mkdir(parents=True, exist_ok=True)
         walk = walk_options(replace(settings, editor_exclude=()))
         return Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk, cut=CutOptions())
+
+    def attach_replica(self, index: OpenIndex, settings: Settings) -> None:
+        """Give an index the copy of its vectors that the settings ask for, unless it has one; a large one that of usearch.
+
+        One that another model's index takes the place of, or that goes with this process, has none. Only opens a file here.
+        """
+        if index.replica is not None or index.wanted or index.not_kept or not index.embedder.spec.dim:
+            return
+        chunks = index.store.snapshot().chunks
+        if settings.store.kind == "segments" and not 0 < settings.store.usearch_from <= chunks:
+            return  # the usual case imports nothing
+        from carrel.server.stores import IndexFolder, effective, make_replica
+
+        chosen = effective(settings.store, chunks)
+        folder = IndexFolder(index.root, index.directory, index.home or index.directory, index.embedder.spec.dim)
+        try:
+            index.replica = make_replica(chosen, folder, index.store, self.outbound.of(settings))
+        except StoreError as error:
+            index.no_replica = str(error)
 
     def memory_index(self, *, windows: LineWindows | None = None) -> OpenIndex:
         """Open an empty index that touches no disk, for texts that a caller has."""

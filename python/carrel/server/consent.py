@@ -19,11 +19,18 @@ from carrel.server.permissions import PermissionFile
 log = logging.getLogger(__name__)
 
 
+_OF_MODELS = "Text of your code and of your questions leaves this machine"
+_OF_STORES = (
+    "Vectors of your code and of your questions leave this machine, with the paths and names of what they are of: "
+    "much of the code can be guessed from them"
+)
+
+
 def of_provider(destination: Destination) -> Confirmation:
     """Return the question whether text may be sent to a provider."""
     return Confirmation(
         "provider",
-        "Text of your code and of your questions leaves this machine",
+        _OF_STORES if destination.provider in ("qdrant", "lancedb") else _OF_MODELS,
         {"provider": destination.provider, "host": destination.host},
         hashlib.sha256(f"provider\0{destination.provider}\0{destination.host}".encode("utf-8", "replace")).hexdigest()[:32],
     )

@@ -75,7 +75,14 @@ def context_blocking(
         index, helpers = current(), assistants or ALONE
         packing = _Packing(index, tokenizer, request)
         return retrieve_assisted_blocking(
-            packing.question, index.store.snapshot, index.embedder, helpers, packing.finish, token, scope=packing.scope
+            packing.question,
+            index.store.snapshot,
+            index.embedder,
+            helpers,
+            packing.finish,
+            token,
+            scope=packing.scope,
+            outside=index.replica,
         )[0]
     except BaseException as error:
         return _failed(request, error)
@@ -137,6 +144,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
         packing.finish,
         scope=packing.scope,
         end=end,
+        outside=index.replica,
     )
     # The same question may be asked twice: an answer has an id of its own.
     answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]))

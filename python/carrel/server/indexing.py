@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 import traceback
 from collections.abc import Awaitable, Callable
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from carrel.server.buffers import Buffers
     from carrel.server.lifecycle import RunInteractive
     from carrel.server.open_index import OpenIndex
+    from carrel.server.stores import VectorReplica
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _STATE_SECONDS = 5.0
@@ -82,6 +85,8 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
         raise
     finally:
         index.traffic = None
+        if index.replica:
+            await native(partial(_note_changes, index.replica))
         if work.full:
             await native(give_back_memory)
     await native(partial(_ended, index, work, report, commit))
@@ -93,7 +98,10 @@ def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:
     from carrel.engine import git
 
     check_root(index.root)
-    return work.full or index.begun, git.head(index.root) if work.full else None
+    may_begin = work.full or index.begun
+    if may_begin and index.replica:
+        index.replica.begin()  # before the first commit: a run that is killed is found by it
+    return may_begin, git.head(index.root) if work.full else None
 
 
 def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None) -> None:
@@ -106,6 +114,14 @@ def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None
         write_state(index)
     if work.full:
         index.read_history(commit)
+
+
+def _note_changes(replica: VectorReplica) -> None:
+    """Have the store told what was committed; an outbox that can't be written costs the copy, not the run."""
+    try:
+        replica.note()
+    except CarrelError as error:
+        log.warning("The store of vectors isn't told of changes: %s", error)
 
 
 def check_root(root: Path) -> None:

@@ -63,6 +63,7 @@ class IndexLifecycle:
         self._opening: asyncio.Task[OpenIndex] | None = None
         self._follower: asyncio.Task[None] | None = None
         self._retired: list[OpenIndex] = []
+        self._releasing: asyncio.Future[None] | None = None
         self._closed = False
 
     @property
@@ -95,6 +96,7 @@ class IndexLifecycle:
         self._events.attached(None)
         if index:
             with contextlib.suppress(CarrelError):
+                await index.close_replica()
                 await self._run(lambda _: index.store.close())
                 await index.close_model()
         if renew:
@@ -156,6 +158,8 @@ class IndexLifecycle:
     def _close_retired(self, index: OpenIndex) -> None:
         if index in self._retired:
             self._retired.remove(index)
+            if index.replica:
+                self._releasing = asyncio.ensure_future(index.close_replica())
             with contextlib.suppress(CarrelError):
                 index.store.close()
 

@@ -74,7 +74,7 @@ def read_models(raw: object) -> Models:
         raise ValueError(_sentence(error)) from None
     for role in Models.__struct_fields__:
         model: ModelSettings = getattr(models, role)
-        check_place(role, model.key)
+        check_key_place(f"{role}.key", model.key)
         check_url(f"{role}.baseUrl", model.base_url)
         check_url(f"{role}.tokenUrl", model.token_url)
     return models
@@ -93,13 +93,13 @@ def _sentence(error: InvalidInput) -> str:
     return error.sentence if error.field == "params" else str(error)
 
 
-def check_place(role: str, place: str) -> None:
-    """Raise `ValueError` unless a place says where a key is. A key itself is not repeated."""
+def check_key_place(field: str, place: str) -> None:
+    """Raise `ValueError` unless this says where a key is."""
     if place in ("", "keyring", "editor", "none") or (place.startswith("env:") and place.removeprefix("env:").isidentifier()):
         return
     # Whatever it is, it may be a key: it must not be repeated.
     raise ValueError(
-        f"{role}.key: says where the key is: `env:NAME`, `keyring`, `editor` or `none`. A key itself doesn't belong into a "
+        f"{field}: says where the key is: `env:NAME`, `keyring`, `editor` or `none`. A key itself doesn't belong into a "
         "settings file; replace it there if you have written one."
     )
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from carrel.core.native import Store
     from carrel.core.outbound import Receipt
     from carrel.core.ports import Embedder, Tokenizer
+    from carrel.server.stores import VectorReplica
 
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
@@ -52,11 +53,14 @@ class OpenIndex:
     waits_for: str | None = None  # why it isn't yet
     unusable: str | None = None  # why the model that is set can't be used at all
     traffic: Receipt | None = None  # what the run that goes on has sent
+    replica: VectorReplica | None = None  # the copy of its vectors in the store that is set
+    no_replica: str | None = None  # why it has none, though one is set
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Name what is wrong with it, in words for a person."""
-        told = (self.not_kept, self.unusable, self.waits_for, RENEWED if self.being_renewed else None)
+        copy = self.replica.problem if self.replica else self.no_replica
+        told = (self.not_kept, self.unusable, self.waits_for, copy, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
 
     @property
@@ -129,6 +133,12 @@ class OpenIndex:
         if self.in_project is not None:
             forget((self.home or self.directory) / STATE_FILE)
         self.complete, self.last_indexed, self.last_commit = False, None, None
+
+    async def close_replica(self) -> None:
+        """Release the store of its vectors; before the index itself is closed, from which they are read."""
+        if self.replica is not None:
+            await self.replica.close()
+            self.replica = None
 
     async def close_model(self) -> None:
         """Close the connections that its model has on the running event loop."""

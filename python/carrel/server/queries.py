@@ -87,6 +87,7 @@ async def search(
         workspace.assistants(plan=plan, rerank=rerank),
         workspace.run_interactive,
         finish,
+        outside=index.replica,
     )
     answer = Found(own.hits, own)
     if others is not None:
@@ -135,6 +136,7 @@ def search_blocking(
         assistants or ALONE,
         lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
         token,
+        outside=index.replica,
     )
 
 

@@ -127,7 +127,7 @@ class Session:
     def retry_models(self) -> None:
         """Take up what lacked a permission or a key until now."""
         for workspace in self.folders.values():
-            workspace.switch.retry()
+            workspace.retry()
 
     def remove_folder(self, path: str) -> None:
         """Close a folder."""

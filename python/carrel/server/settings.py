@@ -24,6 +24,7 @@ from carrel.core.value_checks import plain_reason
 from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 from carrel.server.source_settings import Sources, read_sources
+from carrel.server.store_settings import StoreSettings, read_store
 from carrel.server.tool_settings import ToolSettings, read_tools
 
 Options: TypeAlias = Mapping[str, Any]
@@ -109,6 +110,11 @@ class Settings:
         Models(),
         "Models beside the bundled one, by role (`embedder`, `reranker`, `chat`, `planner`): docs/models.md has examples. Text "
         "goes to a remote one only after you allowed its provider.",
+    )
+    store: StoreSettings = _setting(
+        StoreSettings(),
+        'Where vectors are kept and searched besides the index itself: `{"kind": "qdrant"}`; docs/stores.md has an example of '
+        "each. They go to another machine only after you allowed it.",
     )
     limits: LimitSettings = _setting(
         LimitSettings(), "How much may be asked of each remote service: `requestsPerMinute`, `tokensPerMinute`, `costPerDay`."
@@ -319,6 +325,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "budget": _budget,
     "models": read_models,
     "limits": read_limits,
+    "store": read_store,
     "audit": read_audit,
     "sources": read_sources,
     "tools": read_tools,

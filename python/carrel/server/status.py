@@ -10,6 +10,7 @@ from carrel.server.state import State, WorkspaceState
 
 if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
+    from carrel.server.stores import ReplicaStatus
 
 Role = Literal["writer", "follower", "closed"]
 
@@ -49,6 +50,8 @@ class Status:
     masked: tuple[int, int] = (0, 0)
     """Files with masked secrets, and how many secrets those are."""
     error: str | None = None
+    vectors: ReplicaStatus | None = None
+    """The copy of its vectors in the store that is set, where there is one."""
 
     @classmethod
     def of(
@@ -89,6 +92,7 @@ class Status:
             problems=(*problems, *index.problems),
             error=error,
             masked=store.masked,
+            vectors=index.replica.status() if index.replica else None,
         )
 
 
@@ -96,4 +100,6 @@ def read_details(index: OpenIndex, root: Path, most_files: int) -> StatusDetails
     """Read so many skipped and failed files, and the commit that is checked out."""
     from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
 
+    if index.replica:
+        index.replica.measure()
     return StatusDetails(tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files]), git.head(root))

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from carrel.core.catalogue_tool import Risk
 from carrel.core.errors import InvalidInput
 from carrel.core.structs import decode
-from carrel.server.model_settings import check_place, check_url, refuse_unknown
+from carrel.server.model_settings import check_key_place, check_url, refuse_unknown
 
 _SOURCE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 BUILT_IN = "carrel"
@@ -74,6 +74,6 @@ def read_tools(raw: object) -> ToolSettings:
             raise ValueError(
                 f"servers.{name}.env: {wrong.partition('=')[0]!r} is not the name of a variable; give no values here"
             )
-        check_place(f"servers.{name}", server.key)
+        check_key_place(f"servers.{name}.key", server.key)
         check_url(f"servers.{name}.url", server.url)
     return tools

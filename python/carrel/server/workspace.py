@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MOMENT_SECONDS = 0.25
+_CLEAR_SECONDS = 20.0
 _PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
@@ -302,6 +303,8 @@ class Workspace:
     async def start(self) -> None:
         """Begin what opening a folder does by itself: index it when asked to, else keep its index current when chats use it."""
         self.switch.enabled = True
+        if (index := self.index) and index.replica:
+            index.replica.start()
         await self._begin()
 
     async def _begin(self) -> None:
@@ -322,6 +325,12 @@ class Workspace:
         """Have the whole workspace brought up to date, and what kept another model from answering tried again."""
         self.switch.look(at_once=True)
         return self.queue.request(full=True, force=force)
+
+    def retry(self) -> None:
+        """Take up what lacked a permission or a key until now."""
+        self.switch.retry()
+        if self.index and self.index.replica:
+            self.index.replica.retry()
 
     def files_changed(self, paths: Iterable[str]) -> None:
         """Index files that were saved, created, deleted or renamed. An index that was never made stays unmade."""
@@ -362,6 +371,10 @@ class Workspace:
             freed = index.store.bytes_on_disk
             await self.run_interactive(lambda _: index.clear())
             await self.run_interactive(lambda _: self.composition.clear_others(self.root, settings, index))
+        if index.replica:
+            with contextlib.suppress(CarrelError, TimeoutError):  # a sweep deletes what stays there
+                async with asyncio.timeout(_CLEAR_SECONDS):
+                    await index.replica.clear()
         self._state.replace(error=None)
         self.buffers.attach(index)
         self._changed()
@@ -378,6 +391,7 @@ class Workspace:
         if index:
             run = asyncio.get_running_loop().run_in_executor
             with contextlib.suppress(CarrelError, RuntimeError):
+                await index.close_replica()
                 if unwritten:
                     await run(None, write_state, index)
                 await run(None, index.store.close)
@@ -418,13 +432,29 @@ class Workspace:
 
     def _attached(self, index: OpenIndex | None) -> None:
         self.buffers.attach(index)
+        self._attach_replica()
+
+    def _attach_replica(self) -> None:
+        """Keep a copy of the vectors where the settings say so, or the index has become large."""
+        index = self._state.now.index
+        if index is None or index.replica is not None:
+            return
+        self.composition.attach_replica(index, self.settings)
+        if index.replica is not None:
+            index.replica.overlaid = lambda: self.buffers.overlaid
+            index.replica.on_change = self._changed
+            if self.switch.enabled:
+                index.replica.start()
 
     def _took_over(self, index: OpenIndex) -> None:
+        if index.replica:
+            index.replica.retry()
         if index.begun or self.settings.rag_auto_index:
             self.queue.request(full=True)
 
     def _changed(self) -> None:
         self.switch.look()
+        self._attach_replica()
         self._events.changed(self)
 
     def _told_progress(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:

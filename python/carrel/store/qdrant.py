@@ -10,14 +10,17 @@ import asyncio
 import functools
 import struct
 import uuid
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from carrel.core.errors import ProviderError
+from carrel.core.outbound import is_loopback
 from carrel.core.ports import ChunkId, Scalar, VectorRecord, Where
 from carrel.store.payload import COMMON_NAMES, check_dimension, check_dimensions, last_of_each, plain
 
@@ -151,6 +154,17 @@ class QdrantStore:
         await self.open()
         return (await self._asked(functools.partial(self._client.count, self.collection, exact=True))).count
 
+    async def dimension(self) -> int | None:
+        """Return how many values its vectors have; None where there is no such collection. Makes none."""
+
+        async def ask() -> int | None:
+            if not await self._client.collection_exists(self.collection):
+                return None
+            held = (await self._client.get_collection(self.collection)).config.params.vectors
+            return held.size if isinstance(held, models.VectorParams) else None
+
+        return await self._asked(ask)
+
     async def drop(self) -> None:
         """Delete the whole collection; it is made anew by the next use."""
         await self._asked(functools.partial(self._client.delete_collection, self.collection))
@@ -197,6 +211,22 @@ class QdrantStore:
     def _point(self, record: VectorRecord) -> models.PointStruct:
         payload = {NAMES.get(key, key): plain(value) for key, value in record.payload.items()}
         return models.PointStruct(id=_uuid(record.id), vector=_floats(record.vector), payload=payload)
+
+
+def connect(url: str, key: str | None, seconds: int, proxy: str) -> AsyncQdrantClient:
+    """Return a client for a server. Nothing is asked yet; the caller closes it."""
+    local = is_loopback(_host(url))
+    more: dict[str, Any] = {"proxy": proxy} if proxy else {}
+    with warnings.catch_warnings():
+        if local:  # nobody listens between two programs of one machine
+            warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
+        return AsyncQdrantClient(
+            url=url, api_key=key, timeout=seconds, check_compatibility=False, trust_env=not proxy and not local, **more
+        )
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
 
 
 def _refused(title: str, status: int | None) -> ProviderError:

@@ -108,6 +108,24 @@ def extras(_folder: Path) -> Iterator[Finding]:
         yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")
 
 
+def store(folder: Path) -> Iterator[Finding]:
+    """Check the store of vectors that is set: its package, its program, the permission."""
+    from carrel.server.composition import Composition
+    from carrel.server.settings_files import settings_of
+    from carrel.server.store_report import store_report
+
+    state = store_report(Composition(), settings_of(folder)[0])
+    if state.kind == "segments":
+        return
+    detail = f"{state.kind}, {state.place}"
+    if state.problem:
+        yield Finding("Vector store", "warning", f"{detail}: {state.problem}", "Until then the index's own vectors answer.")
+    elif not state.allowed:
+        yield Finding("Vector store", "warning", f"{detail}: not allowed yet", "Allow it: carrel confirm")
+    else:
+        yield Finding("Vector store", "ok", f"{detail}; whether it answers: carrel store status")
+
+
 def settings(folder: Path) -> Iterator[Finding]:
     """Check the user's settings file and what the workspace asks for."""
     from carrel.server.settings_files import settings_of, user_file

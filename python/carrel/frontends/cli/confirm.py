@@ -18,6 +18,7 @@ from carrel.server.model_report import report
 from carrel.server.permissions import PermissionFile
 from carrel.server.settings import resolve
 from carrel.server.settings_files import read_user
+from carrel.server.store_report import store_report
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -36,7 +37,9 @@ def run(arguments: Namespace, output: Output) -> int:
         wanted = [Destination(arguments.provider, arguments.host.lower())]
     else:
         states = run_blocking(report(Composition(), settings))
-        wanted = [place for state in states for place in state.destinations if not permissions.allows(place)]
+        places = [place for state in states for place in state.destinations]
+        places += store_report(Composition(), settings).destinations
+        wanted = [place for place in places if not permissions.allows(place)]
     trail = AuditTrail(Caller("command line"))
     trail.settings = settings.audit
     try:
@@ -59,7 +62,7 @@ def _allow(wanted: list[Destination], permissions: PermissionFile, trail: AuditT
         else:
             raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
     if not wanted:
-        output.note("No model that is set waits for a permission.")
+        output.note("No model and no store that is set waits for a permission.")
     if output.json:
         output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
     for place in allowed:

@@ -21,6 +21,7 @@ CHECKS: tuple[checks.Check, ...] = (
     checks.settings,
     checks.cache,
     index,
+    checks.store,
     checks.git,
     checks.limits,
     checks.extras,

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _WAIT_MS = 600_000
+_STORE_SECONDS = 10.0
+"""How long a store of vectors may take to be opened and told of changes; the index's own vectors answer then."""
 _FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 
 
@@ -159,4 +161,6 @@ async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Out
     if index.store.role != "writer":
         return _FOLLOWER_WAIT_MS
     await commands.index({})
+    if index.replica and index.replica.place.kind != "usearch":  # a graph is for who asks often: an exact scan answers once
+        await index.replica.catch_up(_STORE_SECONDS)
     return _WAIT_MS

@@ -9,6 +9,7 @@ from argparse import Namespace
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from carrel.core.background import run_blocking
 from carrel.core.errors import Cancelled, CarrelError, StoreError
 from carrel.core.remote import Confirm, refuse
 from carrel.engine.indexer import IndexReport, follow_index_blocking
@@ -27,6 +28,7 @@ from carrel.server.settings import Settings
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.frontends.cli.output import Output
+    from carrel.server.stores import VectorReplica
 
 _BACKGROUND_WAIT_S = 30.0
 
@@ -46,7 +48,9 @@ def _index(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     chosen = settings(root, output)
     confirm_broad_folder(root, chosen, agreed=arguments.yes)
-    index = Composition().open_index(root, chosen)
+    composition = Composition()
+    index = composition.open_index(root, chosen)
+    composition.attach_replica(index, chosen)
     try:
         if index.temporary:
             raise StoreError(
@@ -64,6 +68,9 @@ def _index(arguments: Namespace, output: Output) -> int:
         report = cancellable(work)
         if index.wanted:
             _fill_model_index(index, chosen, output, refuse if arguments.background else confirm)
+        composition.attach_replica(index, chosen)  # it may have become large
+        if index.replica:
+            _publish(index.replica, output)
         snapshot = index.store.snapshot()
         if output.json:
             output.value(IndexResult(**asdict(report)))
@@ -76,7 +83,23 @@ def _index(arguments: Namespace, output: Output) -> int:
             )
         return 1 if report.failed else 0
     finally:
+        run_blocking(index.close_replica())
         index.store.close()
+
+
+def _publish(replica: VectorReplica, output: Output) -> None:
+    """Have the store that is set hold what the index does; what can't be told to it now is told next time."""
+
+    def work(token: CancelToken) -> None:
+        with output.progress(f"Publishing vectors to {replica.place.name}") as progress:
+            run_blocking(replica.publish(lambda done, total: progress(done, total, "")), token)
+
+    try:
+        cancellable(work)
+    except Cancelled:
+        raise
+    except CarrelError as error:
+        output.warn(f"{str(error).rstrip('.')}. What waits is published by the next run; the index's own vectors answer.")
 
 
 def _fill_model_index(index: OpenIndex, chosen: Settings, output: Output, ask: Confirm) -> None:

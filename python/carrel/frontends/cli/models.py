@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from carrel.core.background import run_blocking
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.outbound import Secret
-from carrel.frontends.lsp.convert_models import from_state
+from carrel.frontends.lsp.convert_models import from_state, from_store
 from carrel.frontends.lsp.model_messages import ProvidersResult
 from carrel.server import model_report
 from carrel.server.composition import Composition
@@ -19,6 +19,7 @@ from carrel.server.outbound import delete_key, keep_key
 from carrel.server.settings import resolve
 from carrel.server.settings_files import read_user
 from carrel.server.settings_writer import set_model
+from carrel.server.store_report import store_report
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -50,7 +51,8 @@ def _list(arguments: Namespace, output: Output) -> int:
     if output.json:
         allows = composition.outbound.permissions.allows
         models = tuple(from_state(state, allows) for state in states)
-        output.value(ProvidersResult(models=models, known=model_report.known()))
+        store = from_store(store_report(composition, settings), allows)
+        output.value(ProvidersResult(models=models, store=store, known=model_report.known()))
     else:
         for state in states:
             _show(state, output)

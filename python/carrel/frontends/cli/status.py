@@ -6,6 +6,8 @@ import shutil
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from msgspec import UnsetType
+
 from carrel.frontends.cli.in_process import indexed_folder, with_commands
 from carrel.frontends.lsp.commands import Commands, status_result
 from carrel.server.composition import Composition
@@ -14,7 +16,7 @@ from carrel.server.settings_files import settings_of
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.lsp.messages import StatusResult
+    from carrel.frontends.lsp.messages import StatusResult, VectorsInfo
     from carrel.server.workspace import Workspace
 
 _SHOWN_SKIPPED = 12
@@ -47,6 +49,15 @@ async def _status(_: Commands, workspace: Workspace) -> StatusResult:
     return status_result(workspace, await workspace.status(most_files=MOST_SKIPPED))
 
 
+def _show_vectors(vectors: VectorsInfo | UnsetType, output: Output) -> None:
+    if isinstance(vectors, UnsetType):
+        return
+    waiting = f"; {vectors.backlog:,} wait, the oldest for {vectors.lag_seconds:,.0f} s" if vectors.backlog else ""
+    output.text(f"vectors also in {vectors.kind}, {vectors.place}: {vectors.held:,} chunks{waiting}")
+    if not isinstance(vectors.problem, UnsetType):
+        output.text(f"  problem: {vectors.problem}")
+
+
 def _show(status: StatusResult, output: Output) -> None:
     output.text(
         f"{status.state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
@@ -54,6 +65,7 @@ def _show(status: StatusResult, output: Output) -> None:
     if isinstance(status.last_indexed, str):
         commit = f", at commit {status.last_commit_sha[:12]}" if isinstance(status.last_commit_sha, str) else ""
         output.text(f"last indexed {status.last_indexed}{commit}, model {status.model.id}")
+    _show_vectors(status.vectors, output)
     for language, files in sorted(status.languages.items(), key=lambda item: -item[1]):
         output.text(f"  {language:<14}{files:>8,}")
     files, secrets = status.masked_files, status.masked_secrets

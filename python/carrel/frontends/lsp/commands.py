@@ -25,7 +25,7 @@ from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import source_messages as sources
 from carrel.frontends.lsp.audit_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep
-from carrel.frontends.lsp.convert_models import from_state
+from carrel.frontends.lsp.convert_models import from_state, from_store
 from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
@@ -33,17 +33,18 @@ from carrel.frontends.lsp.source_messages import from_report
 from carrel.frontends.lsp.tool_commands import ToolCommands
 from carrel.server import asks, context_service, model_report, queries, reviews, source_report
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
+from carrel.server.store_report import store_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
+    from carrel.core.outbound import Destination
     from carrel.core.ports import ChatModel
     from carrel.engine.agent_steps import Event
     from carrel.engine.reviewer import Step
     from carrel.frontends.lsp.client_model import Asker
     from carrel.frontends.lsp.progress import ProgressBars
     from carrel.server.consent import Consent
-    from carrel.server.model_report import ModelState
     from carrel.server.session import Session
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
@@ -207,10 +208,16 @@ class Commands:
         if params.check and self._consent:
             self._consent.forget()  # whoever checks wants to be asked again
         states = await model_report.report(composition, settings, check=params.check)
-        if params.check and await self._allowed_meanwhile(states):
+        store = await asyncio.to_thread(store_report, composition, settings)
+        places = [place for state in states for place in state.destinations]
+        if params.check and await self._allowed_meanwhile([*places, *store.destinations]):
             states = await model_report.report(composition, settings, check=True)
         allows = composition.outbound.permissions.allows
-        return models.ProvidersResult(models=tuple(from_state(state, allows) for state in states), known=model_report.known())
+        return models.ProvidersResult(
+            models=tuple(from_state(state, allows) for state in states),
+            store=from_store(store, allows),
+            known=model_report.known(),
+        )
 
     async def sources(self, raw: Any) -> sources.SourcesResult:
         """Answer `carrel/sources`."""
@@ -225,12 +232,12 @@ class Commands:
             self._session.retry_models()  # the editor can hand a key over only after a folder began to be indexed
         return models.KeyResult(kept=bool(params.key))
 
-    async def _allowed_meanwhile(self, states: Iterable[ModelState]) -> bool:
+    async def _allowed_meanwhile(self, places: Iterable[Destination]) -> bool:
         """Wait for the person's answer about each place that a check was kept from; tell whether one is allowed now."""
         if self._consent is None:
             return False
         allows = self._session.composition.outbound.permissions.allows
-        missing = {place for state in states for place in state.destinations if not allows(place)}
+        missing = {place for place in places if not allows(place)}
         # A check that is taken back must not take the question back: others may wait for its answer.
         return any([await asyncio.shield(self._consent.want(place)) for place in missing])
 
@@ -397,6 +404,7 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         languages=status.languages,
         model=wire.ModelInfo(id=status.model_id, dims=status.dims),
         store=status.store,
+        vectors=convert.from_replica(status.vectors) if status.vectors else UNSET,
         last_indexed=UNSET if status.last_indexed is None else iso_time(status.last_indexed),
         last_commit_sha=status.last_commit or UNSET,
         head_sha=status.head_sha or UNSET,

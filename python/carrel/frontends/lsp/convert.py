@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from carrel.engine.retriever import Retrieval
     from carrel.engine.routing import Route
     from carrel.server.context_request import StoredContext
+    from carrel.server.stores import ReplicaStatus
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
@@ -43,6 +44,20 @@ def to_range(span: Span) -> wire.Range:
     return wire.Range(
         start=wire.Position(line=span.start_line - 1, character=span.start_character),
         end=wire.Position(line=span.end_line - 1, character=span.end_character),
+    )
+
+
+def from_replica(status: ReplicaStatus) -> wire.VectorsInfo:
+    """Encode where an index's vectors are kept besides."""
+    return wire.VectorsInfo(
+        kind=status.kind,
+        place=status.place,
+        state=status.state,
+        leaves_machine=status.leaves_machine,
+        held=status.held,
+        backlog=status.backlog,
+        lag_seconds=status.lag_seconds,
+        problem=status.problem or UNSET,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import UNSET
 
 from carrel.core.outbound import Destination
-from carrel.frontends.lsp.model_messages import ProviderDestination, ProviderModel
+from carrel.frontends.lsp.model_messages import ProviderDestination, ProviderModel, ProviderStore
 from carrel.server.model_report import ModelState
+from carrel.server.store_report import StoreState
 
 
 def from_state(state: ModelState, allows: Callable[[Destination], bool]) -> ProviderModel:
@@ -17,10 +18,7 @@ def from_state(state: ModelState, allows: Callable[[Destination], bool]) -> Prov
         role=state.role,
         provider=state.provider,
         model=state.model,
-        destinations=tuple(
-            ProviderDestination(provider=place.provider, host=place.host, local=place.local, allowed=allows(place))
-            for place in state.destinations
-        ),
+        destinations=_places(state.destinations, allows),
         has_key=state.has_key,
         requests=state.requests,
         tokens=state.tokens,
@@ -28,4 +26,22 @@ def from_state(state: ModelState, allows: Callable[[Destination], bool]) -> Prov
         last_error=state.last_error or UNSET,
         answered_ms=UNSET if state.answered_ms is None else state.answered_ms,
         problem=state.problem or UNSET,
+    )
+
+
+def from_store(state: StoreState, allows: Callable[[Destination], bool]) -> ProviderStore:
+    """Encode the store that is set."""
+    return ProviderStore(
+        kind=state.kind,
+        place=state.place,
+        destinations=_places(state.destinations, allows),
+        has_key=state.has_key,
+        problem=state.problem or UNSET,
+    )
+
+
+def _places(places: Iterable[Destination], allows: Callable[[Destination], bool]) -> tuple[ProviderDestination, ...]:
+    return tuple(
+        ProviderDestination(provider=place.provider, host=place.host, local=place.local, allowed=allows(place))
+        for place in places
     )

@@ -261,6 +261,22 @@ class ModelInfo(Wire, kw_only=True, frozen=True):
     dims: int
 
 
+class VectorsInfo(Wire, kw_only=True, frozen=True):
+    """The copy of an index's vectors in the store that is set."""
+
+    kind: Annotated[str, Meta(description="`usearch`, `lancedb` or `qdrant`.")]
+    place: str
+    state: Annotated[
+        Literal["waiting", "opening", "filling", "ready", "unreachable"],
+        Meta(description="Whether it answers questions (`ready`); else the index's own vectors do."),
+    ]
+    leaves_machine: Annotated[bool, Meta(description="Whether vectors go to another machine.")]
+    held: Annotated[int, Meta(description="Chunks that it holds.")]
+    backlog: Annotated[int, Meta(description="Chunks that wait for being added or deleted there.")]
+    lag_seconds: Annotated[float, Meta(description="For how long the oldest of these waits.")]
+    problem: Annotated[str | UnsetType, Meta(description="Why it doesn't answer.")] = UNSET
+
+
 class StatusResult(Wire, kw_only=True, frozen=True):
     """The state of one folder's index; also the content of `carrel/statusChanged`."""
 
@@ -276,6 +292,9 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     languages: Annotated[dict[str, int], Meta(description="Files by language.")]
     model: ModelInfo
     store: Annotated[str, Meta(description="The index's folder.")]
+    vectors: Annotated[
+        VectorsInfo | UnsetType, Meta(description="Where its vectors are kept besides, if the setting `store` says so.")
+    ] = UNSET
     last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
     last_commit_sha: Annotated[
         str | UnsetType, Meta(description="The commit that was checked out when the last run over all files began.")

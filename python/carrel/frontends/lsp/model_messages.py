@@ -47,10 +47,21 @@ class ProviderModel(Wire, kw_only=True, frozen=True):
     problem: Annotated[str | UnsetType, Meta(description="Why it can't be used.")] = UNSET
 
 
+class ProviderStore(Wire, kw_only=True, frozen=True):
+    """The store of vectors that is set."""
+
+    kind: Annotated[str, Meta(description="`segments`, `usearch`, `lancedb` or `qdrant`.")]
+    place: Annotated[str, Meta(description="A folder, a URL, or the managed server; empty for the index itself.")]
+    destinations: Annotated[tuple[ProviderDestination, ...], Meta(description="None for a store inside the server.")]
+    has_key: bool
+    problem: Annotated[str | UnsetType, Meta(description="Why it can't be used.")] = UNSET
+
+
 class ProvidersResult(Wire, kw_only=True, frozen=True):
-    """The models that are set, and which providers there are for each role."""
+    """The models and the store that are set, and which providers there are for each role."""
 
     models: tuple[ProviderModel, ...]
+    store: ProviderStore
     known: Annotated[dict[str, tuple[str, ...]], Meta(description="By role, the providers that can be set.")]
 
 
