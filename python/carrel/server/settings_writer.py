@@ -31,6 +31,11 @@ def set_source(name: str, fields: Mapping[str, Any] | None) -> Path:
     return _set(("sources",), name, fields)
 
 
+def set_store(fields: Mapping[str, Any] | None) -> Path:
+    """Write where vectors are kept, or with None that the index alone keeps them; return the file. Raises `CarrelError`."""
+    return _set((), "store", fields)
+
+
 def set_tool_source(kind: str, name: str, value: Mapping[str, Any] | str | None) -> Path:
     """Write a source of tools (`kind` is `servers`, `files` or `openapi`), or with None that it is gone; return the file.
 
@@ -65,7 +70,7 @@ def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Val
     except tomllib.TOMLDecodeError:
         fits = False
     if not fits:  # something else in the file would be changed by it
-        raise _other_form(path, parents)
+        raise _other_form(path, parents, name)
     return changed
 
 
@@ -93,15 +98,17 @@ def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, m
         if value is not None:
             chain[-1][name] = value
     except ValueError:
-        raise _other_form(path, parents) from None
+        raise _other_form(path, parents, name) from None
     for outer, parent, inner in reversed(list(zip(chain, parents, chain[1:], strict=False))):
         if not inner:
             outer.pop(parent)
 
 
-def _other_form(path: Path, parents: Parents) -> SettingsError:
-    name = ".".join(parents)
-    return SettingsError(path, f"its `{name}` are written in a form that can't be changed here; write each as `[{name}.NAME]`")
+def _other_form(path: Path, parents: Parents, name: str) -> SettingsError:
+    if not parents:
+        return SettingsError(path, f"its `{name}` is written in a form that can't be changed here; write it as `[{name}]`")
+    table = ".".join(parents)
+    return SettingsError(path, f"its `{table}` are written in a form that can't be changed here; write each as `[{table}.NAME]`")
 
 
 def _changed_json(path: Path, text: str, parents: Parents, name: str, value: Value) -> str:

@@ -1,0 +1,94 @@
+"""`carrel store`: vectors move between stores, nothing is embedded again, and both sides are compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract import qdrant_server
+from tests.frontends.cli.conftest import Run
+
+pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
+pytest.importorskip("usearch", reason="the extra usearch isn't installed")
+
+
+def of(run: Run, *arguments: str) -> Any:
+    code, out, _ = run("store", *arguments, "--json")
+    return code, json.loads(out)
+
+
+def test_between_all_stores(run: Run, project: Path) -> None:
+    stores = [["usearch"], ["lancedb"]]
+    if os.environ.get("CARREL_QDRANT_BINARY") or os.environ.get("CARREL_QDRANT_URL"):
+        url = qdrant_server.server_url()
+        stores.insert(1, ["qdrant", "--url", url, "--collection", f"carrel-cli-{os.getpid()}"])
+    _, out, _ = run("search", "who may come in", "--json")
+    expected = [hit["path"] for hit in json.loads(out)["hits"]]
+    assert of(run, "status")[1]["kind"] == "segments"
+    for store in stores:
+        code, moved = of(run, "migrate", *store, "--delete-old")
+        assert (code, moved["kind"]) == (0, store[0])
+        code, compared = of(run, "verify")
+        assert (code, compared["same"], compared["held"]) == (0, True, moved["held"])
+        assert of(run, "status")[1]["state"] == "ready"
+        _, out, _ = run("search", "who may come in", "--json")
+        assert [hit["path"] for hit in json.loads(out)["hits"]] == expected
+        _, out, _ = run("status", "--json")
+        vectors = json.loads(out)["vectors"]
+        assert (vectors["kind"], vectors["held"], vectors["backlog"]) == (store[0], moved["held"], 0)
+    assert of(run, "migrate", "segments")[0] == 0
+    assert of(run, "status")[1]["kind"] == "segments"
+
+
+def test_what_was_changed_in_the_store_is_found_and_mended(run: Run, project: Path) -> None:
+    import lancedb  # noqa: PLC0415 - slow
+
+    moved = of(run, "migrate", "lancedb")[1]
+    [folder] = (project.parent / "cache").glob("carrel/indexes/*/lancedb")
+    table = lancedb.connect(folder).open_table("chunks")
+    table.delete(f"id = '{table.search().limit(1).to_list()[0]['id']}'")
+    code, found = of(run, "verify")
+    assert (code, found["missing"], found["same"]) == (1, 1, False)
+    assert of(run, "verify", "--mend")[0] == 0
+    code, found = of(run, "verify")
+    assert (code, found["same"], found["held"]) == (0, True, moved["held"])
+
+
+def test_a_migration_that_was_killed_goes_on_where_it_was(run: Run, project: Path) -> None:
+    for number in range(300):
+        (project / f"part_{number}.py").write_text(
+            "\n\n".join(f"def handle_{number}_{part}(order):\n    return order.total + {part} * {number}\n" for part in range(10))
+        )
+    run("index")
+    command = [sys.executable, "-m", "carrel", "store", "migrate", "lancedb"]
+    process = subprocess.Popen(command, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not list((project.parent / "cache").glob("carrel/indexes/*/lancedb/*/data/*")):  # the first batch is there
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+    process.wait()
+    code, moved = of(run, "migrate", "lancedb")
+    assert code == 0
+    assert moved["held"] > 1_000
+    assert of(run, "verify")[1]["same"]
+
+
+def test_an_unusable_store_is_told_with_its_remedy(run: Run) -> None:
+    code, _, said = run("store", "migrate", "qdrant", "--url", "https://vectors.example.com:6333")
+    assert code == 1
+    assert "carrel confirm qdrant vectors.example.com:6333" in said
+    code, _, said = run("store", "migrate", "usearch", "--url", "https://vectors.example.com")
+    assert code == 2
+    code, _, said = run("store", "verify")
+    assert code == 2
+    assert "carrel store migrate" in said
+    assert "state" in of(run, "status")[1]  # nothing was set
