@@ -42,13 +42,22 @@ class SignIn:
     """The token of a person's sign-in, read anew for each use. As `Auth` it proves who asks for a session token."""
 
     def __init__(
-        self, outbound: Outbound, place: str, *, host: str = "github.com", scheme: str = "token", own: bool = True
+        self,
+        outbound: Outbound,
+        place: str,
+        *,
+        host: str = "github.com",
+        scheme: str = "token",
+        own: bool = True,
+        files: tuple[Path, ...] | None = None,
     ) -> None:
-        """Take the setting `key`, and whose sign-in it is: that of github.com or of an enterprise's host.
+        """Take the setting `key`, and whose sign-in it is: that of github.com or of an enterprise's host. `files` hold it, those
+        of editors where None.
 
         `own` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
         """
         self._own = own
+        self._files = files
         self._outbound = outbound
         self._place = place
         self._host = host
@@ -75,8 +84,8 @@ class SignIn:
             raise ProviderError(
                 "Your sign-in of github.com was not sent to another host", 'Say where the key for it is: `key = "env:NAME"`.'
             )
-        unreadable = ""
-        for path in token_files():
+        unreadable, files = "", self._files or token_files()
+        for path in files:
             try:
                 found = _token_of(json.loads(path.read_text("utf-8")), self._host)
             except FileNotFoundError:
@@ -86,7 +95,7 @@ class SignIn:
                 continue
             if found:
                 return Secret(found)
-        raise ProviderError(unreadable or f"There is no sign-in of GitHub Copilot in {token_files()[0]}", _SIGN_IN)
+        raise ProviderError(unreadable or f"There is no sign-in of GitHub Copilot in {files[0]}", _SIGN_IN)
 
 
 def _token_of(raw: Any, host: str) -> str | None:
@@ -153,6 +162,11 @@ class SessionAuth:
         """Forget the token that was refused; another may be had."""
         self._session = None
         return True
+
+    @property
+    def seconds_left(self) -> float:
+        """Return for how long the session token is used, 0 without one."""
+        return 0.0 if self._session is None else self._session.until - self._clock()
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

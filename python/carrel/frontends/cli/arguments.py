@@ -24,6 +24,7 @@ from carrel.frontends.cli.proxy_arguments import add_proxies
 from carrel.frontends.cli.source_arguments import add_sources
 from carrel.frontends.cli.store_arguments import add_store
 from carrel.frontends.cli.tool_arguments import add_tools, split_program
+from carrel.frontends.cli.store_arguments import add_selftest, add_store
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -120,6 +121,7 @@ def parser() -> ArgumentParser:
     add_audit(commands)
     add_sources(commands)
     add_store(commands)
+    add_selftest(commands)
     add_proxies(commands)
     add_tools(commands)
     return top

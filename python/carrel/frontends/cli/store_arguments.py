@@ -60,5 +60,20 @@ def add_store(commands: _Commands) -> None:
         command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
 
 
+def add_selftest(commands: _Commands) -> None:
+    """Add `carrel selftest`."""
+    selftest = commands.add_parser(
+        "selftest",
+        help="try the remote parts in ten checks: Copilot's token and embeddings, and the Qdrant server",
+        description="Run ten checks. Those that need GitHub run against a stand-in on this machine, or with --live against "
+        "GitHub itself with your own token; those of Qdrant run against the real program, where there is one.",
+        epilog="examples:\n  carrel selftest\n  carrel selftest --live --json",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    selftest.add_argument("--live", action="store_true", help="ask GitHub itself, with the token that Copilot's plugins keep")
+    selftest.add_argument("--qdrant", type=path, metavar="PROGRAM", help="Qdrant's program, in place of the one that is found")
+    selftest.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+
+
 def _path(command: ArgumentParser) -> None:
     command.add_argument("--path", type=path, default=path("."), metavar="FOLDER", help="the project (this folder)")
