@@ -48,6 +48,14 @@ def test_only_what_changed_is_told(outbox: Outbox) -> None:
     assert outbox.held == 3
 
 
+def test_a_file_that_was_cut_anew_without_having_changed_is_told(outbox: Outbox) -> None:
+    store: set[str] = set()
+    outbox.note([("a", 1, ["a1"]), ("b", 1, ["b1"])])
+    publish_all(outbox, store)
+    outbox.note([("a", 1, ["a2"]), ("b", 1, ["b1"])])
+    assert told(outbox) == {("a1", False), ("a2", True)}
+
+
 def test_what_may_have_arrived_is_deleted_where_its_chunk_is_gone(outbox: Outbox) -> None:
     """A kill between the store's answer and the note of it must leave no orphan."""
     outbox.note([("a", 1, ["a1"])])

@@ -86,7 +86,10 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
     finally:
         index.traffic = None
         if index.replica:
-            await native(partial(_note_changes, index.replica))
+            try:
+                await native(partial(_note_changes, index.replica))
+            finally:
+                index.replica.ended()
         if work.full:
             await native(give_back_memory)
     await native(partial(_ended, index, work, report, commit))

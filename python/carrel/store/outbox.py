@@ -9,6 +9,7 @@ one that was killed is found by that, and the whole index compared.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 import threading
 import time
@@ -25,11 +26,16 @@ CREATE TABLE IF NOT EXISTS held (id TEXT PRIMARY KEY, path TEXT NOT NULL, versio
 CREATE TABLE IF NOT EXISTS pending (
     id TEXT PRIMARY KEY, add_it INTEGER NOT NULL, path TEXT NOT NULL, version INTEGER NOT NULL,
     at REAL NOT NULL, turn INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS pending_by_turn ON pending (turn);
+CREATE INDEX IF NOT EXISTS pending_by_path ON pending (path);
+CREATE INDEX IF NOT EXISTS held_by_path ON held (path);
 """
 _TEMPORARY = """
 CREATE TEMP TABLE IF NOT EXISTS listed (id TEXT PRIMARY KEY, path TEXT NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TEMP TABLE IF NOT EXISTS concerned (path TEXT PRIMARY KEY) WITHOUT ROWID;
 DELETE FROM listed;
+DELETE FROM concerned;
 """
 _WAIT_SECONDS = 30.0
 
@@ -105,15 +111,23 @@ class Outbox:
 
         The chunks of a file of another version are told again: their lines may be others, though their texts are the same.
         """
+        found = {path: (version, ids, _digest(version, ids)) for path, version, ids in wanted}
         with self._transaction():
-            self._list((chunk, path, version) for path, version, ids in wanted for chunk in ids)
+            noted = dict(self._database.execute("SELECT path, digest FROM files"))
+            changed = [path for path, (_, _, digest) in found.items() if noted.get(path) != digest]
+            gone = noted.keys() - found.keys()
+            self._database.executemany("INSERT INTO concerned VALUES (?)", ((path,) for path in (*changed, *gone)))
+            self._list((chunk, path, found[path][0]) for path in changed for chunk in found[path][1])
             self._follow()
+            self._database.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", ((path, found[path][2]) for path in changed))
+            self._database.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
             self._database.execute("INSERT OR REPLACE INTO meta VALUES ('dirty', '0')")
         self.changing = False
 
     def forget(self) -> None:
         """Note that the store holds nothing, and that nothing is known of the index."""
         with self._transaction():
+            self._database.execute("DELETE FROM files")
             self._database.execute("DELETE FROM held")
             self._database.execute("DELETE FROM pending")
             self._database.execute("INSERT OR REPLACE INTO meta VALUES ('dirty', '1')")
@@ -186,15 +200,15 @@ class Outbox:
         self._database.executemany("INSERT OR IGNORE INTO listed VALUES (?, ?, ?)", rows)
 
     def _follow(self) -> None:
-        """Have the queue be what leads from what the store holds to what is listed."""
-        gone = "id NOT IN (SELECT id FROM listed)"
+        """Have the queue be what leads from what the store holds of the files concerned to what is listed of them."""
+        gone = "path IN (SELECT path FROM concerned) AND id NOT IN (SELECT id FROM listed)"
         deleted = "SELECT id, path, version FROM held WHERE {} AND id NOT IN (SELECT id FROM pending WHERE NOT add_it)"
         self._queue(deleted.format(gone), add=False)
         self._queue(f"SELECT id, path, version FROM pending WHERE add_it AND {gone}", add=False)  # noqa: S608 - it may have arrived
+        same = "WHERE t.id = listed.id AND t.version = listed.version"
         self._queue(
-            "SELECT id, path, version FROM listed EXCEPT SELECT id, path, version FROM held"
-            " EXCEPT SELECT id, path, version FROM pending WHERE add_it"
-            " UNION SELECT id, path, version FROM listed WHERE id IN (SELECT id FROM pending WHERE NOT add_it)",
+            "SELECT id, path, version FROM listed WHERE EXISTS (SELECT 1 FROM pending t WHERE t.id = listed.id AND NOT add_it)"  # noqa: S608
+            f" OR NOT EXISTS (SELECT 1 FROM held t {same}) AND NOT EXISTS (SELECT 1 FROM pending t {same} AND add_it)",
             add=True,
         )
 
@@ -235,3 +249,8 @@ class Outbox:
     def _set_meta(self, key: str, value: str) -> None:
         with self._transaction():
             self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _digest(version: int, ids: Sequence[str]) -> bytes:
+    """Name what a file holds: it may be cut anew without having changed."""
+    return hashlib.blake2b("\0".join((str(version), *ids)).encode(), digest_size=12).digest()

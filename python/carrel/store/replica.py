@@ -164,6 +164,10 @@ class VectorReplica:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._news.set)
 
+    def ended(self) -> None:
+        """Note that no run changes the index any more, whether or not `note` was reached."""
+        self._outbox.changing = False
+
     # --- keeping up
 
     def start(self) -> None:
@@ -183,7 +187,7 @@ class VectorReplica:
                 self._told("waiting")  # the process that writes the index publishes it, and asks the store
                 return
             await self._open()
-            if self._outbox.dirty:
+            if not self._outbox.changing and await asyncio.to_thread(lambda: self._outbox.dirty):
                 await asyncio.to_thread(self.note)
             if sweep or await self._differs():
                 await self._compare(mend=True)
