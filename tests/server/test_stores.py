@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from carrel.server.state import FolderSettings
 from carrel.server.store_report import store_report
 from carrel.server.store_settings import StoreSettings
 from carrel.server.workspace import Workspace
+from carrel.store import qdrant_process
 
 REFUND = "def refund(order):\n    '''Give the money of an order back.'''\n    return order\n"
 QUERY = Query("how is the total of an order computed", 5)
@@ -149,6 +151,34 @@ async def test_with_qdrant_killed_questions_go_on_and_it_comes_back_by_itself(pe
     finally:
         server.kill()
         server.wait()
+
+
+async def test_the_managed_server_is_started_filled_and_let_go(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("qdrant_client")
+    folder, program = tmp_path / "managed", qdrant_server.binary()
+    monkeypatch.setattr(stores, "qdrant_folder", lambda: folder)
+    monkeypatch.setattr(qdrant_process, "start", partial(qdrant_process.start, grace=0.2))
+    workspace = person.workspace(StoreSettings(kind="qdrant", program=program))
+    await workspace.start()
+    expected = await hits(workspace)
+    await until(lambda: state_of(workspace).state == "ready" and state_of(workspace).held > 0)
+    assert await hits(workspace) == expected
+    assert not state_of(workspace).leaves_machine
+    await workspace.close()
+    await until(lambda: not (folder / "server.json").exists())
+
+
+async def test_without_qdrants_program_its_installation_is_offered(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("qdrant_client")
+    monkeypatch.setattr(stores, "qdrant_folder", lambda: person.tmp_path / "managed")
+    monkeypatch.setenv("PATH", "")
+    workspace = person.workspace(StoreSettings(kind="qdrant"))
+    await workspace.start()
+    assert await hits(workspace)
+    await until(lambda: state_of(workspace).problem != "")
+    assert "carrel store install" in state_of(workspace).problem
 
 
 async def test_a_collection_that_was_deleted_or_half_emptied_is_filled_again(person: Person) -> None:

@@ -1,0 +1,52 @@
+"""A real server keeps a copy of the vectors in the store that the editor's settings name, and tells its state."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract import qdrant_server
+
+from .conftest import Start, paths
+
+
+async def vectors(client: Any, state: str, seconds: float = 60.0) -> dict[str, Any]:
+    end = time.monotonic() + seconds
+    while True:
+        found: dict[str, Any] = (await client.request("carrel/status", {})).get("vectors") or {}
+        if found.get("state") == state and (state != "ready" or (found["held"] and not found["backlog"])):
+            return found
+        assert time.monotonic() < end, found
+        await asyncio.sleep(0.1)
+
+
+async def test_unsaved_text_counts_where_vectors_are_in_lancedb(project: Path, start: Start) -> None:
+    pytest.importorskip("lancedb")
+    async with start(project, store={"kind": "lancedb"}) as client:
+        await client.request("carrel/index", {})
+        found = await vectors(client, "ready")
+        assert found["kind"] == "lancedb"
+        assert not found["leavesMachine"]
+        uri = (project / "src" / "pool.py").as_uri()
+        text = "def reimburse_customer(order):\n    '''Give the money of an order back to the customer.'''\n    return order\n"
+        document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        answer = await client.request("carrel/search", {"query": "money back to the customer", "limit": 1})
+        assert paths(answer) == ["src/pool.py"]
+        assert (await client.request("carrel/providers", {}))["store"]["kind"] == "lancedb"
+
+
+async def test_questions_go_on_without_a_server(project: Path, start: Start) -> None:
+    pytest.importorskip("qdrant_client")
+    store = {"kind": "qdrant", "url": f"http://127.0.0.1:{qdrant_server.free_port()}"}
+    async with start(project, store=store) as client:
+        await client.request("carrel/index", {})
+        found = await vectors(client, "unreachable")
+        assert "can't be reached" in found["problem"]
+        began = time.monotonic()
+        answer = await client.request("carrel/context", {"query": "configure the pool of the database", "trigger": "chat"})
+        assert answer["hits"]
+        assert time.monotonic() - began < 10
