@@ -24,6 +24,14 @@ def test_the_manifest_has_the_servers_settings() -> None:
     assert [spec["markdownDescription"] for spec in given.values()] == [spec["description"] for spec in wanted.values()], HINT
 
 
+def test_a_folder_cannot_say_where_text_or_vectors_go() -> None:
+    """What a project's own .vscode/settings.json may set is scoped `window`; the store also names a program to run."""
+    manifest = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+    given = manifest["contributes"]["configuration"][0]["properties"]
+    for key in ("models", "store", "httpProxy", "limits"):
+        assert given[f"carrel.{key}"]["scope"] == "machine", HINT
+
+
 def test_the_types_name_every_method() -> None:
     source = (EXTENSION / "src/protocol.ts").read_text("utf-8")
     assert set(re.findall(r"'(carrel/[\w/]+)':", source)) == {*REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS}, HINT

@@ -2,7 +2,7 @@
 
 // A workspace's settings file comes with a clone: it must say neither where on the disk something is written nor
 // where text is sent.
-const USER_ONLY = new Set(['cacheFolder', 'storage', 'models', 'limits', 'httpProxy']);
+const USER_ONLY = new Set(['cacheFolder', 'storage', 'models', 'store', 'limits', 'httpProxy']);
 
 // Sent by the extension, from settings that the editor has already.
 const FROM_EDITOR = new Set(['editorExclude']);
