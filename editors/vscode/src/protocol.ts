@@ -702,6 +702,19 @@ export interface ProviderModel {
   readonly problem?: string;
 }
 
+/** The store of vectors that is set. */
+export interface ProviderStore {
+  /** `segments`, `usearch`, `lancedb` or `qdrant`. */
+  readonly kind: string;
+  /** A folder, a URL, or the managed server; empty for the index itself. */
+  readonly place: string;
+  /** None for a store inside the server. */
+  readonly destinations: readonly ProviderDestination[];
+  readonly hasKey: boolean;
+  /** Why it can't be used. */
+  readonly problem?: string;
+}
+
 /** `carrel/providers`: which models are set, and where their text goes. */
 export interface ProvidersParams {
   /** URI or path of the folder; the only or first one by default. */
@@ -710,9 +723,10 @@ export interface ProvidersParams {
   readonly check?: boolean;
 }
 
-/** The models that are set, and which providers there are for each role. */
+/** The models and the store that are set, and which providers there are for each role. */
 export interface ProvidersResult {
   readonly models: readonly ProviderModel[];
+  readonly store: ProviderStore;
   /** By role, the providers that can be set. */
   readonly known: Readonly<Record<string, readonly string[]>>;
 }
@@ -943,6 +957,8 @@ export interface StatusResult {
   readonly model: ModelInfo;
   /** The index's folder. */
   readonly store: string;
+  /** Where its vectors are kept besides, if the setting `store` says so. */
+  readonly vectors?: VectorsInfo;
   /** ISO 8601, UTC. */
   readonly lastIndexed?: string;
   /** The commit that was checked out when the last run over all files began. */
@@ -1041,6 +1057,25 @@ export interface ToolsSearchResult {
   readonly elapsedMs: number;
 }
 
+/** The copy of an index's vectors in the store that is set. */
+export interface VectorsInfo {
+  /** `usearch`, `lancedb` or `qdrant`. */
+  readonly kind: string;
+  readonly place: string;
+  /** Whether it answers questions (`ready`); else the index's own vectors do. */
+  readonly state: 'filling' | 'opening' | 'ready' | 'unreachable' | 'waiting';
+  /** Whether vectors go to another machine. */
+  readonly leavesMachine: boolean;
+  /** Chunks that it holds. */
+  readonly held: number;
+  /** Chunks that wait for being added or deleted there. */
+  readonly backlog: number;
+  /** For how long the oldest of these waits. */
+  readonly lagSeconds: number;
+  /** Why it doesn't answer. */
+  readonly problem?: string;
+}
+
 /** A chat model's answer from one of the ways. */
 export interface WayAnswer {
   /** Behind a citation that doesn't hold stands `[unverified]`. */
@@ -1124,6 +1159,7 @@ export const SETTING_KEYS = [
   'cacheFolder',
   'tokenizer',
   'models',
+  'store',
   'limits',
   'audit',
   'httpProxy',

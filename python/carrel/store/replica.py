@@ -265,6 +265,7 @@ class VectorReplica:
                 await self.publish()
         except TimeoutError:
             log.info("%s isn't filled yet; what waits is published next time", self.place.name)
+            self._not_before = time.monotonic() + LONGEST_PAUSE_SECONDS  # the next question mustn't wait as long again
         except CarrelError as error:
             self._not_before = time.monotonic() + LONGEST_PAUSE_SECONDS
             await self._fail(error)

@@ -22,9 +22,8 @@ from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
 from carrel.frontends.cli.source_arguments import add_sources
-from carrel.frontends.cli.store_arguments import add_store
-from carrel.frontends.cli.tool_arguments import add_tools, split_program
 from carrel.frontends.cli.store_arguments import add_selftest, add_store
+from carrel.frontends.cli.tool_arguments import add_tools, split_program
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
