@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -46,6 +47,28 @@ def test_a_permission_that_another_process_gives_or_withdraws_counts_at_once(tmp
     assert there.withdraw(OPENAI)
     assert not there.withdraw(OPENAI)
     assert not here.allows(OPENAI)
+
+
+def test_changes_of_several_processes_at_once_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "permissions.json"
+    places = [[Destination("openai", f"{process}-{number}.example") for number in range(12)] for process in range(4)]
+    start = threading.Barrier(len(places))
+
+    def change(mine: list[Destination]) -> None:
+        permissions = PermissionFile(path)  # as a process has it: nothing is shared but the files
+        start.wait()
+        for place in mine:
+            permissions.allow(place)
+        for place in mine[::2]:
+            assert permissions.withdraw(place)
+
+    threads = [threading.Thread(target=change, args=(mine,)) for mine in places]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kept = {item.destination for item in PermissionFile(path).known()}
+    assert kept == {place for mine in places for place in mine[1::2]}
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ the same user can write the file, as it can read the code itself: docs/security.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from carrel.core.atomic_file import replace_file
 from carrel.core.errors import CarrelError, NotAllowed
 from carrel.core.outbound import Destination
+from carrel.core.process_lock import process_lock
 
 log = logging.getLogger(__name__)
 
@@ -65,18 +67,33 @@ class PermissionFile:
 
     def allow(self, destination: Destination) -> None:
         """Keep what a person said. Raises `CarrelError` where it can't be kept."""
-        with self._lock:
+        with self._changing():
             others = [item for item in self._of_file() if item.destination != destination]
             self._write([*others, Permission(destination, time.time())])
 
     def withdraw(self, destination: Destination) -> bool:
         """Forget a permission; tell whether there was one in the file. Raises `CarrelError`."""
-        with self._lock:
+        with self._changing():
             kept = self._of_file()
             others = [item for item in kept if item.destination != destination]
             if len(others) < len(kept):
                 self._write(others)
             return len(others) < len(kept)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Let nobody else change the file between reading and writing it."""
+        path = self._file()
+        with self._lock, contextlib.ExitStack() as held:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(process_lock(path.with_suffix(".lock")))
+            except OSError as error:
+                raise CarrelError(
+                    f"{path} can't be written ({error.strerror or error})", "Make its folder writable, or try again."
+                ) from None
+            self._read = (None, ())  # a change of the same size and moment has the same stamp
+            yield
 
     def _file(self) -> Path:
         if self._path is None:
@@ -102,7 +119,6 @@ class PermissionFile:
         path = self._file()
         rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in permissions]
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, json.dumps({"version": 1, "providers": rows}, indent=1).encode())
         except OSError as error:
             raise CarrelError(f"{path} can't be written ({error.strerror})", "Make its folder writable.") from None
