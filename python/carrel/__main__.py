@@ -12,6 +12,9 @@ def main() -> int:
         from carrel.frontends.common.interrupts import leave_at_once  # noqa: PLC0415 - the point of this function
 
         leave_at_once()
+        from carrel.frontends.common.core_dumps import disable_core_dumps  # noqa: PLC0415 - after that
+
+        disable_core_dumps()
     except KeyboardInterrupt:
         return 130
     from carrel.frontends.cli import main as run  # noqa: PLC0415 - after that

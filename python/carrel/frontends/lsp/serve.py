@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
+from carrel.frontends.common.core_dumps import disable_core_dumps
 from carrel.frontends.common.interrupts import leave_at_once
 from carrel.frontends.common.transport import BadFrame, claim_stdio, frame, read_frame
 
@@ -81,6 +82,7 @@ def _load_tokenizer() -> None:
 def main() -> None:
     """Run and leave without waiting for anything that hangs."""
     leave_at_once()
+    disable_core_dumps()
     code = serve()
     sys.stderr.flush()
     os._exit(code)
