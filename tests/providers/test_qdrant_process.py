@@ -232,6 +232,20 @@ async def test_only_the_user_can_read_the_keys(folder: Path, tmp_path: Path) -> 
     held.close()
 
 
+async def test_the_program_gets_what_it_needs_of_the_environment_and_no_keys(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:3128")
+    held = await start(folder, program(tmp_path, 'import json; json.dump(dict(os.environ), open("environment", "w"))'), grace=0.2)
+    held.close()
+    given = json.loads((folder / "environment").read_text())
+    assert given["https_proxy"] == "http://127.0.0.1:3128"
+    assert given["PATH"] == os.environ["PATH"]
+    assert "planted" not in str(given)
+
+
 async def test_the_real_server_wants_the_key_and_keeps_its_data(folder: Path) -> None:
     binary = os.environ.get("CARREL_QDRANT_BINARY")
     if not binary:

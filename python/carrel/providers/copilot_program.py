@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, Protocol, TypeVar
 
+from carrel.core.child_environment import child_environment
 from carrel.core.errors import ProviderError
 from carrel.core.outbound import Secret
-from carrel.providers.keys import VARIABLES
 
 MOST_WAITING = 4
 """Sessions that wait for the results of tools; a loop that gave up leaves its session behind."""
@@ -34,6 +34,9 @@ NOT_SIGNED_IN = (
     "Sign in with its program (`copilot`, then `/login`), or enter a GitHub token with `carrel models key copilot`.",
 )
 """Reasons and remedies."""
+
+_TOKENS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
+"""What the program signs in with where it is given no token."""
 
 Connect = Callable[[Secret | None, str, bool], Awaitable[Any]]
 """(GitHub token, proxy, whether a model of one's own answers) -> the SDK's client, started."""
@@ -140,8 +143,10 @@ def _client(token: Secret | None, proxy: str, *, own_model: bool) -> Any:
         raise ProviderError(*NO_SDK) from None
     logging.getLogger("copilot").setLevel(logging.ERROR)  # it warns of what comes after its loop was closed
     home = tempfile.mkdtemp(prefix="carrel-copilot-")
-    # It runs as a child of this process, which may hold the keys of others.
-    environment = {name: value for name, value in os.environ.items() if name not in VARIABLES.values()}
+    # It runs as a child of this process, which may hold the keys of others. `gh` and Node.js are what it uses itself.
+    environment = child_environment(("GH_HOST", "GH_CONFIG_DIR", *_TOKENS), ("COPILOT_",))
+    if token is not None or own_model:
+        environment = {name: value for name, value in environment.items() if name not in _TOKENS}
     environment["COPILOT_GITHUB_TELEMETRY_DISABLED"] = "true"
     if proxy:
         environment |= {"HTTPS_PROXY": proxy, "HTTP_PROXY": proxy}

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from carrel.core.child_environment import child_environment
 from carrel.core.errors import ProviderError
 from carrel.store.qdrant_supervisor import GRACE_SECONDS, HEALTH_SECONDS, HEALTH_TRIES, STARTING_FILE, STATE_FILE
 
@@ -74,7 +75,13 @@ def check_version(program: Path) -> str:
     """Return the version of the program. Raises `ProviderError` where it doesn't start or is too old. Runs on a thread."""
     try:
         done = subprocess.run(  # noqa: S603 - the program that the person chose or allowed to be installed
-            [str(program), "--version"], capture_output=True, text=True, timeout=20, check=False, stdin=subprocess.DEVNULL
+            [str(program), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=child_environment(),
         )
     except (OSError, subprocess.SubprocessError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
@@ -180,7 +187,12 @@ def _spawn(folder: Path, program: Path, grace: float, tries: int) -> subprocess.
     command = [sys.executable, "-m", "carrel.store.qdrant_supervisor", str(folder), str(program), str(grace), str(tries)]
     try:
         supervisor = subprocess.Popen(  # noqa: S603 - our own module
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **apart
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=child_environment(("VIRTUAL_ENV", "CONDA_PREFIX"), ("PYTHON",)),
+            **apart,
         )
     except OSError as error:
         raise ProviderError(f"The supervisor of Qdrant can't be started ({error.strerror})") from None

@@ -26,6 +26,8 @@ from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
+from carrel.core.child_environment import child_environment
+
 USUAL_PORT = 6333
 GRACE_SECONDS = 10.0
 """How long the server waits for the next user: an editor that restarts comes back within a moment."""
@@ -162,6 +164,7 @@ def _start(folder: Path, program: str, port: int, grpc_port: int, key: str) -> t
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
+        env=child_environment(),
         preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - no other thread runs yet
     )
     return child, folder / "server.log"
