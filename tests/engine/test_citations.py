@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 
 import pytest
@@ -237,3 +238,39 @@ def test_long_texts_take_no_long_time() -> None:
         "a." * 100_000,
     ):
         check(text, GIVEN)
+
+
+HOSTILE = {
+    "lines without paths": ":1 " * 2_000,
+    "long words": "a" * 290 + ":1 ",
+    "backticks": "` `` " * 1_000,
+    "backticks that never close": "`a ``b ```c ",
+    "citations in code": "`src/auth.py:10` ",
+    "lists of lines": "src/auth.py:10" + ",11" * 1_000 + " ",
+    "unknown files": "x/{0}.py:3 ",
+    "lines before": "line 3 of ",
+}
+
+
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
+def test_the_work_grows_with_the_answer_and_no_faster(unit: str) -> None:
+    def calls(characters: int) -> int:
+        """Count the calls of functions, those of C too."""
+        many = characters // len(unit) + 1
+        text, count = "".join(unit.replace("{0}", str(number)) for number in range(many))[:characters], 0
+
+        def seen(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(seen)
+        try:
+            check(text, known)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    known = [*GIVEN, *(item(f"src/given{number}.py", 1, "one = 1\n") for number in range(300))]
+    before, after = calls(20_000), calls(40_000)
+    assert after < 2.5 * before + 3_000
+    assert after < 40 * 40_000

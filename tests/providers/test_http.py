@@ -13,8 +13,9 @@ import pytest
 
 from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
 from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
-from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, is_loopback
+from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, is_loopback, summed
 from carrel.providers.http import KeyAuth, Service, ServiceClient
+from carrel.store.usage import Limits, UsageMeter
 
 KEY = "sk-planted-0123456789"
 OPENAI = Service("openai", "OpenAI", "https://api.openai.com/v1", "embedder")
@@ -65,6 +66,26 @@ async def test_a_request_has_the_key_and_json_and_is_counted() -> None:
     assert isinstance(outbound.meter, FakeMeter)
     assert outbound.meter.used == [(destination, Load(1, 2))]
     assert [(sent.destination, sent.load.texts) for sent in receipt.sent] == [(destination, 1)]
+
+
+async def test_what_is_held_for_a_request_is_settled_however_it_ends() -> None:
+    server = Server(httpx.Response(429), httpx.ConnectError("no"), httpx.Response(500), ok())
+    meter = UsageMeter(None, lambda: Limits(cost_per_day=1.0))
+    outbound = replace(fake_outbound(openai=KEY), meter=meter)
+    asked = client(server, [], outbound=outbound)
+    load = Load(1, tokens=5, dollars=0.1, reserve=0.6)
+    for _ in range(2):
+        with pytest.raises(ProviderError):
+            await asked.post("/embeddings", {}, load)
+    assert meter.total().dollars == pytest.approx(0)
+    with collect() as receipt:
+        async with asked.lines("/chat", {"a": 1}, load) as lines:
+            assert meter.total().dollars == pytest.approx(0.7)
+            assert [line async for line in lines]
+            asked.used(Load(tokens=3, dollars=0.2))
+    assert meter.total().dollars == pytest.approx(0.3)
+    (sent,) = summed(receipt)
+    assert (sent.bytes, sent.load.requests, sent.load.tokens, round(sent.load.dollars, 6)) == (8, 1, 8, 0.3)
 
 
 @pytest.mark.parametrize(

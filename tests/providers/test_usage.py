@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import threading
 from pathlib import Path
 
 import pytest
 
 from carrel.core.errors import ProviderError, StoreError
-from carrel.core.outbound import Destination, Load
+from carrel.core.outbound import Destination, Load, admitted
 from carrel.store.usage import Limits, Usage, UsageMeter
 
 OPENAI = Destination("openai", "api.openai.com")
@@ -72,11 +74,56 @@ async def test_a_day_has_its_cost_and_another_process_counts(tmp_path: Path) -> 
     other.close()
     used = meter(Limits(cost_per_day=1.0), path=path)
     await used.admit(OPENAI, Load(dollars=0.1))
-    with pytest.raises(ProviderError, match=r"limit of \$1 is reached: \$0\.90 was spent") as raised:
+    with pytest.raises(ProviderError, match=r"limit of \$1 is reached: \$1\.00 was spent") as raised:
         await used.admit(COHERE, Load(dollars=0.2))
     assert not raised.value.retryable
     await used.admit(LOCAL, Load(dollars=5))
     await meter(Limits(cost_per_day=1.0), path=path, day="2026-01-03").admit(OPENAI, Load(dollars=0.2))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_the_cost_is_held_before_the_request_and_settled_after_it(tmp_path: Path, kept: bool) -> None:
+    used = meter(Limits(cost_per_day=1.0), path=tmp_path / "usage.sqlite" if kept else None)
+    load = Load(texts=1, tokens=10, dollars=0.2, reserve=0.5)
+    first = await admitted(used, OPENAI, load)
+    assert used.total().dollars == pytest.approx(0.7)
+    with pytest.raises(ProviderError, match="held for answers under way"):
+        await admitted(used, COHERE, load)
+    first.taken()
+    used.record(OPENAI, Load(requests=0, tokens=5, dollars=0.1))  # what the answer cost
+    first.ended()
+    total = used.total()
+    assert (total.requests, total.tokens, round(total.dollars, 6)) == (1, 15, 0.3)
+    failing = await admitted(used, OPENAI, load)
+    failing.ended()  # nobody took it
+    assert used.total().dollars == pytest.approx(0.3)
+    used.close()
+
+
+def test_requests_at_once_of_several_processes_spend_no_more_than_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "usage.sqlite"
+    start, taken = threading.Barrier(8), list[float]()
+
+    def ask() -> None:
+        one = meter(Limits(cost_per_day=1.0), path=path)  # nothing is shared but the file
+        start.wait()
+        with contextlib.suppress(ProviderError):
+            taken.append(asyncio.run(one.admit(OPENAI, Load(dollars=0.3))))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert taken == [0.3] * 3
+
+
+async def test_a_model_without_a_price_is_refused_where_the_cost_is_limited() -> None:
+    used = meter(Limits(cost_per_day=1.0))
+    with pytest.raises(ProviderError, match=r"`costPerDay` is set.*Set `price`"):
+        await used.admit(OPENAI, Load(tokens=5, priced=False))
+    await used.admit(LOCAL, Load(tokens=5, priced=False))
+    await meter(Limits()).admit(OPENAI, Load(tokens=5, priced=False))
 
 
 def test_what_was_used_is_summed_by_destination_and_day(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.server.conftest import Open, indexed, open_workspace  # noqa: F401 - 
 
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.fakes import FakePermissions
-from carrel.core.outbound import Destination, collect
+from carrel.core.outbound import Destination, collect, summed
 from carrel.core.types import Query
 from carrel.engine.chat_model import complete
 from carrel.server import queries
@@ -110,8 +110,7 @@ async def test_the_settings_choose_the_models_and_a_receipt_names_them(service: 
         assert composition.chat_model(settings) is composition.chat_model(settings)  # with its connections
         assert composition.chat_model(settings, "other") is not composition.chat_model(settings)
     assert [call.name for call in answer.calls] == ["search_code"]
-    assert [(sent.destination.provider, sent.role) for sent in receipt.sent] == [
-        ("ollama", "chat"),
+    assert [(sent.destination.provider, sent.role) for sent in summed(receipt)] == [
         ("ollama", "chat"),
         ("tei", "reranker"),
     ]

@@ -280,12 +280,16 @@ class FakeMeter:
         self.used: list[tuple[Destination, Load]] = []
         self.failures: list[tuple[Destination, str]] = []
 
-    async def admit(self, destination: Destination, load: Load) -> None:
-        """Never wait."""
+    async def admit(self, destination: Destination, load: Load) -> float:  # noqa: ARG002 - nothing is limited
+        """Never wait, and hold nothing."""
+        return 0.0
 
     def record(self, destination: Destination, load: Load) -> None:
         """Keep it."""
         self.used.append((destination, load))
+
+    def give_back(self, destination: Destination, dollars: float) -> None:
+        """Do nothing: nothing was held."""
 
     def failed(self, destination: Destination, reason: str) -> None:
         """Keep it."""

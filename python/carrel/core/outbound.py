@@ -84,6 +84,10 @@ class Load:
     dollars: float = 0.0
     requests: int = 1
     """0 for what is counted later of a request that was counted already."""
+    reserve: float = 0.0
+    """Dollars that the answer may cost besides: they are held until its cost is known."""
+    priced: bool = True
+    """Whether `dollars` and `reserve` can be told at all: of a model without a price they can't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class Sent:
     destination: Destination
     role: Role
     load: Load
+    bytes: int = 0
+    """Of the requests themselves, without headers."""
 
 
 class Permissions(Protocol):
@@ -115,11 +121,18 @@ class Keys(Protocol):
 class Meter(Protocol):
     """Keeps to the limits that a person set, and counts what is used."""
 
-    async def admit(self, destination: Destination, load: Load) -> None:
-        """Wait until a request may be sent. Raises `ProviderError` where a limit forbids it for longer than a wait is worth."""
+    async def admit(self, destination: Destination, load: Load) -> float:
+        """Wait until a request may be sent. Raises `ProviderError` where a limit forbids it for longer than a wait is worth.
+
+        Returns the dollars that are counted from now on, so that no other request spends them; 0 where nothing limits them.
+        `Admission` sees to what becomes of them.
+        """
 
     def record(self, destination: Destination, load: Load) -> None:
         """Count what was used. Never raises."""
+
+    def give_back(self, destination: Destination, dollars: float) -> None:
+        """Count dollars no more that `admit` counted. Never raises."""
 
     def failed(self, destination: Destination, reason: str) -> None:
         """Remember the last failure. Never raises."""
@@ -168,6 +181,53 @@ def collect() -> Iterator[Receipt]:
         yield receipt
     finally:
         _OPEN.reset(token)
+
+
+async def admitted(meter: Meter, destination: Destination, load: Load) -> Admission:
+    """Wait until a request may be sent, as `Meter.admit`, and return what is to be done with its reserve."""
+    return Admission(meter, destination, load, await meter.admit(destination, load))
+
+
+@dataclass(slots=True)
+class Admission:
+    """A request that may be sent, and the dollars that are held for it."""
+
+    meter: Meter
+    destination: Destination
+    load: Load
+    held: float
+
+    def taken(self) -> None:
+        """Count the request: the service took it."""
+        self.meter.record(self.destination, self.load)
+        if self.held:
+            self.meter.give_back(self.destination, self.load.dollars)  # it is counted twice for a moment, never not at all
+            self.held -= self.load.dollars
+
+    def ended(self) -> None:
+        """Give back what is held still: the answer's cost is counted, or there was none. Called in any case."""
+        held, self.held = self.held, 0.0
+        if held:
+            self.meter.give_back(self.destination, held)
+
+
+def summed(receipt: Receipt) -> tuple[Sent, ...]:
+    """Return what was sent, one entry for each destination and what it was asked as."""
+    found: dict[tuple[Destination, Role], Sent] = {}
+    for sent in receipt.sent:
+        had = found.get((sent.destination, sent.role))
+        if had is None:
+            found[sent.destination, sent.role] = sent
+            continue
+        load = Load(
+            had.load.texts + sent.load.texts,
+            had.load.characters + sent.load.characters,
+            had.load.tokens + sent.load.tokens,
+            had.load.dollars + sent.load.dollars,
+            had.load.requests + sent.load.requests,
+        )
+        found[sent.destination, sent.role] = Sent(sent.destination, sent.role, load, had.bytes + sent.bytes)
+    return tuple(found.values())
 
 
 def note(sent: Sent) -> None:

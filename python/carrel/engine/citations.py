@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
@@ -26,10 +26,12 @@ _MOST_KNOWN = 2_000
 
 _FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}+|~{3,}+)(?P<rest>.*)")
 _URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s)\]>\"'`]+")
-_CODE = re.compile(r"(?P<ticks>`{1,3})(?!`)(?P<code>[^\n]{1,500}?)(?<!`)(?P=ticks)(?!`)")
+_TICKS = re.compile(r"`+")
+_MOST_TICKS = 3
+_LONGEST_CODE = 500
 _ANY_PATH = re.compile(r"(?:[\w@+$-][\w@.+$-]*[/\\])*[\w@+$-][\w@.+$-]*\.[A-Za-z][A-Za-z0-9]{0,9}")
 _PATH_CHARACTER = r"\w@.+$/\\:~-"
-_PATH_BEFORE = re.compile(rf"[{_PATH_CHARACTER}]*\Z")
+_PATH_BACKWARDS = re.compile(rf"[{_PATH_CHARACTER}]*")
 _GOES_ON = re.compile(rf"(?<![{_PATH_CHARACTER}])(?!\./\Z)[{_PATH_CHARACTER}]+\Z")
 """More of a word, but for a `./` alone."""
 _PATH_HERE = re.compile(rf"[{_PATH_CHARACTER}]{{1,300}}")
@@ -47,6 +49,8 @@ _BEHIND = (
 _BEFORE = re.compile(rf"\b[Ll]ines?\s{_LINES}\s(?:of|in)\s(?:the\s)?(?:file\s)?[`*\[]{{0,3}}")
 """What stands before one."""
 _MOST_FOUND = 2_000
+_MOST_LOOKED_AT = 20_000
+"""Places of an answer that look like lines; most answers have some ten."""
 _LONGEST_PATH = 300
 _CONNECTING = re.compile(
     r"(?:[\s*_,;:(\[\u2013\u2014-]|\b(?:as|at|by|cf|defined|file|found|from|function|class|method|here|in|is|line|lines|of|on|see|shown|the|"
@@ -95,6 +99,61 @@ class _File:
     lines: dict[int, str] = field(default_factory=dict)
     headed: list[ContextItem] = field(default_factory=list)
 
+    def between(self, first: int, last: int) -> str:
+        """Return what was given of these lines."""
+        if last - first < len(self.lines):
+            return "\n".join(self.lines[number] for number in range(first, last + 1) if number in self.lines)
+        return "\n".join(text for number, text in sorted(self.lines.items()) if first <= number <= last)
+
+
+class _Paths:
+    """Paths that were given, found in a text by their lengths rather than one by one."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._paths = frozenset(paths)
+        self._lengths = sorted({len(path) for path in self._paths if path}, reverse=True)
+
+    def ending(self, window: str) -> Iterator[str]:
+        """Give the paths that a text ends with, longest first."""
+        return (path for length in self._lengths if (path := window[-length:]) in self._paths)
+
+    def beginning(self, text: str, start: int) -> str:
+        """Return the longest path that stands at a place of a text; empty where none does."""
+        found = (text[start : start + length] for length in self._lengths)
+        return next((path for path in found if path in self._paths), "")
+
+
+class _Files:
+    """The files that were given, by path and by the last part of their paths."""
+
+    def __init__(self, given: Sequence[ContextItem] = ()) -> None:
+        self.by_path = _files(given)
+        self.paths = _Paths(sorted(self.by_path, key=len, reverse=True)[:_MOST_KNOWN])
+        self._by_name: dict[str, list[str]] = {}
+        for path in self.by_path:
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def meant(self, path: str) -> list[str]:
+        """Return the given files that a path can mean: the one of that name, or those whose path ends so."""
+        path = path if path in self.by_path else path.replace("\\", "/").removeprefix("./")
+        if path in self.by_path:
+            return [path]
+        known = self._by_name.get(path.rpartition("/")[2], ())
+        return [one for one in known if one.endswith(f"/{path}") or path.endswith(f"/{one}")]
+
+
+class _Spans:
+    """Spans that lie apart, in order."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._spans = list(spans)
+        self._starts = [start for start, _ in self._spans]
+
+    def around(self, at: int) -> tuple[int, int] | None:
+        """Return the span that holds a place."""
+        place = bisect_right(self._starts, at)
+        return self._spans[place - 1] if place and at < self._spans[place - 1][1] else None
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -109,11 +168,11 @@ class _Found:
 
 def check(text: str, given: Sequence[ContextItem]) -> CheckedText:
     """Check every citation of an answer against what the model was given."""
-    files = _files(given)
+    files = _Files(given)
     checked: dict[tuple[str, int, int], Citation] = {}
     marks: set[int] = set()
-    spans = [match.span() for match in _CODE.finditer(text[:_LONGEST])]
-    for found in _citations(text[:_LONGEST], files):
+    spans = _Spans(_code_spans(text[:_LONGEST]))
+    for found in islice(_citations(text[:_LONGEST], files.paths), _MOST_FOUND):
         citation = _checked(found, text, files, spans)
         if citation is None:
             continue
@@ -132,8 +191,10 @@ def check(text: str, given: Sequence[ContextItem]) -> CheckedText:
 def cited(text: str) -> tuple[tuple[str, int, int], ...]:
     """Return the places that an earlier answer cites, as (path, first line, last line), but for those that were marked."""
     text = text[:_LONGEST]
-    spans = [match.span() for match in _CODE.finditer(text)]
-    found = (one for one in _citations(text, {}) if not text.startswith(MARK, _end_of(one, text, spans)))
+    spans = _Spans(_code_spans(text))
+    found = (
+        one for one in islice(_citations(text, _Paths()), _MOST_FOUND) if not text.startswith(MARK, _end_of(one, text, spans))
+    )
     return tuple(dict.fromkeys((one.path, one.first, one.last) for one in found if 0 < one.first <= one.last))
 
 
@@ -141,6 +202,8 @@ def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
     files: dict[str, _File] = {}
     for item in given:
         span, chunk = item.hit.chunk.span, item.hit.chunk
+        if not chunk.text:
+            continue  # only its place was told: nobody has seen its lines
         file = files.setdefault(chunk.path, _File())
         file.headed.append(item)
         rows = chunk.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -151,26 +214,21 @@ def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
     return files
 
 
-def _citations(text: str, files: dict[str, _File]) -> Iterator[_Found]:
+def _citations(text: str, known: _Paths) -> Iterator[_Found]:
     """Find what has the form of a citation, outside of code blocks and URLs."""
-    closed: list[tuple[int, int]] = []
+    apart: list[tuple[int, int]] = []
     for start, end in sorted([*_code_blocks(text), *(match.span() for match in _URL.finditer(text))]):
-        if not closed or start >= closed[-1][1]:  # a URL inside of a block is in it already
-            closed.append((start, end))
-    starts = [start for start, _ in closed]
-    known = sorted(files, key=len, reverse=True)[:_MOST_KNOWN]
-
-    def is_open(at: int) -> bool:
-        place = bisect_right(starts, at)
-        return place == 0 or at >= closed[place - 1][1]
-
-    behind = (match for form in _BEHIND for match in form.finditer(text))
-    found = ((match, _path_before(text, match.start(), known)) for match in behind if is_open(match.start()))
-    after = ((match, _path_here(text, match.end(), known)) for match in _BEFORE.finditer(text) if is_open(match.start()))
+        if not apart or start >= apart[-1][1]:  # a URL inside of a block is in it already
+            apart.append((start, end))
+    closed = _Spans(apart)
+    behind = (match for form in _BEHIND for match in form.finditer(text) if closed.around(match.start()) is None)
+    before = (match for match in _BEFORE.finditer(text) if closed.around(match.start()) is None)
+    found = ((match, _path_before(text, match.start(), known)) for match in islice(behind, _MOST_LOOKED_AT))
+    after = ((match, _path_here(text, match.end(), known)) for match in islice(before, _MOST_LOOKED_AT))
     for match, path in islice(((match, path) for match, path in chain(found, after) if path), _MOST_FOUND):
-        names, before = match.groupdict(), match.re is not _BEFORE
-        start = match.start() - len(path) if before else match.start()
-        end = match.end() if before else match.end() + len(path)
+        names, is_before = match.groupdict(), match.re is not _BEFORE
+        start = match.start() - len(path) if is_before else match.start()
+        end = match.end() if is_before else match.end() + len(path)
         first = int(names["first"])
         yield _Found(path, first, int(names["last"] or first), start, end)
         for more in filter(None, (names.get("more") or "").split(",")):
@@ -193,19 +251,38 @@ def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
         yield begin, len(text)
 
 
-def _path_before(text: str, end: int, known: Sequence[str]) -> str:
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Find code between one to three backticks of a line: it ends at the next run of as many."""
+    start = 0
+    for line in text.split("\n"):
+        runs = [match.span() for match in _TICKS.finditer(line)]
+        following, seen = [0] * len(runs), dict[int, int]()
+        for number in range(len(runs) - 1, -1, -1):  # of each run the next one of its length
+            length = runs[number][1] - runs[number][0]
+            following[number], seen[length] = seen.get(length, 0), number
+        number = 0
+        while number < len(runs):
+            (begin, opened), closing = runs[number], following[number]
+            if closing and opened - begin <= _MOST_TICKS and runs[closing][0] - opened <= _LONGEST_CODE:
+                yield start + begin, start + runs[closing][1]
+                number = closing
+            number += 1
+        start += len(line) + 1
+
+
+def _path_before(text: str, end: int, known: _Paths) -> str:
     """Return the path that ends here: one that was given, whatever characters it has, or what has the form of one."""
     window = text[max(0, end - _LONGEST_PATH) : end]
-    for path in known:
-        if window.endswith(path) and not _GOES_ON.search(window[: -len(path)]):
+    for path in known.ending(window):
+        if not _GOES_ON.search(window[: -len(path)]):
             return path
-    match = _PATH_BEFORE.search(window)
-    return _path_in(match[0]) if match else ""
+    match = _PATH_BACKWARDS.match(window[::-1])
+    return _path_in(match[0][::-1]) if match else ""
 
 
-def _path_here(text: str, start: int, known: Sequence[str]) -> str:
+def _path_here(text: str, start: int, known: _Paths) -> str:
     """Return the path that begins here, unless it has lines of its own."""
-    path = next((path for path in known if text.startswith(path, start)), "")
+    path = known.beginning(text, start)
     if not path and (match := _PATH_HERE.match(text, start)):
         path = _path_in(match[0].rstrip(".:"))
     rest = text[start + len(path) : start + len(path) + 3]
@@ -219,26 +296,18 @@ def _path_in(word: str) -> str:
     return word if ":" not in word and not is_address and _ANY_PATH.fullmatch(word) else ""
 
 
-def _checked(found: _Found, text: str, files: dict[str, _File], spans: Sequence[tuple[int, int]]) -> Citation | None:
+def _checked(found: _Found, text: str, files: _Files, spans: _Spans) -> Citation | None:
     """Return the citation with whether it holds; None for what is none after all."""
-    candidates = _resolved(found.path, files)
+    candidates = files.meant(found.path)
     if not candidates:
         path = found.path.replace("\\", "/")
         if "/" not in path and not detect_language(path):
             return None  # a host, a version, a word with a dot
         return Citation(path, found.first, found.last, ok=False, reason="the file was not given")
     quotes = _quotes(found, text, spans)
-    verdicts = [(path, _problem(files[path], found, quotes)) for path in candidates]
+    verdicts = [(path, _problem(files.by_path[path], found, quotes)) for path in candidates]
     path, reason = next((verdict for verdict in verdicts if not verdict[1]), verdicts[0])
     return Citation(path, found.first, found.last, ok=not reason, reason=reason)
-
-
-def _resolved(path: str, files: dict[str, _File]) -> list[str]:
-    """Return the given files that a path can mean: the one of that name, or those whose path ends so."""
-    path = path if path in files else path.replace("\\", "/").removeprefix("./")
-    if path in files:
-        return [path]
-    return [known for known in files if known.endswith(f"/{path}") or path.endswith(f"/{known}")]
 
 
 def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:
@@ -249,7 +318,9 @@ def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:
     missing = next((number for number in wanted if number not in file.lines), None)
     if missing is not None and not headed:
         return f"line {missing} was not given"
-    lines = "\n".join(text for number, text in sorted(file.lines.items()) if number in wanted)
+    if not quotes:
+        return ""
+    lines = file.between(found.first, found.last)
     here = [item for item in file.headed if _span(item)[0] <= found.last and found.first <= _span(item)[1]]
     symbols = " ".join(f"{item.hit.chunk.symbol} {item.hit.chunk.container}" for item in here)
     wrong = next((quote for quote in quotes if not _stands_in(quote, lines, symbols)), None)
@@ -263,9 +334,9 @@ def _span(item: ContextItem) -> tuple[int, int]:
 # --- quotations beside a citation
 
 
-def _quotes(found: _Found, text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+def _quotes(found: _Found, text: str, spans: _Spans) -> list[str]:
     """Return what the answer quotes right before or behind a citation, in the same line."""
-    start = next((begin for begin, end in spans if begin <= found.start < end), found.start)
+    start = (spans.around(found.start) or (found.start, 0))[0]
     line = text[max(0, start - _NEAR) : start].rpartition("\n")[2]
     quotes = [_quote_before(_CONNECTING.sub("", line))]
     rest = text[found.end : found.end + _NEAR].partition("\n")[0]
@@ -311,9 +382,9 @@ def _plain(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
-def _end_of(found: _Found, text: str, spans: Sequence[tuple[int, int]]) -> int:
+def _end_of(found: _Found, text: str, spans: _Spans) -> int:
     """Return where a mark can stand: behind the code span or link that the citation is in."""
-    end = next((end for begin, end in spans if begin < found.end <= end), found.end)
+    end = (spans.around(found.end - 1) or (0, found.end))[1]
     while text[end : end + 1] in ("*", "_", "`"):
         end += 1
     if text[end : end + 2] == "](":

@@ -24,6 +24,8 @@ IDLE_SECONDS = 300.0
 THINKING_TOKENS = 8_000
 """Added to the tokens that a caller allows for an answer, where the service counts the model's thinking too."""
 UNKNOWN_WINDOW = 8_192
+RESERVED_TOKENS = 4_096
+"""Of an answer, whose cost is held until it is known; a longer one costs more than what was held."""
 _NO_WORD = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -132,7 +134,7 @@ class Bill:
     def load(self) -> Load:
         """Return what is known before."""
         tokens = tokens_of(self.sent)
-        return Load(self.messages, self.sent, tokens, tokens * (self.spec.price or 0.0) / 1e6)
+        return chat_load(self.spec, self.messages, self.sent, tokens)
 
     def settle(self) -> None:
         """Count what the estimate didn't hold. Called once for each answer that began."""
@@ -141,6 +143,18 @@ class Bill:
         answer = _count(self.answer, tokens_of(self.received))
         dollars = (prompt * (self.spec.price or 0.0) + answer * (self.spec.output_price or 0.0)) / 1e6
         self.client.used(Load(tokens=prompt + answer - before.tokens, dollars=dollars - before.dollars))
+
+
+def chat_load(spec: ChatSpec, messages: int, characters: int, tokens: int) -> Load:
+    """Return what a request to a chat model takes, with a reserve for its answer."""
+    return Load(
+        messages,
+        characters,
+        tokens,
+        tokens * (spec.price or 0.0) / 1e6,
+        reserve=min(spec.max_output or RESERVED_TOKENS, RESERVED_TOKENS) * (spec.output_price or 0.0) / 1e6,
+        priced=spec.price is not None and spec.output_price is not None,
+    )
 
 
 def characters_of(messages: Sequence[Message], body: Mapping[str, Any]) -> int:

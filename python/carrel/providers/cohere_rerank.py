@@ -125,7 +125,7 @@ class CohereReranker:
         if self._model:
             body["model"] = self._model
         characters = len(texts) * len(query) + sum(map(len, texts))
-        load = Load(len(texts), characters, -(-characters // 4), self.spec.price / 1_000)
+        load = Load(len(texts), characters, -(-characters // 4), self.spec.price / 1_000, priced=self.spec.price > 0)
         return self._scores(await self._client.post("/rerank", body, load), len(texts))
 
     def _scores(self, answer: object, many: int) -> list[float]:

@@ -18,18 +18,19 @@ import re
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from carrel.core.conversation import Message, ToolCall, ToolSpec
 from carrel.core.errors import CarrelError, ProviderError
-from carrel.core.outbound import Destination, Load, Outbound, Secret, Sent, note
+from carrel.core.outbound import Admission, Destination, Load, Outbound, Secret, Sent, admitted, note
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.core.structs import whole_characters
 from carrel.providers.chat import (
     IDLE_SECONDS,
     MOST_CHARACTERS,
     ChatOptions,
+    chat_load,
     finish_of,
     made_up_id,
     sent_arguments,
@@ -90,17 +91,19 @@ class CopilotChat:
         program = self._program()
         session = program.take(lambda waiting: bool(waiting.results(messages)))
         sent = sum(len(message.text) for message in (messages if session is None else session.results(messages)))
-        load = Load(len(messages), sent, tokens_of(sent), tokens_of(sent) * (self.spec.price or 0.0) / 1e6)
-        note(Sent(destination, "chat", load))
-        await self._outbound.meter.admit(destination, load)
+        load = chat_load(self.spec, len(messages), sent, tokens_of(sent))
+        load = load if self._own_model else replace(load, priced=True)  # its subscription is paid, not its tokens
         waits = False
+        admission: Admission | None = None
         with program.used():
             try:
+                admission = await admitted(self._outbound.meter, destination, load)
+                note(Sent(destination, "chat", load, sent))
                 if session is None:
                     session = await self._begin(program, messages, tools if self.spec.tools else ())
                 else:
                     await session.answer(messages)
-                self._outbound.meter.record(destination, load)
+                admission.taken()
                 async for piece in session.read():
                     waits = bool(piece.calls)
                     yield piece
@@ -110,8 +113,11 @@ class CopilotChat:
                 raise self._told(error) from None
             finally:
                 if session is not None:
-                    self._count(destination, load, session)
+                    if admission is not None:
+                        self._count(destination, load, session)
                     program.keep(session) if waits else program.discard(session)
+                if admission is not None:
+                    admission.ended()
 
     async def aclose(self) -> None:
         """End the program of the running event loop."""
@@ -180,6 +186,7 @@ class CopilotChat:
         prompt, answer = session.prompt_tokens or load.tokens, session.answer_tokens or tokens_of(session.received)
         dollars = (prompt * (self.spec.price or 0.0) + answer * (self.spec.output_price or 0.0)) / 1e6
         more = Load(tokens=prompt + answer - load.tokens, dollars=dollars - load.dollars, requests=0)
+        note(Sent(destination, "chat", more))
         self._outbound.meter.record(destination, more)
 
 

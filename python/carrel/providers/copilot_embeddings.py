@@ -50,6 +50,8 @@ HEADERS: Mapping[str, str] = {
 class CopilotEmbedder(ServiceEmbedder):
     """Asks `/embeddings`, 200 ms after the call before began at the earliest."""
 
+    subscription = True
+
     def __init__(
         self,
         outbound: Outbound,

@@ -49,6 +49,9 @@ UNKNOWN = KnownModel(0, longest=512)
 class ServiceEmbedder:
     """An `Embedder` and `RemoteEmbedder` over one client. Each service says how a request looks (`_ask`)."""
 
+    subscription = False
+    """Whether a subscription pays for it, and tokens cost nothing."""
+
     def __init__(
         self,
         outbound: Outbound,
@@ -79,7 +82,7 @@ class ServiceEmbedder:
 
     async def learn_dim(self) -> int:
         """Embed a word, and return how many numbers its vector has. Raises `ProviderError`."""
-        load = Load(1, len(PROBE), 1, self.spec.price / 1e6)
+        load = self._load(1, len(PROBE), 1)
         rows = await self._ask([PROBE], "document", load)
         dim = len(self._row(rows[0])) if len(rows) == 1 else 0
         if not 0 < dim <= MOST_DIM:
@@ -123,7 +126,10 @@ class ServiceEmbedder:
                 asked.append(number)
                 sent.append(fitting)
                 tokens += count
-        return asked, sent, Load(len(sent), sum(map(len, sent)), tokens, tokens * self.spec.price / 1e6)
+        return asked, sent, self._load(len(sent), sum(map(len, sent)), tokens)
+
+    def _load(self, texts: int, characters: int, tokens: int) -> Load:
+        return Load(texts, characters, tokens, tokens * self.spec.price / 1e6, priced=self.subscription or self.spec.price > 0)
 
     def _fitted(self, text: str) -> tuple[str, int]:
         longest = self._known.longest

@@ -24,7 +24,7 @@ async def events(lines: AsyncIterator[str], service: Service) -> AsyncIterator[d
     data: list[str] = []
     kind, read = "", 0
     async for line in lines:
-        read += len(line)
+        read += len(line) + 1  # an empty one counts too
         if read > MOST_BYTES:
             raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
         if line[:1] in ("{", "[", "<"):
@@ -41,8 +41,10 @@ async def events(lines: AsyncIterator[str], service: Service) -> AsyncIterator[d
                 yield None
                 return
             data.append(value)
-        piece = _read("\n".join(data)) if data else None
-        if piece is None and (len(data) > _MOST_PARTS or (data and not line)):
+        # Some services leave out the empty line, so a first line is tried at once; what has several is whole at its end only.
+        ended = bool(data) and not line
+        piece = _read("\n".join(data)) if ended or (name == "data" and len(data) == 1) else None
+        if piece is None and (len(data) > _MOST_PARTS or ended):
             raise ProviderError(f"{service.title} sent an event that is not JSON", "Check `baseUrl`.")
         if piece is not None:
             yield _checked(piece, kind, service)
@@ -53,7 +55,7 @@ async def _whole(first: str, lines: AsyncIterator[str], service: Service) -> dic
     text, size = [first], len(first)
     async for line in lines:
         text.append(line)
-        size += len(line)
+        size += len(line) + 1
         if size > MOST_BYTES:
             raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
     piece = _read("\n".join(text))

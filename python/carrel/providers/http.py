@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
-from carrel.core.outbound import Destination, Load, Outbound, Role, Sent, is_loopback, note
+from carrel.core.outbound import Destination, Load, Outbound, Role, Sent, admitted, is_loopback, note
 from carrel.providers.keys import VARIABLES
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ MOST_BYTES = 64_000_000
 """The longest answer that is read; 256 vectors of 3,072 numbers take about 17 MB."""
 MOST_LINE = 4_000_000
 """The longest line of a stream."""
+LINES_A_TURN = 200
+"""So many lines are handed on before others have their turn on the event loop."""
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60.0
 """Between two pieces of an answer, where a service is known to need no longer. How long a whole request may take is the caller's
@@ -191,7 +193,9 @@ class ServiceClient:
 
     def used(self, load: Load) -> None:
         """Count what an answer says that it took, where that was not known before."""
-        self._outbound.meter.record(self.service.destination, replace(load, requests=0))
+        more = replace(load, requests=0)
+        note(Sent(self.service.destination, self.service.role, more))
+        self._outbound.meter.record(self.service.destination, more)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -216,14 +220,22 @@ class ServiceClient:
         destination = self.service.destination
         self._outbound.permissions.check(destination)
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        note(Sent(destination, self.service.role, load))
         tries = 0
         while True:
-            await self._outbound.meter.admit(destination, load)
-            self._outbound.permissions.check(destination)  # it may have been withdrawn while the request waited
-            response = await self._send(method, path, content)
-            if response.is_success:
-                break
+            admission = await admitted(self._outbound.meter, destination, load)
+            try:
+                self._outbound.permissions.check(destination)  # it may have been withdrawn while the request waited
+                note(Sent(destination, self.service.role, load if tries == 0 else NO_LOAD, len(content or b"")))
+                response = await self._send(method, path, content)
+                if response.is_success:
+                    try:
+                        admission.taken()
+                        yield response
+                        return
+                    finally:
+                        await response.aclose()
+            finally:
+                admission.ended()
             try:
                 error = await _refused(response, self.service)
             finally:
@@ -235,11 +247,6 @@ class ServiceClient:
             if status == 429:
                 await self._sleep(min(error.retry_after if error.retry_after is not None else PAUSES[tries], LONGEST_PAUSE))
             tries += 1
-        try:
-            self._outbound.meter.record(destination, load)
-            yield response
-        finally:
-            await response.aclose()
 
     async def _send(self, method: str, path: str, content: bytes | None) -> httpx.Response:
         import httpx
@@ -307,13 +314,16 @@ async def _lines(response: httpx.Response, service: Service) -> AsyncIterator[st
     """Give lines, however their bytes came. Line ends are LF or CR LF only: text may hold Unicode's other separators."""
     import httpx
 
-    rest = bytearray()
+    rest, lines = bytearray(), 0
     try:
         async for piece in _pieces(response, service):
-            await asyncio.sleep(0)  # many lines may be in one piece: others shall have their turn
+            await asyncio.sleep(0)
             start = len(rest)
             rest += piece
             while (end := rest.find(b"\n", start)) >= 0:
+                lines += 1
+                if lines % LINES_A_TURN == 0:
+                    await asyncio.sleep(0)  # many lines may be in one piece: others shall have their turn
                 yield bytes(rest[:end]).removesuffix(b"\r").decode("utf-8", "replace")
                 del rest[: end + 1]
                 start = 0

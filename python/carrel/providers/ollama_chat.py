@@ -69,14 +69,14 @@ class OllamaChat:
             )
         body = self._body(messages, tools, options)
         bill = Bill(self._client, self.spec, len(messages), characters_of(messages, body))
-        calls: list[ToolCall] = []
+        calls: dict[str, ToolCall] = {}
         reason: object = None
         read = 0
         try:
             async with self._client.lines("/api/chat", body, bill.load) as lines:
                 try:
                     async for line in lines:
-                        read += len(line)
+                        read += len(line) + 1  # an empty one counts too
                         piece = self._piece(line, read)
                         said = piece.get("message")
                         said = said if isinstance(said, dict) else {}
@@ -98,7 +98,7 @@ class OllamaChat:
             raise self._named(error) from None
         if reason is None:
             raise ProviderError("Ollama broke off in the middle of an answer.", retryable=True)
-        made = tuple(calls[:MOST_CALLS])
+        made = tuple(calls.values())[:MOST_CALLS]
         yield Delta(calls=made, finish=finish_of(reason, made))
 
     async def aclose(self) -> None:
@@ -176,18 +176,19 @@ def _message(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
     return made
 
 
-def _add(pieces: object, calls: list[ToolCall]) -> int:
-    """Take the calls of a piece, which are whole; return how many characters they have."""
+def _add(pieces: object, calls: dict[str, ToolCall]) -> int:
+    """Take the calls of a piece, which are whole, by their ids, until there are too many. Return their characters."""
     added = 0
     for piece in pieces if isinstance(pieces, list) else ():
+        if len(calls) > MOST_CALLS:
+            break
         function = piece.get("function") if isinstance(piece, dict) else None
         if not isinstance(function, dict):
             continue
         name, written = function.get("name"), function.get("arguments")
-        known = {call.id for call in calls}
         identity = piece.get("id")
-        identity = identity if isinstance(identity, str) and identity and identity not in known else made_up_id(known)
-        calls.append(ToolCall(identity, name if isinstance(name, str) else "", read_arguments(written)))
+        identity = identity if isinstance(identity, str) and identity and identity not in calls else made_up_id(calls)
+        calls[identity] = ToolCall(identity, name if isinstance(name, str) else "", read_arguments(written))
         added += len(str(written))
     return added
 

@@ -231,8 +231,11 @@ class _RecordingMeter:
         self._meter = meter
         self._trail = trail
 
-    async def admit(self, destination: Destination, load: Load) -> None:
-        await self._meter.admit(destination, load)
+    async def admit(self, destination: Destination, load: Load) -> float:
+        return await self._meter.admit(destination, load)
+
+    def give_back(self, destination: Destination, dollars: float) -> None:
+        self._meter.give_back(destination, dollars)
 
     def record(self, destination: Destination, load: Load) -> None:
         self._meter.record(destination, load)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 60.0
 """Seconds. The buckets of a minute are never empty for longer."""
+_RESERVE_SECONDS = 5.0
+"""How long other processes are waited for that count at the same moment."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS usage (
     day TEXT NOT NULL, provider TEXT NOT NULL, host TEXT NOT NULL,
@@ -76,21 +79,38 @@ class UsageMeter:
         self._minute: dict[Destination, deque[tuple[float, int]]] = {}
         self._memory: dict[tuple[str, Destination], Usage] = {}
         self._writer: ThreadPoolExecutor | None = None
+        self._reserving = threading.Lock()
         self.failures: dict[Destination, str] = {}
         """The last failure of each destination since the last success, for a person."""
 
-    async def admit(self, destination: Destination, load: Load) -> None:
-        """Wait until the request keeps within the limits of a minute. Raises `ProviderError` where the day's cost is reached."""
+    async def admit(self, destination: Destination, load: Load) -> float:
+        """Wait until the request keeps within the limits of a minute, and count the cost that it may have at once.
+
+        Returns the dollars that were counted. Raises `ProviderError` where the day's cost is reached, or can't be told.
+        """
         limits = self._limits()
-        if limits.cost_per_day and not destination.local:
-            await asyncio.to_thread(self._check_cost, limits.cost_per_day, load)
+        if limits.cost_per_day and not destination.local and not load.priced:
+            raise ProviderError(
+                f"{destination} was not asked: `costPerDay` is set, and what this model costs isn't known",
+                "Set `price` (of a chat model `outputPrice` too) of the model, or `costPerDay` of `limits` to 0.",
+            )
         while (pause := self._pause(destination, load, limits)) > 0:
             await self._sleep(min(pause, LONGEST_WAIT))
         self._minute.setdefault(destination, deque()).append((self._clock(), load.tokens))
+        if not limits.cost_per_day or destination.local or not (load.requests or load.dollars):
+            return 0.0
+        return await asyncio.to_thread(self._reserve, limits.cost_per_day, destination, load.dollars + load.reserve)
 
     def record(self, destination: Destination, load: Load) -> None:
         """Count what was used, on a thread of its own. Never raises."""
         self.failures.pop(destination, None)
+        self._count(destination, load)
+
+    def give_back(self, destination: Destination, dollars: float) -> None:
+        """Count dollars no more that were held."""
+        self._count(destination, Load(requests=0, dollars=-dollars))
+
+    def _count(self, destination: Destination, load: Load) -> None:
         day = self._today()
         if self._path is None:
             self._remember(day, destination, load)
@@ -112,16 +132,7 @@ class UsageMeter:
     def _write(self, path: Path, day: str, destination: Destination, load: Load) -> None:
         try:
             with _opened(path) as database:
-                database.execute(
-                    "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                    "requests = requests + excluded.requests, texts = texts + excluded.texts, "
-                    "characters = characters + excluded.characters, tokens = tokens + excluded.tokens, "
-                    "dollars = dollars + excluded.dollars",
-                    (
-                        *(day, destination.provider, destination.host),
-                        *(load.requests, load.texts, load.characters, load.tokens, load.dollars),
-                    ),
-                )
+                _add(database, day, destination, load)
         except (OSError, sqlite3.Error) as error:
             log.warning("What was asked of %s is counted in this process only: %s", destination, error)
             self._remember(day, destination, load)
@@ -146,16 +157,29 @@ class UsageMeter:
             sum(row.dollars for row in rows),
         )
 
-    def _check_cost(self, most: float, load: Load) -> None:
-        try:
-            spent = self.total(since=self._today()).dollars
-        except StoreError as error:
-            raise ProviderError(error.reason, f"{error.remedy} Or set `costPerDay` of `limits` to 0.") from None
-        if spent + load.dollars > most:
-            raise ProviderError(
-                f"The day's limit of ${most:g} is reached: ${spent:.2f} was spent",
-                "Raise `costPerDay` of `limits`, or wait until tomorrow (UTC).",
-            )
+    def _reserve(self, most: float, destination: Destination, dollars: float) -> float:
+        """Count dollars where the day's limit has room for them, which no other process can use meanwhile."""
+        with self._reserving:  # the day's total and what is added to it are one step here too
+            if self._writer is not None:
+                self._writer.submit(lambda: None).result()  # what was recorded before is in it
+            today, held = self._today(), Load(requests=0, dollars=dollars)
+            spent = sum(usage.dollars for (day, _), usage in self._memory.items() if day >= today)
+            if self._path is None:
+                _check_limit(most, spent, dollars)
+                self._remember(today, destination, held)
+                return dollars
+            try:
+                with _opened(self._path, _RESERVE_SECONDS) as database:
+                    database.execute("BEGIN IMMEDIATE")
+                    spent += database.execute("SELECT TOTAL(dollars) FROM usage WHERE day >= ?", [today]).fetchone()[0]
+                    _check_limit(most, spent, dollars)
+                    _add(database, today, destination, held)
+            except (OSError, sqlite3.Error) as error:
+                raise ProviderError(
+                    f"What was spent can't be read from {self._path} ({error})",
+                    "Mend or delete the file. Or set `costPerDay` of `limits` to 0.",
+                ) from None
+        return dollars
 
     def _pause(self, destination: Destination, load: Load, limits: Limits) -> float:
         """Return the seconds until the last minute has room for the request; an empty minute always has."""
@@ -191,9 +215,30 @@ def _summed(path: Path, destination: Destination | None, since: str) -> Usage:
     return Usage(int(found[0]), int(found[1]), int(found[2]), int(found[3]), found[4])
 
 
+def _check_limit(most: float, spent: float, dollars: float) -> None:
+    if spent + dollars > most:
+        raise ProviderError(
+            f"The day's limit of ${most:g} is reached: ${spent:.2f} was spent or is held for answers under way",
+            "Raise `costPerDay` of `limits`, or wait until tomorrow (UTC).",
+        )
+
+
+def _add(database: sqlite3.Connection, day: str, destination: Destination, load: Load) -> None:
+    database.execute(
+        "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "requests = requests + excluded.requests, texts = texts + excluded.texts, "
+        "characters = characters + excluded.characters, tokens = tokens + excluded.tokens, "
+        "dollars = dollars + excluded.dollars",
+        (
+            *(day, destination.provider, destination.host),
+            *(load.requests, load.texts, load.characters, load.tokens, load.dollars),
+        ),
+    )
+
+
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, seconds: float = 0.2) -> Iterator[sqlite3.Connection]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(path, timeout=0.2)) as database, database:
+    with contextlib.closing(sqlite3.connect(path, timeout=seconds)) as database, database:
         database.execute(_SCHEMA)
         yield database
