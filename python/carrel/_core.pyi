@@ -39,6 +39,7 @@ __all__ = [
     "give_back_memory",
     "languages",
     "list_secrets",
+    "mask_secrets",
     "path_kinds",
     "rank",
     "ranking_rules",
@@ -633,3 +634,6 @@ def best_lines(text: str, symbol: str, signature: str, rarities: Mapping[str, fl
 
 def list_secrets(root: str, walk: WalkOptions, secrets: SecretOptions, cancel: CancelToken) -> list[tuple[str, int | None, str]]:
     """(path, line, kind) of every secret in the files that count; without a line for a file that is left out as a whole."""
+
+def mask_secrets(path: str, text: str, secrets: SecretOptions) -> str:
+    """The text with a mark in place of each secret, as the file of that path would be read."""

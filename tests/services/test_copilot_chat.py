@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -15,12 +17,17 @@ from tests.contract import suites
 from carrel.core.conversation import Completion, Message, ToolCall
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
-from carrel.core.outbound import Outbound, Secret
+from carrel.core.outbound import Destination, Load, Outbound, Secret
 from carrel.core.ports import ChatModel
 from carrel.engine.chat_model import complete
+from carrel.frontends.common.uris import longest_match
 from carrel.providers import copilot_program
 from carrel.providers.chat import ChatOptions
 from carrel.providers.copilot_chat import CopilotChat, copilot_chat
+from carrel.server.composition import Composition
+from carrel.server.model_settings import Models, ModelSettings
+from carrel.server.session import Session as ServerSession
+from carrel.server.settings import Settings
 
 from .models import ASKED, KEY, SEARCH, TOOL, until
 
@@ -273,3 +280,58 @@ async def test_without_the_sdk_the_remedy_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "copilot", None)
     with pytest.raises(ProviderError, match=r'pip install "carrel-context\[copilot\]"'):
         await complete(copilot_chat(ChatOptions(), fake_outbound()), ASKED)
+
+
+def test_the_program_gets_no_keys_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made: list[dict[str, Any]] = []
+    sdk = sys.modules["copilot"]
+
+    def client(**options: Any) -> Program:
+        made.append(options)
+        return Program()
+
+    monkeypatch.setattr(sdk, "CopilotClient", client, raising=False)
+    monkeypatch.setattr(sdk, "RuntimeConnection", SimpleNamespace(for_stdio=lambda path: path), raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_TOKEN"):
+        monkeypatch.setenv(name, f"planted-{name}")
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    monkeypatch.setenv("COPILOT_HOME", "kept")
+    copilot_program._client(None, "http://127.0.0.1:3128", own_model=False)
+    copilot_program._client(Secret("gho_own"), "", own_model=False)
+    own, given = (options["env"] for options in made)
+    assert (own["HTTPS_PROXY"], own["NO_PROXY"], own["COPILOT_HOME"]) == ("http://127.0.0.1:3128", "localhost", "kept")
+    assert [value for value in own.values() if "planted" in value] == ["planted-GITHUB_TOKEN"]  # it signs in with that itself
+    assert "planted" not in str(given)
+
+
+async def test_a_session_that_waits_is_ended_where_its_next_request_is_refused() -> None:
+    class Refusing(FakeMeter):
+        async def admit(self, destination: Destination, load: Load) -> float:
+            if self.used:
+                raise ProviderError("The day's limit is reached")
+            return await super().admit(destination, load)
+
+    program = Program(searches("a"))
+    model = chat(program, replace(fake_outbound(), meter=Refusing()))
+    answer = await complete(model, SEARCH, [TOOL])
+    results = [Message("tool", "found", call_id=call.id) for call in answer.calls]
+    with pytest.raises(ProviderError, match="limit is reached"):
+        await complete(model, [*SEARCH, Message("assistant", "", answer.calls), *results], [TOOL])
+    await until(lambda: program.ended)
+    assert program.ended == ["1"]
+    await model.aclose()
+
+
+async def test_models_are_closed_with_the_session_of_the_server(env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    program = Program()
+    composition = Composition()
+    session = ServerSession(composition, longest_match)
+    model = chat(program)
+    monkeypatch.setattr("carrel.server.composition.chat_models", lambda: SimpleNamespace(make=lambda *_: model))
+    settings = Settings(models=Models(chat=ModelSettings(provider="copilot")))
+    assert await complete(composition.chat_model(settings), ASKED)
+    await session.close()
+    assert program.stopped == 1

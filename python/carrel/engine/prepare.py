@@ -20,6 +20,7 @@ from carrel.engine import issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries, run_with
 from carrel.engine.issue_text import IssueText
 from carrel.engine.query_words import ParsedQuery
+from carrel.engine.question_secrets import masked
 
 log = logging.getLogger(__name__)
 
@@ -70,10 +71,14 @@ async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SE
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
     try:
+        mask = masked if embedder.spec.leaves_machine else str
         if meant is None or issue:
-            vectors = await embed_queries(embedder, asked, seconds=seconds)
+            sent = {text: mask(text) for text in asked}
+            given = await embed_queries(embedder, list(dict.fromkeys(sent.values())), seconds=seconds)
+            vectors = {text: given[shown] for text, shown in sent.items() if shown in given}
         else:
-            instead = (await embed_queries(embedder, [meant], seconds=seconds, kind="document"))[meant]
+            shown = mask(meant)
+            instead = (await embed_queries(embedder, [shown], seconds=seconds, kind="document"))[shown]
             vectors = dict.fromkeys(asked, instead)
     except CarrelError as error:
         problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."

@@ -7,12 +7,15 @@ job. Imports are inside the functions: the server must answer `initialize` befor
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from weakref import WeakSet
 
 import msgspec
 
@@ -45,6 +48,8 @@ NO_CHAT_MODEL = (
 )
 """Reason and remedy."""
 
+CLOSE_SECONDS = 3.0
+"""How long models are waited for that close."""
 EMBEDDING_CACHE = "embeddings.sqlite"
 INDEX_FILE = "index.db"
 
@@ -82,6 +87,8 @@ class Composition:
         self.outbound = outbound or OutboundServices(audit=audit)
         self.confirm = confirm
         self._tools: ToolCatalogue | None = None
+        self._in_use = WeakSet[Any]()
+        """Models that may hold connections or a program."""
 
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedding model that is set, the bundled one where none is. Raises `InvalidInput`.
@@ -96,14 +103,16 @@ class Composition:
         made = embedders().make(chosen, self.outbound.of(settings))
         if not isinstance(made, RemoteEmbedder):
             return made
+        from carrel.engine.question_secrets import mask_by
         from carrel.store.embedding_cache import CachedEmbedder, EmbeddingCache
 
-        return CachedEmbedder(made, EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE))
+        cache = EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE)
+        return CachedEmbedder(made, cache, mask_by(secret_options(settings)))
 
     def reranker(self, settings: Settings) -> Reranker | None:
         """Return the reranker that is set, if one is. Raises `InvalidInput`."""
         chosen = settings.models.reranker
-        return rerankers().make(chosen, self.outbound.of(settings)) if chosen.provider else None
+        return self._used(rerankers().make(chosen, self.outbound.of(settings))) if chosen.provider else None
 
     def chat_model(self, settings: Settings, name: str | None = None) -> ChatModel:
         """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
@@ -118,7 +127,18 @@ class Composition:
         return self._chat_model(chosen, settings) if chosen.provider else None
 
     def _chat_model(self, chosen: ModelSettings, settings: Settings) -> ChatModel:
-        return chat_models().make(chosen, self.outbound.of(settings))
+        return self._used(chat_models().make(chosen, self.outbound.of(settings)))
+
+    def _used(self, model: M) -> M:
+        self._in_use.add(model)
+        return model
+
+    async def close(self) -> None:
+        """Close the connections and end the programs that models have for the running event loop. They can be asked again."""
+        closing = [model.aclose() for model in tuple(self._in_use) if hasattr(model, "aclose")]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.gather(*closing, return_exceptions=True)
 
     def tools(self, settings: Settings, own_tools: Sequence[Tool] = (), *, confirm: Confirm | None = None) -> ToolService:
         """Return the tools of the person's sources and of a workspace. Without `confirm` no person can be asked."""
@@ -322,6 +342,7 @@ class Composition:
         A model that can't be made costs its help, not the answer.
         """
         from carrel.engine.assisted_retrieval import ALONE, Assistants
+        from carrel.engine.question_secrets import mask_by
 
         plans = (settings.planner if plan is None else plan) == "auto"
         reranks = settings.rerank if rerank is None else rerank
@@ -342,6 +363,7 @@ class Composition:
             settings.planner_seconds,
             settings.reranker_seconds,
             problem=" ".join(problems) or None,
+            mask=mask_by(secret_options(settings)),
         )
 
     def _cut(self, settings: Settings, windows: LineWindows | None) -> CutOptions:

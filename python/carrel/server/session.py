@@ -208,6 +208,7 @@ class Session:
         self.folders.clear()
         for task in tuple(self._tasks):
             task.cancel()
+        await self.composition.close()
         self.jobs.close()
         if self.composition.audit is not None:
             await asyncio.to_thread(self.composition.audit.close)

@@ -141,9 +141,11 @@ def _make_room(database: sqlite3.Connection, most: int) -> None:
 class CachedEmbedder:
     """A `RemoteEmbedder` that asks only for what isn't kept."""
 
-    def __init__(self, inner: RemoteEmbedder, cache: EmbeddingCache) -> None:
+    def __init__(self, inner: RemoteEmbedder, cache: EmbeddingCache, mask: Callable[[str], str] = str) -> None:
+        """Take what masks the secrets of a question; documents come masked."""
         self._inner = inner
         self._cache = cache
+        self._mask = mask
 
     @property
     def spec(self) -> EmbeddingSpec:
@@ -165,7 +167,7 @@ class CachedEmbedder:
 
     def with_dim(self, dim: int) -> Self:
         """Return the same with this dimension."""
-        return type(self)(self._inner.with_dim(dim), self._cache)
+        return type(self)(self._inner.with_dim(dim), self._cache, self._mask)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -173,6 +175,8 @@ class CachedEmbedder:
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
         """Return one row a text, those that are kept without asking. Raises `ProviderError`."""
+        if kind == "query" and self.spec.leaves_machine:
+            texts = [self._mask(text) for text in texts]
         keys = self.keys(texts, kind)
         rows = await asyncio.to_thread(self._read, keys)
         missing = [number for number, key in enumerate(keys) if key not in rows]

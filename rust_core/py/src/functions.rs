@@ -9,6 +9,7 @@ use carrel_core::base::language::Language;
 use carrel_core::base::tokens::Encoding;
 use carrel_core::base::types::FileProperties;
 use carrel_core::index::cut::cut;
+use carrel_core::index::secrets::{Detector, masked};
 use carrel_core::query::results::ChunkInfo;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -47,6 +48,15 @@ pub fn list_secrets(
 ) -> PyResult<Vec<(String, Option<u32>, String)>> {
     let seen = detached(py, || carrel_core::workspace::secret_listing::list_secrets(&root, &walk.0, &secrets.0, &cancel.0))?;
     Ok(seen.into_iter().map(|one| (one.path, one.line, one.kind)).collect())
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn mask_secrets(py: Python<'_>, path: &str, text: &str, secrets: &PySecretOptions) -> PyResult<String> {
+    detached(py, || {
+        let found = Detector::new(&secrets.0)?.find(path, text);
+        Ok(masked(text, &found).0)
+    })
 }
 
 fn encoding(name: &str) -> PyResult<Encoding> {

@@ -48,6 +48,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::registrable_grammars, module)?)?;
     module.add_function(wrap_pyfunction!(functions::give_back_memory, module)?)?;
     module.add_function(wrap_pyfunction!(functions::list_secrets, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::mask_secrets, module)?)?;
     module.add_function(wrap_pyfunction!(question::split_names, module)?)?;
     module.add_function(wrap_pyfunction!(question::stem, module)?)?;
     module.add_function(wrap_pyfunction!(ranking::rank, module)?)?;

@@ -1,0 +1,84 @@
+"""Secrets in a question don't leave the machine; the search here has the words as they were typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from tests.engine.planner_models import Planner
+from tests.engine.texts import indexed
+
+from carrel.core.background import directly
+from carrel.core.conversation import Message
+from carrel.core.fakes import FakeEmbedder, FakeReranker
+from carrel.core.native import CancelToken, SecretOptions
+from carrel.core.ports import EmbeddingSpec, RerankerSpec
+from carrel.core.types import Query
+from carrel.engine.assisted_retrieval import Assistants, Question, retrieve_assisted
+from carrel.engine.question_secrets import mask_by
+from carrel.engine.retriever import Retrieval, read
+
+SECRET = "Tr0ub4dor" + "9xQzP7"
+OWN = "acme" + "-7731-zzz"
+FILES = {"login.py": "def login(user):\n    return check(user)\n", "shop.py": "def price(item):\n    return item.price\n"}
+ASKED = f'why does login fail with password = "{SECRET}" and {OWN}?'
+
+
+class Reranker(FakeReranker):
+    def __init__(self, *, leaves_machine: bool) -> None:
+        super().__init__(RerankerSpec("fake", leaves_machine=leaves_machine))
+        self.queries: list[str] = []
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        self.queries.append(query)
+        return await super().rerank(query, texts)
+
+
+async def seen_by_models(*, leaves_machine: bool) -> tuple[str, Retrieval]:
+    planner = Planner({"rewrite": "where is the login checked", "divide": '{"queries": []}', "imagine": "the login"})
+    planner.spec = replace(planner.spec, leaves_machine=leaves_machine)
+    reranker = Reranker(leaves_machine=leaves_machine)
+    embedder = FakeEmbedder(EmbeddingSpec("fake", 32, leaves_machine=leaves_machine))
+    query = Query(ASKED, 2)
+    asked = Assistants(planner, reranker, mask=mask_by(SecretOptions(patterns=["acme-[0-9]+-[a-z]+"])))
+
+    async def run(work: object) -> object:
+        return await directly(lambda: work(CancelToken()))  # type: ignore[operator]
+
+    found = await retrieve_assisted(
+        Question(query, (Message("user", f"the password is password = '{SECRET}'"),)),
+        lambda: VIEW,
+        embedder,
+        asked,
+        run,  # type: ignore[arg-type]
+        lambda ranking, token: read(ranking, query, token),
+    )
+    assert planner.seen
+    assert reranker.queries
+    return " ".join([*planner.seen, *reranker.queries, *(text for texts, _ in embedder.requests for text in texts)]), found
+
+
+VIEW = indexed(FILES)
+
+
+async def test_a_remote_model_is_told_no_secret_of_a_question() -> None:
+    told, found = await seen_by_models(leaves_machine=True)
+    assert SECRET not in told
+    assert "[secret: password]" in told
+    assert found.hits[0].chunk.path == "login.py"
+
+
+async def test_a_model_of_this_machine_has_the_words_as_typed() -> None:
+    told, _ = await seen_by_models(leaves_machine=False)
+    assert SECRET in told
+    assert OWN in told
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [(OWN, "[secret: settings]"), ("how is a password checked?", "how is a password checked?")]
+)
+def test_rules_are_those_of_files_and_the_persons_own(text: str, shown: str) -> None:
+    mask = mask_by(SecretOptions(patterns=["acme-[0-9]+-[a-z]+"]))
+    assert mask(text).startswith(shown[:8])
+    assert OWN not in mask(text)
