@@ -470,7 +470,10 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda index: index.context("account", model=3), "model: must be text, not a whole number"),
     (lambda index: index.context("account", tokenizer="x"), "tokenizer: must be a tokenizer, not str"),
     (lambda index: index.context("account", chars_per_token=[4]), "chars_per_token: must be a number, not a list"),
-    (lambda index: index.context("account", form="html"), 'form: must be "xml", "source", "tool" or a form of your own'),
+    (
+        lambda index: index.context("account", form="html"),
+        'form: must be "xml", "source", "tool", "places" or a form of your own',
+    ),
     (lambda index: index.context("account", filters={"languages": ["python"]}), "filters: must be carrel.core.types.Filters"),
     (lambda index: index.search("account", filters=Filters(languages="python")), "filters.languages: must be a list, not text"),  # type: ignore[arg-type]
     (lambda index: index.search(None), "query: must be text, not nothing"),

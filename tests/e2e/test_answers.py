@@ -360,3 +360,17 @@ async def test_a_question_of_20_megabytes_is_answered(start: Start, project: Pat
             assert result.get("error") is None
         augmented = await client.request("carrel/augment", {"text": text, "trigger": "explicit"}, timeout=10)
         assert augmented["text"].endswith(text)
+
+
+async def test_citations_of_an_answer_are_checked_against_its_pack(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        pack = await client.request("carrel/context", {"query": "authenticate_user", "trigger": "explicit"})
+        text = "See `src/auth.py:1-2`, and src/gone.py:7."
+        found = (await client.request("carrel/citations", {"packId": pack["id"], "text": text}))["citations"]
+        assert [(one["path"], one["ok"], one.get("reason")) for one in found] == [
+            ("src/auth.py", True, None),
+            ("src/gone.py", False, "the file was not given"),
+        ]
+        assert found[0]["uri"] == next(hit["uri"] for hit in pack["hits"] if hit["path"] == "src/auth.py")
+        with pytest.raises(LspError, match="packId"):
+            await client.request("carrel/citations", {"packId": "none", "text": text})

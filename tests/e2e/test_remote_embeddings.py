@@ -73,6 +73,24 @@ async def test_search_by_the_services_meaning_goes_on_by_words_when_it_is_killed
     assert any(KEY in headers.get("authorization", "") for _, headers, _ in service.requests)
 
 
+async def test_a_result_says_what_was_sent_where(start: Start, project: Path, service: EmbeddingService) -> None:
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        before = await client.request("carrel/search", {"query": "authenticate_user"})
+        assert "sent" not in before or before["sent"]  # the bundled model answers until the other is ready
+        await switched(client)
+        question = "where do koalas live here"
+        for method in ("carrel/search", "carrel/context", "carrel/augment"):
+            result = await client.request(method, {"query": f"{question} {method}", "text": "x", "trigger": "explicit"})
+            (sent,) = result.get("pack", result)["sent"]
+            assert (sent["provider"], sent["what"], sent["requests"], sent["texts"]) == ("openai", "embedder", 1, 1)
+            assert sent["host"] == service.url.removeprefix("http://")
+            assert sent["bytes"] > len(question)
+            assert 0 < sent["cost"] < 0.001
+        again = await client.request("carrel/search", {"query": f"{question} carrel/search"})
+        assert "sent" not in again  # what was asked before is kept
+
+
 async def test_no_key_is_on_standard_error(
     project: Path, options: dict[str, Any], env: dict[str, str], tmp_path: Path, service: EmbeddingService
 ) -> None:

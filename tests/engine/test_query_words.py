@@ -15,7 +15,7 @@ from carrel.engine.query_words import read
         ("how are commands parsed", ("command", "pars"), (), False),
         ("JoinSet", ("join", "set"), ("JoinSet",), True),
         ("Sinatra::Base", ("sinatra", "bas"), ("Base",), True),
-        ("session", ("session",), (), False),
+        ("session", ("session",), ("session",), False),
         ("where is `load_config` called", ("load", "config", "call"), ("load_config",), False),
         ("the Index", ("index",), (), False),
         ("how does get_or_init work", ("init", "work"), ("get_or_init",), False),

@@ -113,6 +113,25 @@ async def test_no_client_can_agree_to_a_dangerous_pipeline(connect: Connect, pro
         assert "only a person can allow it" in str(result.content)
 
 
+async def test_places_alone_are_a_line_each(connect: Connect, project: Path) -> None:
+    async with connect(project) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        calls: dict[str, dict[str, Any]] = {
+            "search_code": {"query": "authenticate_user"},
+            "similar_code": {"path": "src/orders.py", "startLine": 5, "endLine": 6},
+        }
+        for tool, arguments in calls.items():
+            found = await client.call_tool(tool, {**arguments, "format": "places"})
+            hits = (found.structured_content or {})["hits"]
+            jsonschema.validate(found.structured_content, tools[tool].output_schema or {})
+            assert hits
+            assert not any("text" in hit for hit in hits)
+            lines = [f"{hit['path']}:{hit['startLine']}-{hit['endLine']} {hit.get('symbol', '')}".rstrip() for hit in hits]
+            assert getattr(found.content[0], "text", "").splitlines() == lines
+        pack = await call(client, "get_context", query="authenticate_user", format="places")
+        assert pack["text"].splitlines()[0] == "src/auth.py:1-4 authenticate_user"
+
+
 async def test_the_knowledge_base(connect: Connect, project: Path) -> None:
     async with connect(project) as client:
         nothing = await client.call_tool("search_knowledge_base", {"query": "ORA-12154", "pathGlob": ["docs/**"]})

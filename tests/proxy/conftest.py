@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -26,6 +27,9 @@ class Upstream:
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)  # the bodies as they came
+    lists: list[dict[str, str]] = field(default_factory=list)  # headers of the proxy's own requests for the models
+    says: str = ""  # what every answer is, where this is set
+    windows: dict[str, int] = field(default_factory=dict)  # what they are told, by model
     redirect: str = ""  # where every question is sent to, if anywhere
     dropped: threading.Event = field(default_factory=threading.Event)
     let_go: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))  # a word each of the model "held"
@@ -48,7 +52,13 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        self.upstream.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, None))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if headers.get("user-agent") == "carrel":
+            self.upstream.lists.append(headers)
+            data = [{"id": name, "context_length": window} for name, window in self.upstream.windows.items()]
+            self.answer(200, {"object": "list", "data": data})
+            return
+        self.upstream.requests.append((self.path, headers, None))
         self.answer(200, {"object": "list", "data": [{"id": "m", "object": "model"}]})
 
     def do_POST(self) -> None:
@@ -75,7 +85,16 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path.startswith("/api/"):
             self.answer(200, {"message": {"role": "assistant", "content": "yes"}, "done": True})
         else:
-            self.answer(200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice("yes")]})
+            self.answer(
+                200,
+                {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": "m",
+                    "choices": [choice(self.upstream.says or "yes")],
+                },
+            )
 
     def answer(self, status: int, value: Any, *, retry: bool = False) -> None:
         data = json.dumps(value).encode()
@@ -97,7 +116,8 @@ class Handler(BaseHTTPRequestHandler):
             if calls:
                 self.event(piece({"role": "assistant", "tool_calls": [tool_call(*numbered) for numbered in enumerate(calls)]}))
                 self.event(piece({}, "tool_calls"))
-            for word in [] if calls else WORDS * (1_000 if model == "endless" else 1):
+            words = re.findall(r"\S+ ?", self.upstream.says) or WORDS
+            for word in [] if calls else words * (1_000 if model == "endless" else 1):
                 if model == "held":
                     self.upstream.let_go.acquire(timeout=60)
                 self.event(piece({"role": "assistant", "content": word}))

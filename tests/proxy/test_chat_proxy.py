@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import httpx
 import openai
 import pytest
 from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, until
-from tests.shop import index
+from tests.shop import index, write_files
 
 QUESTION = "how does login work?"
 MESSAGES: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -209,6 +210,54 @@ async def test_a_long_conversation_leaves_no_room(start: Start, upstream: Upstre
         long: Any = [{"role": "user", "content": "x" * 12_000}, *MESSAGES]
         await client.chat.completions.create(model="m", messages=long)
     assert upstream.question == QUESTION
+
+
+async def test_the_context_grows_with_the_window_that_the_upstream_tells(
+    start: Start, upstream: Upstream, project: Path, env: dict[str, str]
+) -> None:
+    step = "def login_{0}(name):\n{1}    return name\n\n\n"
+    big = "".join(step.format(n, "    # how the login does its work, a step of many\n" * 60) for n in range(9))
+    index(write_files(project, {"auth.py": big}), env)
+    upstream.windows = {"m": 100_000}
+    async with client_of(start()) as client:
+        await client.chat.completions.create(model="m", messages=MESSAGES)
+        small = len(upstream.question)
+        await until(lambda: bool(upstream.lists))
+        assert upstream.lists[0]["authorization"] == "Bearer sk-secret"
+        async with asyncio.timeout(30):
+            while len(upstream.question) <= small:  # the list is read beside the questions
+                await client.chat.completions.create(model="m", messages=MESSAGES)
+    assert small <= 4_000 + 100
+    assert len(upstream.lists) == 1
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_what_an_answer_cites_is_checked_while_it_passes(start: Start, upstream: Upstream, on: bool) -> None:
+    upstream.says = "It is in auth.py:1-2 and, so it seems, in gone.py:7."
+    proxy = start(*([] if on else ["--no-citations"]))
+    body = {"model": "m", "messages": MESSAGES}
+    async with httpx.AsyncClient(base_url=proxy.url) as client:
+        whole = await client.post("/v1/chat/completions", json=body)
+        streamed = await client.post("/v1/chat/completions", json={**body, "stream": True})
+        plain = await client.post("/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "/x"}]})
+    assert whole.json()["choices"][0]["message"]["content"] == upstream.says
+    events, _, last = streamed.text.partition("data: [DONE]\n\n")
+    said = [json.loads(line[6:])["choices"][0]["delta"]["content"] for line in events.splitlines() if line]
+    assert "".join(said) == upstream.says
+    assert "x-carrel-citations" not in plain.headers  # no context was given
+    if not on:
+        assert (last, "x-carrel-citations" in whole.headers) == ("", False)
+        return
+    found = json.loads(whole.headers["x-carrel-citations"])
+    assert (found["cited"], found["unsupported"]) == (2, 1)
+    assert found["places"] == [
+        {"place": "gone.py:7-7", "ok": False, "reason": "the file was not given"},
+        {"place": "auth.py:1-2", "ok": True},
+    ]
+    assert last == f": x-carrel-citations {whole.headers['x-carrel-citations']}\n\n"
+    async with client_of(proxy) as official:
+        stream = await official.chat.completions.create(model="m", messages=MESSAGES, stream=True)
+        assert "".join([chunk.choices[0].delta.content or "" async for chunk in stream]) == upstream.says
 
 
 async def test_only_this_machine_and_only_with_the_token(start: Start, upstream: Upstream) -> None:

@@ -75,7 +75,7 @@ async def nothing() -> AsyncIterator[bytes]:
 
 
 class Broken:
-    async def rewrite(self, _path: str, raw: bytes, _name: str | None) -> Any:
+    async def rewrite(self, _path: str, raw: bytes, _name: str | None, *_: Any) -> Any:
         raise RuntimeError(f"the words of {raw!r}")
 
 

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { localFolders, type Memory } from './memory/memory';
-import type { AugmentResult, ContextParams, ContextResult } from './protocol';
+import type { AugmentResult, ChatCitation, ContextParams, ContextResult } from './protocol';
 import { isWholeFile, literalGlob, type Details, type Question, type Receipt, type Receipts } from './receipts/receipts';
 import type { Supervisor } from './server/supervisor';
 
@@ -32,6 +32,16 @@ export class ContextClient {
     const result = await this.server.request('carrel/augment', { ...params, text: question.text }, token);
     this.keep(question, details, params, result.pack);
     return result;
+  }
+
+  /** Whether the places hold that an answer cites; none where the server can't tell, which is no reason to fail. */
+  async citations(pack: ContextResult, text: string, token?: vscode.CancellationToken): Promise<readonly ChatCitation[]> {
+    if (!pack.hits.length) return [];
+    try {
+      return (await this.server.request('carrel/citations', { packId: pack.id, text }, token)).citations;
+    } catch {
+      return [];
+    }
   }
 
   /** The same question, as it was asked and of the folder that was asked, with what was pinned and removed since. */

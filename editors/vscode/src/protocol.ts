@@ -55,8 +55,10 @@ export interface AugmentParams {
   readonly sources?: readonly string[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
-  /** How long the text may get; the setting `budget` by default. */
+  /** How long the text may get; by `window` and the setting `budget` by default. */
   readonly budget?: BudgetParam;
+  /** How many tokens the chat model takes; by the name in `model`, where that is known, by default. */
+  readonly window?: number;
   /** The chat model, which decides how tokens are counted. */
   readonly model?: string;
   /** The editor in front. */
@@ -77,8 +79,8 @@ export interface AugmentParams {
   readonly waitMs?: number;
   /** Answer within this time, with an empty pack if need be. */
   readonly deadlineMs?: number;
-  /** The form of the text. */
-  readonly format?: 'source' | 'tool' | 'xml';
+  /** The form of the text; "places" is a line for each hit: path, lines and symbol, without code. */
+  readonly format?: 'places' | 'source' | 'tool' | 'xml';
   /** The user's text as it stands. */
   readonly text: string;
 }
@@ -141,8 +143,10 @@ export interface ChatParams {
   readonly sources?: readonly string[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
-  /** How long the text may get; the setting `budget` by default. */
+  /** How long the text may get; by `window` and the setting `budget` by default. */
   readonly budget?: BudgetParam;
+  /** How many tokens the chat model takes; by the name in `model`, where that is known, by default. */
+  readonly window?: number;
   /** Where the client lends its own model: what decides how tokens are counted. Else which model of the provider that is set; the one that is set by default. */
   readonly model?: string;
   /** The editor in front. */
@@ -163,8 +167,8 @@ export interface ChatParams {
   readonly waitMs?: number;
   /** Answer within this time, with an empty pack if need be. */
   readonly deadlineMs?: number;
-  /** The form of the text. */
-  readonly format?: 'source' | 'tool' | 'xml';
+  /** The form of the text; "places" is a line for each hit: path, lines and symbol, without code. */
+  readonly format?: 'places' | 'source' | 'tool' | 'xml';
   /** The conversation, oldest first; it ends with the question. What doesn't fit is left out. */
   readonly messages: readonly ChatMessage[];
   /** Comes back in every `carrel/complete`, to tell which model is asked. */
@@ -204,6 +208,8 @@ export interface ChatResult {
   /** What ended the search for more. */
   readonly limit?: 'answer' | 'calls' | 'cost' | 'steps' | 'time' | 'tokens';
   readonly elapsedMs: number;
+  /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
+  readonly sent?: readonly SentResult[];
 }
 
 /** What happens while a question is answered, as it happens. */
@@ -245,6 +251,21 @@ export interface ChatUsage {
   /** US dollars, where the model's prices are set. */
   readonly cost?: number;
   readonly tokenizer: string;
+}
+
+/** `carrel/citations`: whether the places hold that an answer cites, which the client's own model gave to a pack. */
+export interface CitationsParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** The `id` of a recent pack: what the model was given. */
+  readonly packId: string;
+  /** The answer. */
+  readonly text: string;
+}
+
+/** The places that an answer cites, each once. */
+export interface CitationsResult {
+  readonly citations: readonly ChatCitation[];
 }
 
 /** `carrel/clear`: delete the index of the folder. */
@@ -294,6 +315,8 @@ export interface CompareResult {
   readonly answers?: CompareAnswers;
   readonly tokenizer: string;
   readonly elapsedMs: number;
+  /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
+  readonly sent?: readonly SentResult[];
 }
 
 /** `carrel/complete`: have the client's chat model go on with this conversation. */
@@ -345,8 +368,10 @@ export interface ContextParams {
   readonly sources?: readonly string[];
   /** How many hits at most; `ragTopK` by default. */
   readonly topK?: number;
-  /** How long the text may get; the setting `budget` by default. */
+  /** How long the text may get; by `window` and the setting `budget` by default. */
   readonly budget?: BudgetParam;
+  /** How many tokens the chat model takes; by the name in `model`, where that is known, by default. */
+  readonly window?: number;
   /** The chat model, which decides how tokens are counted. */
   readonly model?: string;
   /** The editor in front. */
@@ -367,15 +392,15 @@ export interface ContextParams {
   readonly waitMs?: number;
   /** Answer within this time, with an empty pack if need be. */
   readonly deadlineMs?: number;
-  /** The form of the text. */
-  readonly format?: 'source' | 'tool' | 'xml';
+  /** The form of the text; "places" is a line for each hit: path, lines and symbol, without code. */
+  readonly format?: 'places' | 'source' | 'tool' | 'xml';
 }
 
 /** A `ContextPack`: the text for the chat and where each part of it is from. */
 export interface ContextResult {
   readonly id: string;
   readonly text: string;
-  readonly format: 'source' | 'tool' | 'xml';
+  readonly format: 'places' | 'source' | 'tool' | 'xml';
   readonly tokens: number;
   /** Unset when the budget is in characters. */
   readonly budgetTokens?: number;
@@ -397,6 +422,8 @@ export interface ContextResult {
   readonly elapsedMs: number;
   /** Milliseconds by stage. */
   readonly stages: Readonly<Record<string, number>>;
+  /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
+  readonly sent?: readonly SentResult[];
 }
 
 /** A hit or file that was left out, and why. */
@@ -804,6 +831,8 @@ export interface ReviewResult {
   /** Files that wait for indexing. */
   readonly pending: number;
   readonly elapsedMs: number;
+  /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
+  readonly sent?: readonly SentResult[];
 }
 
 /** What happens in a review, as it happens. */
@@ -852,11 +881,15 @@ export interface SearchParams {
   readonly filters?: FiltersParam;
   /** How long to wait for a first index. */
   readonly waitMs?: number;
+  /** "places" gives `text`, a line for each hit with path, lines and symbol, and hits without their text. */
+  readonly format?: 'full' | 'places';
 }
 
 /** Hits, best first. */
 export interface SearchResult {
   readonly hits: readonly HitResult[];
+  /** The places, a line each, where `format` is "places". */
+  readonly text?: string;
   readonly elapsedMs: number;
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
   readonly pending: number;
@@ -868,6 +901,26 @@ export interface SearchResult {
   readonly subQueries?: readonly string[];
   /** Where the question went, where there are sources beside the workspace. */
   readonly routes?: readonly RouteResult[];
+  /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
+  readonly sent?: readonly SentResult[];
+}
+
+/** What a remote service was sent for one request. */
+export interface SentResult {
+  readonly provider: string;
+  /** With the port where it isn't the usual one. */
+  readonly host: string;
+  /** What it was asked as; a planner is asked as "chat". */
+  readonly what: 'chat' | 'embedder' | 'planner' | 'reranker' | 'store';
+  readonly requests: number;
+  /** Texts, or messages of a conversation. */
+  readonly texts: number;
+  /** Of the requests, without headers. */
+  readonly bytes: number;
+  /** As the service counted them, or an estimate; answers of chat models too. */
+  readonly tokens: number;
+  /** US dollars by the model's prices; 0 where none are known. */
+  readonly cost: number;
 }
 
 /** How each stage saw a hit. */
@@ -1111,6 +1164,7 @@ export interface Requests {
   'carrel/similar': { params: SimilarParams; result: SearchResult };
   'carrel/files': { params: FilesParams; result: FilesResult };
   'carrel/compare': { params: CompareParams; result: CompareResult };
+  'carrel/citations': { params: CitationsParams; result: CitationsResult };
   'carrel/providers': { params: ProvidersParams; result: ProvidersResult };
   'carrel/sources': { params: SourcesParams; result: SourcesResult };
   'carrel/key': { params: KeyParams; result: KeyResult };
@@ -1146,6 +1200,8 @@ export const SETTING_KEYS = [
   'ragTopK',
   'ragAutoIndex',
   'budget',
+  'budgetShare',
+  'budgetCeiling',
   'exclude',
   'excludedFolders',
   'editorExclude',

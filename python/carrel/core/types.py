@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 SourceName = Literal["code", "docs"]
-Format = Literal["xml", "source", "tool"]
+Format = Literal["xml", "source", "tool", "places"]
 Trigger = Literal["chat", "explicit"]
 
 

@@ -28,8 +28,9 @@ from carrel.engine.merge import find_each, summed
 from carrel.engine.planner import PLANNER_SECONDS, Plan, Planning
 from carrel.engine.planner_rules import steps_after_search, steps_at_once
 from carrel.engine.prepare import PreparedQuery, prepare
+from carrel.engine.question_secrets import Mask, masked, masked_history
 from carrel.engine.rerank import reordered, rerank, text_for_reranker
-from carrel.engine.retriever import Ranking, read
+from carrel.engine.retriever import Ranking, definitions_first, read
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -69,6 +70,8 @@ class Assistants:
     reranker_seconds: float = RERANKER_SECONDS
     candidates: int | None = None
     problem: str | None = None
+    mask: Mask = masked
+    """Masks the secrets of what a remote model is told."""
 
     @property
     def any(self) -> bool:
@@ -195,7 +198,10 @@ class _Retrieval:
         asked, history = query.text, self._question.history
         if self._left(LEAST_SECONDS) < LEAST_SECONDS:
             return _told(await self._searched(query), _NO_TIME.format(model=planner.spec.id))
-        planning = Planning(planner, asked, history, self._left(self._assistants.planner_seconds))
+        told, told_history = asked, history
+        if planner.spec.leaves_machine:
+            told, told_history = self._assistants.mask(asked), masked_history(history, self._assistants.mask)
+        planning = Planning(planner, told, told_history, self._left(self._assistants.planner_seconds))
         try:
             planning.start(steps_at_once(asked, history))
             ranking = await self._searched(query)
@@ -226,6 +232,7 @@ class _Retrieval:
         many = replace(ranking.query, limit=self._judged(reranker), filters=replace(ranking.query.filters, min_score=None))
         shown = await self._run(lambda token: read(ranking, many, token))
         asked = ranking.diagnostics.rewritten or self._question.query.text
+        asked = self._assistants.mask(asked) if reranker.spec.leaves_machine else asked
         texts = [text_for_reranker(hit) for hit in shown.hits]
         try:
             scores = await rerank(asked, texts, reranker, seconds=self._left(self._assistants.reranker_seconds))
@@ -235,7 +242,9 @@ class _Retrieval:
         judged = dict(zip(shown.given, scores, strict=True))
         return replace(
             ranking,
-            order=reordered(ranking.order, judged, reranker.spec, ranking.query.pinned),
+            order=definitions_first(
+                reordered(ranking.order, judged, reranker.spec, ranking.query.pinned), ranking.context, ranking.query
+            ),
             stages=summed([ranking.stages, {"rerank": _since(began)}]),
             diagnostics=replace(ranking.diagnostics, reranker=reranker.spec.id),
         )

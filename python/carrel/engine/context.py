@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from carrel.core.ports import Tokenizer
 from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit
-from carrel.engine.formats import Form, form_of
+from carrel.engine.formats import Form, PlacesForm, form_of, without_text
 from carrel.engine.pieces import LineReader, excerpt, follows, joined, signature_only
 
 DOES_NOT_FIT = "does not fit the budget"
@@ -40,6 +40,8 @@ def pack(
     shape = form_of(form) if isinstance(form, str) else form
     measure = len if budget.unit == "chars" else tokenizer.count
     left_out = list(dropped)
+    if isinstance(shape, PlacesForm):  # nothing is shown that could be shortened, or joined to its neighbour
+        hits = [without_text(hit) for hit in hits]
     filling = _Filling(budget.amount, shape, measure, read_lines)
     # The retriever's order stands: relevance is an estimate, the order is the verdict.
     left_out += filling.fill(hits)
@@ -96,6 +98,7 @@ class _Filling:
         self._shape = shape
         self._measure = measure
         self._read_lines = read_lines
+        self._joins = not isinstance(shape, PlacesForm)
         self._used = measure(shape.head + shape.tail)
         # A joint is counted as if it shared no token with what stands around it.
         self._joint = measure(shape.joint) + (1 if shape.joint else 0)
@@ -135,7 +138,7 @@ class _Filling:
             span = other.item.hit.chunk.span
             if span.overlaps(hit.chunk.span):
                 return f"overlaps lines {span.start_line}-{span.end_line}"
-        if (chosen is whole and self._join(whole)) or self._place(chosen):
+        if (chosen is whole and self._joins and self._join(whole)) or self._place(chosen):
             return None
         signature = signature_only(hit)
         return None if signature is not None and self._place(self._piece(signature)) else DOES_NOT_FIT

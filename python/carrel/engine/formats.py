@@ -1,4 +1,4 @@
-"""The three text forms of a pack (spec A5, B5, E5), and how code is kept inside its block.
+"""The text forms of a pack (spec A5, B5, E5; places alone), and how code is kept inside its block.
 
 Workspace text is data: in each form, whatever in the code looks like the form's own markup gets a backslash before it, so
 that it can't close its block, open another or forge a header: a tag of `xml`, a line like `--- path (lines 1-2` of `tool`, a
@@ -9,8 +9,8 @@ else stays as it is; an `xml` block says that it was changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from carrel.core.types import Chunk, ContextItem, Format, Hit
@@ -98,6 +98,36 @@ class ToolForm:
         return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}{note}) ---"
 
 
+@dataclass(frozen=True, slots=True)
+class PlacesForm:
+    """Places alone, a line each: for whoever reads the files on their own."""
+
+    head: str = ""
+    tail: str = ""
+    joint: str = "\n"
+    empty: str = NOTHING_FOUND
+    by_place: bool = False
+
+    def block(self, item: ContextItem) -> str:
+        """Return `path:a-b symbol`."""
+        return place_line(item.hit.chunk)
+
+
+def place_line(chunk: Chunk) -> str:
+    """Return path, lines and symbol of a chunk in one line."""
+    return one_line(f"{source_of(chunk)} {chunk.symbol}".rstrip())
+
+
+def places_text(hits: Sequence[Hit]) -> str:
+    """Return where hits are, a line each."""
+    return "\n".join(place_line(hit.chunk) for hit in hits) or NOTHING_FOUND
+
+
+def without_text(hit: Hit) -> Hit:
+    """Return a hit that says only where it is."""
+    return replace(hit, chunk=replace(hit.chunk, text="", masked=0))
+
+
 def harmless_code(code: str) -> str:
     """Return code that can't forge a header of the tools' text form."""
     return escape(_TOOL_HEADER, code)[0]
@@ -181,7 +211,12 @@ def quoted(tag: str, text: str, *others: str) -> str:
 
 def form_of(name: Format) -> Form:
     """Return the form of that name with the spec's defaults."""
-    forms: dict[Format, Callable[[], Form]] = {"xml": XmlForm, "tool": ToolForm, "source": SourceForm}
+    forms: dict[Format, Callable[[], Form]] = {
+        "xml": XmlForm,
+        "tool": ToolForm,
+        "source": SourceForm,
+        "places": PlacesForm,
+    }
     return forms[name]()
 
 

@@ -64,6 +64,7 @@ _TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
 _CODE = re.compile(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
 """One token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
 _LONGEST_SYMBOL = 200
+_WORD = re.compile(r"[^\W\d]\w+")
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 
@@ -78,6 +79,7 @@ class ParsedQuery:
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
+    identifier: str  # where it is nothing but a name, a plain word too: that name with its qualifiers; otherwise empty
     is_change: bool  # how the code should become, as a commit or a task says it
     plain: frozenset[str]  # every word of it, split and lower-case
 
@@ -109,8 +111,10 @@ def read(text: str) -> ParsedQuery:
     if heading := _CONVENTIONAL.match(text):
         scope = heading[1] or ""
         text = f"{scope} {text[heading.end() :]}".strip()
-    is_symbol = len(text) <= _LONGEST_SYMBOL and _SYMBOL_QUERY.match(text) is not None
-    names: list[str] = [_SEPARATOR.split(text)[-1]] if is_symbol else []
+    identifier = _identifier(text)
+    is_symbol = _SYMBOL_QUERY.match(identifier) is not None
+    text = identifier if is_symbol else text
+    names: list[str] = [_SEPARATOR.split(identifier)[-1]] if identifier else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
     told = _ASKING.sub("", text)
     words = telling_words(told) or split_names(told)
@@ -125,9 +129,25 @@ def read(text: str) -> ParsedQuery:
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,
+        identifier=identifier,
         is_change=not is_symbol and (heading is not None or _CHANGE.match(whole) is not None),
         plain=frozenset(split_names(whole)),
     )
+
+
+def _identifier(text: str) -> str:
+    """Return the name that a text is, without quotes around it and a call's brackets behind it; empty if it is more or a word of
+    questions.
+    """
+    bare = text[: _LONGEST_SYMBOL + 1].strip("`'\"").removesuffix("()")
+    fits = len(bare) <= _LONGEST_SYMBOL and bare.lower() not in _STOP_WORDS
+    return bare if fits and (_SYMBOL_QUERY.match(bare) or _WORD.fullmatch(bare)) else ""
+
+
+def is_named(symbol: str, identifier: str) -> bool:
+    """Tell whether a symbol may be the one that an identifier names: where it has qualifiers, they must be the symbol's last."""
+    wanted, parts = _SEPARATOR.split(identifier), _SEPARATOR.split(symbol)
+    return len(wanted) == 1 or wanted in (parts[-len(wanted) :], [*parts[1 - len(wanted) :], wanted[-1]])  # or its class's
 
 
 def telling_words(text: str) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext, ReadFiles
+from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext, ReadFiles, detect_language
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words, twins
 from carrel.engine.candidates import Stopwatch, search
@@ -16,6 +17,9 @@ from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
 from carrel.engine.routing_rules import asks_for_documents
+
+_NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
+"""Languages in which a name that stands at the head of something defines nothing that is used by that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +117,43 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         ordered = settled.order
         if not context.question.is_change:  # a change is often wanted in every copy
             stands_for = dict(settled.stands_for)
-        order = Order(ordered, scores, found)
+        order = definitions_first(Order(ordered, scores, found), context, query)
         watch.lap("rank")
     diagnostics = _diagnostics(order, context, prepared)
     return Ranking(
         view, query, order, context, editor, watch.stages, diagnostics, files, stands_for=stands_for, read_files=read_files
     )
+
+
+def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
+    """Return the order with the definitions of an identifier before its uses, where the question is an identifier alone.
+
+    Both parts stay in their order, and what a person pinned stays first. A key or a heading of that name is no definition.
+    """
+    identifier = context.question.identifier
+    if not identifier:
+        return order
+
+    def is_definition(found: Candidate) -> bool:
+        named = found.defines >= 1 and query_words.is_named(found.symbol, identifier)
+        return named and detect_language(found.path) not in _NOT_CODE
+
+    pinned = frozenset(query.pinned)
+    places = range(len(order.ranked))
+    defining = [at for at in places if is_definition(order.ranked[at])]
+    first = [at for at in places if order.ranked[at].path in pinned]
+    moved = list(dict.fromkeys((*first, *defining, *places)))
+    return replace(
+        order,
+        ranked=tuple(order.ranked[at] for at in moved),
+        scores=_falling([order.scores[at] for at in moved]),
+        relevances=_falling([order.relevances[at] for at in moved]),
+    )
+
+
+def _falling(numbers: Sequence[float]) -> tuple[float, ...]:
+    """Raise numbers to those that follow them."""
+    return tuple(accumulate(reversed(numbers), max))[::-1]
 
 
 def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: bool = False) -> Retrieval:

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 NAME = "search_code"
 DESCRIPTION = (
-    "Find code in the user's workspace by meaning, by words or by an identifier. Gives the best functions, classes and "
-    "passages with their paths, lines and text as they stand on disk now. Use it before reading whole files, and "
-    "whenever it isn't known where something is."
+    "Find code in the user's workspace by meaning, by words, or by an identifier (its definitions come first, then its uses). "
+    "Use it for questions in words, for issues and error reports, and whenever it isn't known where something is or what it is "
+    "called; it takes one call where grep takes several. grep is better where every occurrence of an exact text counts, such as "
+    'for a rename, and for regular expressions. With format "places" it gives paths, lines and symbols without text.'
 )
+DEFAULT_HITS = {"text": 3, "places": 20}
 MAX_TEXT = 100_000
 """Characters of a question: an issue can be pasted whole, with its logs."""
 
@@ -41,13 +43,21 @@ class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
     """What may be asked for. Flat, so that every assistant's schema dialect can hold it."""
 
     query: Question
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 3
+    limit: Annotated[int, Meta(ge=0, le=50, description="How many hits at most; 0 for 3 with text, or 20 places.")] = 0
+    format: Annotated[
+        Literal["text", "places"], Meta(description='"places": path, lines and symbol of each hit in a line, without its text.')
+    ] = "text"
     path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
     languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
     symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
     sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
     kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
     containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
+
+
+def most_hits(asked: SearchArguments) -> int:
+    """Return how many hits are wanted."""
+    return asked.limit or DEFAULT_HITS[asked.format]
 
 
 def argument_name(field: str) -> str:
@@ -100,6 +110,13 @@ def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: Lin
     if hits and not given:
         return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())
     return SearchPage(packed.text, given)
+
+
+def places_page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer) -> SearchPage:
+    """Return the places of as many hits as go into so many tokens. None of their lines was seen by who gets it."""
+    from carrel.engine.context import pack
+
+    return SearchPage(pack(hits, Budget(tokens, "tokens"), tokenizer, form="places").text, ())
 
 
 def _shown(hit: Hit, items: Sequence[ContextItem]) -> ContextItem | None:

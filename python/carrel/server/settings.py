@@ -21,6 +21,7 @@ from msgspec import Meta
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
 from carrel.core.value_checks import plain_reason
+from carrel.engine.context_window import BudgetPolicy
 from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 from carrel.server.source_settings import Sources, read_sources
@@ -51,7 +52,17 @@ class Settings:
     )
     rag_top_k: Annotated[int, Meta(ge=1, le=20)] = _setting(5, "How many hits a chat context holds at most.", workspace="lower")
     rag_auto_index: bool = _setting(False, "Index a workspace when it opens.", workspace="off")
-    budget: Budget = _setting(Budget(), 'How long a chat context may get: `{"chars": 4000}` or `{"tokens": 1000}`.')
+    budget: Budget = _setting(
+        Budget(),
+        'How long a chat context may get: `{"chars": 4000}` or `{"tokens": 1000}`. While it is the default, it grows with the '
+        "chat model's window where that is known: see `budgetShare`.",
+    )
+    budget_share: Annotated[float, Meta(ge=0, le=0.5)] = _setting(
+        0.125, "The share of the chat model's window that a context may take where `budget` is the default; 0 for never more."
+    )
+    budget_ceiling: Annotated[int, Meta(ge=1_000, le=200_000)] = _setting(
+        8_000, "How many tokens a context may get by `budgetShare` at most."
+    )
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
     excluded_folders: tuple[str, ...] = _setting(
         (),
@@ -170,6 +181,11 @@ class Settings:
     log_level: LogLevel = _setting(
         "info", "How much is logged, on stderr and to the editor. Never the content of files or questions."
     )
+
+    @property
+    def budget_policy(self) -> BudgetPolicy:
+        """How long contexts get, by the model's window."""
+        return BudgetPolicy(self.budget, self.budget_share, self.budget_ceiling)
 
 
 @dataclass(frozen=True, slots=True)

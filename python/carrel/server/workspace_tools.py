@@ -40,12 +40,13 @@ class WorkspaceIndex:
 
 def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callable[[SearchArguments, int], Awaitable[SearchPage]]:
     """Return the search of `search_code`."""
-    from carrel.engine.search_tool import page, to_filters
+    from carrel.engine.search_tool import most_hits, page, places_page, to_filters
 
     async def search(asked: SearchArguments, tokens: int) -> SearchPage:
-        query = Query(asked.query, asked.limit, to_filters(asked, scope.exclude), left_out=scope.left_out)
+        query = Query(asked.query, most_hits(asked), to_filters(asked, scope.exclude), left_out=scope.left_out)
         found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
-        return await workspace.run_interactive(lambda _: page(found.hits, tokens, tokenizer))
+        shown = places_page if asked.format == "places" else page
+        return await workspace.run_interactive(lambda _: shown(found.hits, tokens, tokenizer))
 
     return search
 

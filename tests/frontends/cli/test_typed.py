@@ -61,7 +61,7 @@ def test_what_was_meant_is_named(run: Run, typed: list[str], meant: str) -> None
 
 
 def test_nothing_is_named_that_is_not_near(run: Run) -> None:
-    for typed in (["frobnicate"], ["search", "foo", "--frobnicate"], ["search", "foo", "--language", "qqq"]):
+    for typed in (["frobnicate"], ["search", "foo", "--zyzzyva"], ["search", "foo", "--language", "qqq"]):
         code, _, err = run(*typed)
         assert code == 2
         assert "Did you mean" not in err

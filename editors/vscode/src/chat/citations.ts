@@ -5,7 +5,28 @@ export interface Citable {
   readonly uri: string;
 }
 
+/** A citation that the server checked. */
+export interface Checked {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly ok: boolean;
+  readonly reason?: string;
+}
+
 export type Piece = { readonly text: string } | { readonly uri: string; readonly startLine: number; readonly endLine: number };
+
+/** What is said of the places that an answer cites and can't rely on; nothing where all hold. */
+export function unsupported(citations: readonly Checked[]): string | undefined {
+  const bad = citations.filter(({ ok }) => !ok);
+  if (!bad.length) return undefined;
+  const lines = bad.map(({ path, startLine, endLine, reason }) => {
+    const place = startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+    // A path in an answer is the model's: it must not become markup.
+    return `> - \`${place.replace(/[`\r\n]/g, ' ')}\`: ${(reason ?? 'not given').replace(/[`<>[\]\r\n]/g, ' ')}`;
+  });
+  return ['', '', '> **Unverified.** The answer cites what it was not given:', ...lines, ''].join('\n');
+}
 
 /** A place may come in two fragments of a stream, so what could be the beginning of one is held back. */
 export class CitationStream {

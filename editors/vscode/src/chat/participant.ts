@@ -9,7 +9,7 @@ import { spent } from '../receipts/nodes';
 import { overlap, type Details, type Place, type Receipts } from '../receipts/receipts';
 import { messageOf } from '../server/supervisor';
 import { configuration } from '../settings';
-import { CitationStream } from './citations';
+import { CitationStream, unsupported } from './citations';
 import type { IssueReview } from './issue_review';
 import { location, write } from './places';
 import { INSTRUCTIONS, questionOf, recent } from './prompt';
@@ -72,6 +72,7 @@ export class Participant {
     const history = turnsOf(context);
     const details: Details = {
       model: request.model.family,
+      window: request.model.maxInputTokens,
       history,
       attached: attachedUris(request),
       ...(request.command === 'docs' ? { filters: { sources: ['docs'] } } : {}),
@@ -121,8 +122,14 @@ export class Participant {
       token,
     );
     const citations = new CitationStream(pack.hits);
-    for await (const fragment of response.text) write(citations.push(fragment), stream);
+    let answer = '';
+    for await (const fragment of response.text) {
+      answer += fragment;
+      write(citations.push(fragment), stream);
+    }
     write(citations.end(), stream);
+    const warning = unsupported(await this.contextClient.citations(pack, answer, token));
+    if (warning) stream.markdown(warning);
   }
 }
 

@@ -8,9 +8,12 @@ interface Input {
   readonly query: string;
   readonly maxResults?: number;
   readonly pathGlob?: string;
+  readonly format?: 'text' | 'places';
 }
 
 const RESULTS = 3;
+/** A place without its text is a line. */
+const PLACES = 20;
 
 export class SearchTool implements vscode.LanguageModelTool<Input> {
   constructor(
@@ -39,8 +42,8 @@ export class SearchTool implements vscode.LanguageModelTool<Input> {
     const pack = await this.contextClient.context(
       { text: input.query, from: 'tool' },
       {
-        format: 'tool',
-        topK: input.maxResults ?? RESULTS,
+        format: input.format === 'places' ? 'places' : 'tool',
+        topK: input.maxResults ?? (input.format === 'places' ? PLACES : RESULTS),
         ...(tokenizationOptions ? { budget: { tokens: tokenizationOptions.tokenBudget } } : {}),
         ...(input.pathGlob ? { filters: { pathGlob: input.pathGlob } } : {}),
       },

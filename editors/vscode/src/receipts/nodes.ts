@@ -1,6 +1,6 @@
 /** A receipt as plain data: what went in front of the question, from where, why, what it cost, what was left out. */
 
-import type { ContextResult, DroppedResult, HitResult } from '../protocol';
+import type { ContextResult, DroppedResult, HitResult, SentResult } from '../protocol';
 import type { Node } from '../memory/nodes';
 import { count } from '../memory/labels';
 import { isWholeFile, overlap, type Place, type Receipt } from './receipts';
@@ -30,6 +30,7 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
       icon: 'info',
     });
   }
+  if (pack.sent?.length) nodes.push(sentNode(pack.sent));
   nodes.push(...pack.hits.map(hit => hitNode(hit, pinned.includes(hit.uri), isIn(removed, hit))));
   if (!pack.hits.length) nodes.push({ id: 'nothing', label: 'Nothing was put in front of the question', icon: 'circle-slash' });
   const elsewhere = removed.filter(place => !pack.hits.some(hit => overlap(hit, place)));
@@ -76,6 +77,31 @@ export function spent(pack: ContextResult): string {
   if (pack.budgetChars === undefined) return tokens;
   // Counted as the server counts: whole characters.
   return `${Array.from(pack.text).length.toLocaleString('en-US')} of ${count(pack.budgetChars, 'character')}`;
+}
+
+/** What went to which service while the places were looked for. */
+function sentNode(sent: readonly SentResult[]): Node {
+  return {
+    id: 'sent',
+    label: 'Sent',
+    description: [...new Set(sent.map(({ host }) => host))].join(', '),
+    icon: 'cloud-upload',
+    open: true,
+    children: sent.map(({ provider, host, what, requests, texts, bytes, cost }, i) => ({
+      id: `sent/${i}`,
+      label: `${provider} at ${host}`,
+      description: [
+        what,
+        count(requests, 'request'),
+        count(texts, 'text'),
+        count(bytes, 'byte'),
+        cost ? `$${cost.toFixed(4)}` : undefined,
+      ]
+        .filter(Boolean)
+        .join(' · '),
+      icon: 'cloud',
+    })),
+  };
 }
 
 export function lines({ startLine, endLine }: { startLine: number; endLine: number }): string {

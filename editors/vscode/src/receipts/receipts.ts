@@ -9,7 +9,10 @@ export interface Question {
 }
 
 /** How a question was asked, beside its words and what the editor adds. */
-export type Details = Pick<ContextParams, 'format' | 'topK' | 'budget' | 'model' | 'history' | 'filters' | 'workspaceFolder'> & {
+export type Details = Pick<
+  ContextParams,
+  'format' | 'topK' | 'budget' | 'model' | 'window' | 'history' | 'filters' | 'workspaceFolder'
+> & {
   /** URIs of files that the person attached to this question. */
   readonly attached?: readonly string[];
 };

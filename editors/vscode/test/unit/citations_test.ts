@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { CitationStream } from '../../src/chat/citations';
+import { CitationStream, unsupported } from '../../src/chat/citations';
 
 const PLACES = [
   { path: 'src/auth.py', uri: 'file:///shop/src/auth.py' },
@@ -33,6 +33,19 @@ describe('places in an answer', () => {
   it('may have white space and special characters in their names', () => {
     check('in my docs/a (1).md:2-3 it says\nso', 'in [docs 2-3] it says\nso', [
       { path: 'my docs/a (1).md', uri: 'file:///shop/docs' },
+    ]);
+  });
+});
+
+describe('places that do not hold', () => {
+  it('are named behind the answer with the reason, and are no markup', () => {
+    const held = { path: 'a.py', startLine: 1, endLine: 2, ok: true };
+    assert.equal(unsupported([held]), undefined);
+    const bad = { path: 'b`c.py', startLine: 3, endLine: 3, ok: false, reason: '[x](y) does not stand there' };
+    assert.deepEqual(unsupported([held, bad])?.split('\n').slice(2), [
+      '> **Unverified.** The answer cites what it was not given:',
+      '> - `b c.py:3`:  x (y) does not stand there',
+      '',
     ]);
   });
 });

@@ -62,6 +62,28 @@ describe('receipts', () => {
     assert.equal(kept.all.length, 20);
   });
 
+  it('say what was sent where', () => {
+    const sent = {
+      provider: 'openai',
+      host: 'api.openai.com',
+      what: 'embedder',
+      requests: 1,
+      texts: 1,
+      bytes: 90,
+      tokens: 8,
+      cost: 0.0002,
+    } as const;
+    const shown = receipt('p');
+    const nodes = receiptNodes({ ...shown, pack: { ...shown.pack, sent: [sent] } }, [], []);
+    const node = nodes.find(({ id }) => id === 'sent');
+    assert.equal(node?.description, 'api.openai.com');
+    assert.deepEqual(
+      node.children?.map(({ label, description }) => [label, description]),
+      [['openai at api.openai.com', 'embedder · 1 request · 1 text · 90 bytes · $0.0002']],
+    );
+    assert(!receiptNodes(shown, [], []).some(({ id }) => id === 'sent'));
+  });
+
   it('remember removals for a question and pins for all', async () => {
     const kept = receipts();
     const [first, second] = [1, 11].map(startLine => ({ uri: HIT.uri, path: HIT.path, startLine, endLine: startLine + 9 }));

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, TypeVar
 
 import httpx
 
 from carrel.core.background import is_being_cancelled
 from carrel.core.errors import place_of
-from carrel.frontends.chat_proxy.context_injector import ContextInjector
+from carrel.core.types import ContextItem
+from carrel.frontends.chat_proxy.answer_check import HEADER, MOST_BYTES, StreamText, comment, text_of_answer, verdict
+from carrel.frontends.chat_proxy.context_injector import ContextInjector, Rewritten
 from carrel.frontends.chat_proxy.questions import field_of
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
+from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
 from carrel.frontends.common.http_guard import Headers, bearer, header, refusal, same_token
 
 log = logging.getLogger(__name__)
@@ -44,10 +47,21 @@ class UpstreamAborted(Exception):
 class ChatProxy:
     """The application. One instance a process; requests share the client's connections."""
 
-    def __init__(self, upstream: Upstream, injector: ContextInjector, client: httpx.AsyncClient) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        injector: ContextInjector,
+        client: httpx.AsyncClient,
+        models: UpstreamModels | None = None,
+        *,
+        checks: bool = True,
+    ) -> None:
+        """Take who is asked and what adds context; with `checks` citations of answers are checked."""
         self._upstream = upstream
         self._injector = injector
         self._client = client
+        self._models = models or UpstreamModels(client)
+        self._checks = checks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -82,7 +96,7 @@ class ChatProxy:
 
     async def _pass(self, scope: Scope, url: httpx.URL, path: str, name: str | None, receive: Receive, send: Send) -> None:
         headers = self._forwarded(scope["headers"])
-        note = None
+        rewritten: Rewritten | None = None
         content: bytes | AsyncIterator[bytes]
         if scope["method"] == "POST" and field_of(path) and not header(headers, b"content-encoding"):
             whole = bytearray()
@@ -91,7 +105,8 @@ class ChatProxy:
                 if len(whole) > LARGEST_QUESTION:
                     await _fail(send, 413, "carrel_too_large", f"A request of more than {LARGEST_QUESTION >> 20} MB.")
                     return
-            content, note = await _while_wanted(self._rewrite(path, bytes(whole), name), receive)
+            rewritten = await _while_wanted(self._rewrite(path, bytes(whole), name, headers), receive)
+            content = rewritten.body
             headers = [(key, value) for key, value in headers if key != b"content-length"]
         else:
             has_body = any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
@@ -109,19 +124,23 @@ class ChatProxy:
             await _fail(send, status, "carrel_upstream_unreachable", f"The upstream can't be reached ({type(error).__name__}).")
             return
         try:
-            await _while_wanted(_relay(response, note, send), receive)
+            await _while_wanted(_relay(response, rewritten, send, checks=self._checks), receive)
         finally:
             await response.aclose()
 
-    async def _rewrite(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
+    async def _rewrite(self, path: str, raw: bytes, name: str | None, headers: Headers) -> Rewritten:
         """Put context into the body; whatever goes wrong there, give it back as it was."""
+
+        def learn() -> None:
+            self._models.want(self._upstream.target("/v1/models", b""), headers)
+
         try:
-            return await self._injector.rewrite(path, raw, name)
+            return await self._injector.rewrite(path, raw, name, learn)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt | SystemExit) or is_being_cancelled():
                 raise
             log.error("A question went on as it came: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
-            return raw, "failed"
+            return Rewritten(raw, "failed")
 
     def _forwarded(self, headers: Headers) -> Headers:
         named = b",".join(value for key, value in headers if key == b"connection")
@@ -170,19 +189,48 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _relay(response: httpx.Response, note: str | None, send: Send) -> None:
-    """Pass status, headers and bytes on as the upstream sends them, each piece at once."""
+async def _relay(response: httpx.Response, rewritten: Rewritten | None, send: Send, *, checks: bool) -> None:
+    """Pass status, headers and bytes on as the upstream sends them, each piece at once.
+
+    With `checks` an answer to a question that was given context tells which of its citations hold.
+    """
     headers = [(key.lower(), value) for key, value in response.headers.raw if key.lower() not in _HOP]
-    if note:
-        headers.append((b"x-carrel-context", note.encode("ascii", "replace")))
-    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    if rewritten is not None:
+        headers.append((b"x-carrel-context", rewritten.note.encode("ascii", "replace")))
+    given = rewritten.given if rewritten is not None and checks and response.is_success else ()
+    kind = "" if "content-encoding" in response.headers else response.headers.get("content-type", "").partition(";")[0].strip()
+    pieces = response.aiter_raw()
     try:
-        async for piece in response.aiter_raw():
+        begin = await _beginning(pieces) if given and kind == "application/json" else b""
+        if begin and len(begin) <= MOST_BYTES and (found := await asyncio.to_thread(_verdict_of, begin, given)):
+            headers.append((HEADER, found))
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        if begin:
+            await send({"type": "http.response.body", "body": begin, "more_body": True})
+        said = StreamText() if given and kind == "text/event-stream" and "content-length" not in response.headers else None
+        async for piece in pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if said is not None:
+                said.take(piece)
     except httpx.HTTPError as error:
         log.warning("The upstream broke off: %s", type(error).__name__)
         raise UpstreamAborted from None
-    await send({"type": "http.response.body", "body": b""})
+    last = await asyncio.to_thread(verdict, said.text, given) if said is not None and said.ended else b""
+    await send({"type": "http.response.body", "body": comment(last) if last else b""})
+
+
+async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return the whole body, or of a longer one than `MOST_BYTES` what is a little longer."""
+    gathered = bytearray()
+    async for piece in pieces:
+        gathered += piece
+        if len(gathered) > MOST_BYTES:
+            break
+    return bytes(gathered)
+
+
+def _verdict_of(body: bytes, given: Sequence[ContextItem]) -> bytes:
+    return verdict(text_of_answer(body), given)
 
 
 async def _fail(send: Send, status: int, kind: str, message: str) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from carrel.core.types import Budget
+from carrel.engine.context_window import window_of
 
 SMALLEST = 150
 """A context of fewer tokens tells a model nothing."""
+UNKNOWN = 8_192
+"""A careful guess at the window of a model that nobody knows."""
 
 _CHARS_PER_TOKEN = 3  # on the safe side for code; counting exactly would take longer than the search
 _REPLY = 1_024
-_UNKNOWN = 8_192
 _OLLAMA = 4_096  # its default, whatever the model could
 
-_WINDOWS = (
-    (re.compile(r"gpt-4\.1|gemini", re.IGNORECASE), 1_000_000),
-    (re.compile(r"gpt-5", re.IGNORECASE), 272_000),
-    (re.compile(r"claude|\bo[134]\b", re.IGNORECASE), 200_000),
-    (re.compile(r"gpt-4o|gpt-4-turbo|llama-?3\.[1-3]|mistral|deepseek|qwen-?[23]|codestral|devstral", re.IGNORECASE), 128_000),
-    (re.compile(r"gpt-3\.5", re.IGNORECASE), 16_385),
-)
 
-
-def model_window(body: dict[str, Any], path: str, given: int | None) -> int:
-    """Return the model's window: as given, as the request sets it, by the model's name, or a careful guess."""
+def model_window(body: dict[str, Any], path: str, given: int | None, told: int | None = None) -> int | None:
+    """Return the model's window: as given, as the request sets it, as the upstream told it, or by the model's name."""
     if given:
         return given
     options = body.get("options")
@@ -34,7 +27,7 @@ def model_window(body: dict[str, Any], path: str, given: int | None) -> int:
     if "/api/" in path:
         return _OLLAMA
     model = body.get("model")
-    return next((size for name, size in _WINDOWS if isinstance(model, str) and name.search(model)), _UNKNOWN)
+    return told or window_of(model if isinstance(model, str) else None)
 
 
 def context_budget(body: dict[str, Any], length: int, window: int, wanted: Budget) -> Budget | None:

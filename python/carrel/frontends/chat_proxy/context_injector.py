@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrel.core.caller import Caller
-from carrel.core.types import Budget
+from carrel.core.types import Budget, ContextItem
 from carrel.engine.chat import augment, question_of
-from carrel.frontends.chat_proxy.context_budget import context_budget, model_window
+from carrel.frontends.chat_proxy.context_budget import UNKNOWN, context_budget, model_window
 from carrel.frontends.chat_proxy.questions import Question, question_in
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
@@ -28,6 +29,15 @@ _COMMON_MODEL = "gpt-4o"
 
 
 @dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A request's body as it goes on, what was done, in a word or two for a header, and the places that were added."""
+
+    body: bytes
+    note: str
+    given: tuple[ContextItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InjectionOptions:
     """Which folders may be asked about (the first is the default), how much may be given, and how often."""
 
@@ -36,12 +46,18 @@ class InjectionOptions:
     tokens: int | None = None
     deadline_ms: int = 300
     limit: RateLimit = field(default_factory=RateLimit)
+    checks: bool = True
+    """Whether the citations of answers are checked."""
 
 
 class ContextInjector:
     """The open workspaces. Made, used and closed on one event loop."""
 
-    def __init__(self, options: InjectionOptions, switch: ContextSwitch) -> None:
+    def __init__(
+        self, options: InjectionOptions, switch: ContextSwitch, window_of: Callable[[str], int | None] = lambda _: None
+    ) -> None:
+        """Open the folders. `window_of` tells what the upstream said of a model's window."""
+        self._window_of = window_of
         self._options = options
         self._switch = switch
         self._session = Session(Composition(audit=AuditTrail(Caller("chat proxy"))), longest_match)
@@ -75,40 +91,47 @@ class ContextInjector:
         found = self._session.locate(name) if Path(name).is_absolute() else None
         return found[0] if found else None
 
-    async def rewrite(self, path: str, raw: bytes, name: str | None) -> tuple[bytes, str]:
-        """Put context into the body, or leave it as it was; also give what happened, in a word or two for a header."""
+    async def rewrite(self, path: str, raw: bytes, name: str | None, learn: Callable[[], None]) -> Rewritten:
+        """Put context into the body, or leave it as it was.
+
+        `learn` has the upstream asked for its models' windows: it is called where this one's isn't known.
+        """
         if not self._switch.on:
-            return raw, "off"
+            return Rewritten(raw, "off")
         if self._switch.changed():
             self._session.configure(self._switch.options)
         question = question_in(path, raw)
         query = question_of(question.asked) if question else ""
         if question is None or not query:
-            return raw, "no question"
+            return Rewritten(raw, "no question")
         workspace = self.workspace(name)
         if workspace is None:
-            return raw, "unknown workspace"
-        return await self._with_context(path, raw, question, query, workspace)
+            return Rewritten(raw, "unknown workspace")
+        window = model_window(question.body, path, self._options.window, self._window_of(question.model or ""))
+        if window is None:
+            learn()
+        return await self._with_context(raw, question, query, workspace, window)
 
     async def _with_context(
-        self, path: str, raw: bytes, question: Question, query: str, workspace: Workspace
-    ) -> tuple[bytes, str]:
+        self, raw: bytes, question: Question, query: str, workspace: Workspace, window: int | None
+    ) -> Rewritten:
         settings = workspace.settings
-        wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget
-        budget = context_budget(question.body, len(raw), model_window(question.body, path, self._options.window), wanted)
+        wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget_policy.budget(window)
+        budget = context_budget(question.body, len(raw), window or UNKNOWN, wanted)
         if budget is None:
-            return raw, "no room"
+            return Rewritten(raw, "no room")
         if self._options.limit.take():  # a chat is never refused: it goes on as it came
             self._tell_limit()
-            return raw, "rate limit"
+            return Rewritten(raw, "rate limit")
         deadline = self._options.deadline_ms
         request = ContextRequest(
             query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline, history=question.history
         )
         answer = await context(workspace, request)
         if not answer.pack.text:
-            return raw, _why_nothing(workspace, answer)
-        return question.with_text(augment(question.text, answer.pack.text)), f"{len(answer.pack.items)} places"
+            return Rewritten(raw, _why_nothing(workspace, answer))
+        items = answer.pack.items
+        return Rewritten(question.with_text(augment(question.text, answer.pack.text)), f"{len(items)} places", items)
 
     def _tell_limit(self) -> None:
         """Say it once: whoever asks that often would fill the log too."""

@@ -14,6 +14,7 @@ import uvicorn
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
 from carrel.frontends.chat_proxy.upstream import Upstream
+from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.http_guard import is_loopback
 from carrel.frontends.common.listening_socket import listen
@@ -29,13 +30,14 @@ async def serve(
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     with listen(host, port) as listening:
-        injector = ContextInjector(options, ContextSwitch())
         # A model may think for minutes: only connecting has a limit.
         local = is_loopback(urlsplit(upstream.url).hostname or "")  # no proxy of the environment's leads there
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
         async with httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=not local) as client:
-            app = ChatProxy(upstream, injector, client)
+            models = UpstreamModels(client)
+            injector = ContextInjector(options, ContextSwitch(), models.window)
+            app = ChatProxy(upstream, injector, client, models, checks=options.checks)
             config = uvicorn.Config(
                 app,
                 http="h11",  # another parser, where one is installed, takes other targets
@@ -55,6 +57,6 @@ async def serve(
             finally:
                 warming.cancel()
                 try:
-                    await asyncio.gather(warming, return_exceptions=True)
+                    await asyncio.gather(warming, models.close(), return_exceptions=True)
                 finally:  # a Ctrl-C that uvicorn passes on cancels the line above
                     await injector.close()

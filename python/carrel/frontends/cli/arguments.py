@@ -130,6 +130,9 @@ def _asking(commands: _Commands) -> None:
     search = commands.add_parser("search", help="find code by words, a question or an identifier")
     _query(search)
     search.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
+    search.add_argument(
+        "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
+    )
     _filters(search)
     _json(search)
 
@@ -139,7 +142,9 @@ def _asking(commands: _Commands) -> None:
     budget.add_argument("--tokens", type=positive, metavar="N", help="at most N tokens, everything counted")
     budget.add_argument("--chars", type=positive, metavar="N", help="at most N characters, everything counted (4000)")
     context.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
-    context.add_argument("--format", choices=("xml", "source", "tool"), default="xml", help="the form of the text (xml)")
+    context.add_argument(
+        "--format", choices=("xml", "source", "tool", "places"), default="xml", help="the form of the text (xml)"
+    )
     _filters(context)
     _json(context)
 

@@ -43,7 +43,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise CarrelError(f"`carrel proxy` needs {error.name}", "pip install 'carrel-context[proxy]'") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
     options = InjectionOptions(
-        folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit)
+        folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit), arguments.citations
     )
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from carrel.core.errors import Cancelled, CarrelError
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
 from carrel.frontends.cli.localize import read_text
+from carrel.frontends.cli.sent import tell_sent
 from carrel.frontends.common.interrupts import told_of_interrupts
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def _show_ends(result: Any, output: Output) -> None:
         f"{usage.requests} requests, {usage.calls} tool calls, {usage.prompt_tokens + usage.answer_tokens:,} tokens "
         f"({usage.tokenizer}){cost}, {result.elapsed_ms / 1000:.1f} s"
     )
+    tell_sent(result, output)
 
 
 def _told(step: Any) -> str:
@@ -161,6 +163,7 @@ def _show_review(result: Any, output: Output) -> int:
         symbol = f"  {place.symbol}" if _has(place.symbol) else ""
         output.text(f"  {place.path}:{place.start_line}-{place.end_line}{symbol}")
     output.note(f"{review.chunks_used} places, {result.searches} searches, {result.elapsed_ms / 1000:.1f} s")
+    tell_sent(result, output)
     return 0
 
 

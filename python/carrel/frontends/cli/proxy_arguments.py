@@ -39,6 +39,7 @@ def add_proxies(commands: Any) -> None:
     proxy.add_argument(
         "--rate-limit", type=count, metavar="N", help="questions a minute that get context at most (600; 0 for no limit)"
     )
+    proxy.add_argument("--citations", action=BooleanOptionalAction, default=True, help="check the places that answers cite (yes)")
     proxy.add_argument("--token-env", metavar="NAME", help="environment variable with a token that callers must send")
     proxy.add_argument("--upstream-key-env", metavar="NAME", help="environment variable with the key for the upstream")
     _workspaces(proxy, "the current folder")

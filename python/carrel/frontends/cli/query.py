@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.sent import tell_sent
 from carrel.frontends.cli.terminal_text import LINE_END, harmless
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def run(arguments: Namespace, output: Output) -> int:
         output.value(result)
     else:
         _SHOW[arguments.command](result, output)
+        tell_sent(result, output)
     return 0
 
 
@@ -47,7 +49,8 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":
-            return await commands.search({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
+            extra = {"limit": arguments.limit, "format": arguments.format, "filters": _filters(arguments)}
+            return await commands.search({**params, **extra, "waitMs": wait})
         case "files":
             return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
         case "compare":
@@ -88,7 +91,10 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
 def _show_hits(result: Any, output: Output) -> None:
     if not result.hits:
         output.note("No relevant code found.")
-    for hit in result.hits:
+    places = isinstance(result.text, str)
+    if places and result.hits:
+        output.whole(result.text)
+    for hit in () if places else result.hits:
         symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
         output.text(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.score:.2f}{symbol}")
         lines = LINE_END.split(hit.text.rstrip("\r\n"))

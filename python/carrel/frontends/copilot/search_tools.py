@@ -21,8 +21,10 @@ _HITS = {SEARCH: 3, KNOWLEDGE: 5}
 
 _DESCRIPTIONS = {
     SEARCH: (
-        "Search the user's workspace by meaning, words or identifiers. Gives the most relevant pieces of code and documentation "
-        "with path and lines, as they are at this moment. Use it before guessing where something is or how it works."
+        "Search the user's workspace by meaning, words or identifiers (definitions come first, then uses). Gives the most "
+        "relevant pieces of code and documentation with path and lines, as they are at this moment. Use it before guessing where "
+        "something is or how it works. A text search is better where every occurrence of an exact text counts, and for "
+        "regular expressions."
     ),
     KNOWLEDGE: search_form.DESCRIPTION,
 }

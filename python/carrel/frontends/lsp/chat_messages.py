@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.frontends.common.wire import Wire
-from carrel.frontends.lsp.messages import ContextParams, ContextResult, Place, ProgressToken
+from carrel.frontends.lsp.messages import ContextParams, ContextResult, FolderParams, Place, ProgressToken
+from carrel.frontends.lsp.sent_messages import SENT, SentResult
 
 Limit = Literal["steps", "calls", "tokens", "cost", "time", "answer"]
 
@@ -86,6 +87,19 @@ class ChatCitation(Place, kw_only=True, frozen=True):
     reason: Annotated[str | UnsetType, Meta(description="Why it doesn't hold.")] = UNSET
 
 
+class CitationsParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/citations`: whether the places hold that an answer cites, which the client's own model gave to a pack."""
+
+    pack_id: Annotated[str, Meta(description="The `id` of a recent pack: what the model was given.")]
+    text: Annotated[str, Meta(description="The answer.")]
+
+
+class CitationsResult(Wire, kw_only=True, frozen=True):
+    """The places that an answer cites, each once."""
+
+    citations: tuple[ChatCitation, ...]
+
+
 class ChatUsage(Wire, kw_only=True, frozen=True):
     """What an answer took."""
 
@@ -113,3 +127,4 @@ class ChatResult(Wire, kw_only=True, frozen=True):
         Meta(description="What ended the search for more."),
     ] = UNSET
     elapsed_ms: float
+    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType, structs
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, ProviderError
-from carrel.core.outbound import Secret
+from carrel.core.outbound import Secret, collect
 from carrel.core.structs import decode
-from carrel.core.types import Lines, Query
+from carrel.core.types import Budget, Lines, Query
 from carrel.engine.chat import augment, question_of
+from carrel.engine.context_window import window_of
+from carrel.engine.formats import places_text, without_text
 from carrel.frontends.common.since import since
 from carrel.frontends.common.uris import folder_path, join_uri, uri_to_path
 from carrel.frontends.common.wire import Wire, iso_time
@@ -24,15 +26,16 @@ from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import source_messages as sources
 from carrel.frontends.lsp.audit_messages import AuditEntry, AuditParams, AuditResult
-from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep
+from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep, CitationsParams, CitationsResult
 from carrel.frontends.lsp.convert_models import from_state, from_store
 from carrel.frontends.lsp.errors import on_wire
 from carrel.frontends.lsp.methods import REQUESTS
+from carrel.frontends.lsp.receipts import with_receipt
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.frontends.lsp.source_messages import from_report
 from carrel.frontends.lsp.tool_commands import ToolCommands
 from carrel.server import asks, context_service, model_report, queries, reviews, source_report
-from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef
+from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef, StoredContext
 from carrel.server.store_report import store_report
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from carrel.frontends.lsp.progress import ProgressBars
     from carrel.server.consent import Consent
     from carrel.server.session import Session
+    from carrel.server.settings import Settings
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
@@ -84,6 +88,7 @@ class Commands:
         report = await self._run_index(workspace, params)
         return wire.IndexResult(**dataclasses.asdict(report))
 
+    @with_receipt
     async def search(self, raw: Any) -> wire.SearchResult:
         """Answer `carrel/search`."""
         started = time.perf_counter()
@@ -99,7 +104,10 @@ class Commands:
             rerank=params.rerank,
             sources=params.sources,
         )
-        result = self._search_result(workspace, found.hits, convert.from_diagnostics(found.own), started)
+        hits = [without_text(hit) for hit in found.hits] if params.format == "places" else found.hits
+        result = self._search_result(workspace, hits, convert.from_diagnostics(found.own), started)
+        if params.format == "places":
+            result = structs.replace(result, text=places_text(hits))
         if params.last_change:
             changes = await queries.last_changes(workspace, found.hits)
             result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
@@ -128,6 +136,7 @@ class Commands:
         files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in found)
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
+    @with_receipt
     async def compare(self, raw: Any) -> wire.CompareResult:
         """Answer `carrel/compare`."""
         started = time.perf_counter()
@@ -166,6 +175,7 @@ class Commands:
         pack = await self._context(params, params.query or question_of(params.text))
         return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
 
+    @with_receipt
     async def chat(self, raw: Any) -> ChatResult:
         """Answer `carrel/chat`."""
         started = time.perf_counter()
@@ -182,11 +192,14 @@ class Commands:
                 self._report(params.partial_result_token, step)
                 steps.extend([step] if step.kind != "text" else [])
 
-        context = self._request(workspace, params, params.query or question_of(messages[-1].text) or messages[-1].text)
+        query = params.query or question_of(messages[-1].text) or messages[-1].text
+        sized = structs.replace(params, window=params.window or params.max_tokens or model.spec.window)
+        context = self._request(workspace, sized, query)
         asked = await asks.ask(workspace, asks.AskRequest(messages, context, params.max_tokens), model, tell)
         pack = _context_result(workspace, asked.context, started)
         return convert_chat.from_asked(asked, uri_of, pack, tuple(steps), _since(started))
 
+    @with_receipt
     async def review(self, raw: Any) -> ReviewResult:
         """Answer `carrel/review`."""
         started = time.perf_counter()
@@ -245,10 +258,7 @@ class Commands:
         """Answer `carrel/explain`."""
         params = decode(wire.ExplainParams, raw)
         if params.pack_id is not None:
-            kept = self._session.recent.get(params.pack_id)
-            if kept is None:
-                raise InvalidInput("packId", "is not among the recent packs")
-            return convert.from_kept(kept)
+            return convert.from_kept(self._kept(params.pack_id))
         if params.query is None or params.path is None or params.line is None:
             raise InvalidInput("packId", "is not given", "Give `packId`, or `query`, `path` and `line`.")
         workspace, path = self._workspace(params), params.path
@@ -271,6 +281,16 @@ class Commands:
         )
         return AuditResult(entries=entries, enabled=trail.settings.enabled, problem=trail.problem or UNSET)
 
+    async def citations(self, raw: Any) -> CitationsResult:
+        """Answer `carrel/citations`."""
+        from carrel.engine.citations import check  # noqa: PLC0415 - a server starts without the engine
+
+        params = decode(CitationsParams, raw)
+        kept = self._kept(params.pack_id)
+        workspace = self._session.workspace(kept.root)
+        checked = await asyncio.to_thread(check, params.text, kept.answer.pack.items)
+        return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, workspace)))
+
     async def clear(self, raw: Any) -> wire.ClearResult:
         """Answer `carrel/clear`."""
         workspace = self._workspace(decode(wire.ClearParams, raw))
@@ -288,6 +308,12 @@ class Commands:
             if self._client is None or workspace.settings.models.chat.provider:
                 raise
             raise ProviderError(error.reason, f"{error.remedy} {self._client.remedy}") from None
+
+    def _kept(self, pack_id: str) -> StoredContext:
+        kept = self._session.recent.get(pack_id)
+        if kept is None:
+            raise InvalidInput("packId", "is not among the recent packs")
+        return kept
 
     def _report(self, token: wire.ProgressToken | None, partial_result: Wire) -> None:
         if self._client is not None:
@@ -317,16 +343,17 @@ class Commands:
 
     async def _context(self, params: wire.ContextParams, query: str) -> wire.ContextResult:
         started = time.perf_counter()
-        budget = convert.to_budget(params.budget, self._session.settings.budget)
+        budget = convert.to_budget(params.budget, _default_budget(self._session.settings, params))
         request = ContextRequest(query, 1, budget, format=params.format, trigger=params.trigger)
         workspace: Workspace | None = None
-        try:
-            workspace = self._workspace(params)
-        except (NotReady, InvalidInput) as error:
-            answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
-        else:
-            answer = await context_service.context(workspace, self._request(workspace, params, query))
-        return _context_result(workspace, answer, started)
+        with collect() as receipt:
+            try:
+                workspace = self._workspace(params)
+            except (NotReady, InvalidInput) as error:
+                answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
+            else:
+                answer = await context_service.context(workspace, self._request(workspace, params, query))
+        return structs.replace(_context_result(workspace, answer, started), sent=convert.from_receipt(receipt))
 
     def _quiet(self, params: wire.ContextParams) -> bool:
         return params.trigger == "chat" and not self._session.settings.rag_enabled
@@ -336,7 +363,7 @@ class Commands:
         return ContextRequest(
             query=query,
             limit=params.top_k or settings.rag_top_k,
-            budget=convert.to_budget(params.budget, settings.budget),
+            budget=convert.to_budget(params.budget, _default_budget(settings, params)),
             filters=convert.to_filters(params.filters, params.exclude),
             model=params.model,
             active=self._named(workspace, params.active.uri) if params.active else None,
@@ -417,6 +444,11 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         problems=status.problems,
         error=status.error or UNSET,
     )
+
+
+def _default_budget(settings: Settings, params: wire.ContextParams) -> Budget:
+    """Return the budget of a request that names none."""
+    return settings.budget_policy.budget(params.window or window_of(params.model))
 
 
 def _context_result(workspace: Workspace | None, answer: ContextAnswer, started: float) -> wire.ContextResult:

@@ -10,14 +10,16 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from carrel.core.conversation import Message, Role
 from carrel.core.errors import InvalidInput
+from carrel.core.outbound import Receipt, summed
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.common.wire import Boost, DroppedResult, LastChangeResult, RouteResult, State, camel_case, iso_time
 from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp.sent_messages import SentResult
 
 if TYPE_CHECKING:
     from carrel.engine.compare import Strategy
@@ -174,6 +176,24 @@ def from_kept(kept: StoredContext) -> dict[str, Any]:
         "stages": kept.answer.stages,
         "candidates": [from_explanation(item) for item in kept.candidates()],
     }
+
+
+def from_receipt(receipt: Receipt) -> tuple[SentResult, ...] | UnsetType:
+    """Encode what was sent where; unset where nothing was."""
+    found = tuple(
+        SentResult(
+            provider=sent.destination.provider,
+            host=sent.destination.host,
+            what=sent.role,
+            requests=sent.load.requests,
+            texts=sent.load.texts,
+            bytes=sent.bytes,
+            tokens=sent.load.tokens,
+            cost=round(sent.load.dollars, 8),
+        )
+        for sent in summed(receipt)
+    )
+    return found or UNSET
 
 
 def from_explanation(item: Explanation) -> dict[str, Any]:

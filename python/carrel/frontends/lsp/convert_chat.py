@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -17,6 +18,7 @@ from carrel.server.asks import Asked
 if TYPE_CHECKING:
     from carrel.engine.agent_steps import Event, ToolFinished
     from carrel.engine.ask import Answered
+    from carrel.engine.citations import Citation
     from carrel.engine.compare import Strategy
 
 
@@ -82,6 +84,21 @@ def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:
     )
 
 
+def from_citations(citations: Iterable[Citation], uri_of: UriOf) -> tuple[wire.ChatCitation, ...]:
+    """Encode checked citations."""
+    return tuple(
+        wire.ChatCitation(
+            uri=uri_of(one.path),
+            path=one.path,
+            start_line=one.start_line,
+            end_line=one.end_line,
+            ok=one.ok,
+            reason=one.reason or UNSET,
+        )
+        for one in citations
+    )
+
+
 def from_asked(
     asked: Asked, uri_of: UriOf, pack: ContextResult, steps: tuple[wire.ChatStep, ...], elapsed_ms: float
 ) -> wire.ChatResult:
@@ -89,17 +106,7 @@ def from_asked(
     answered, usage = asked.answered, asked.answered.usage
     return wire.ChatResult(
         text=answered.text,
-        citations=tuple(
-            wire.ChatCitation(
-                uri=uri_of(one.path),
-                path=one.path,
-                start_line=one.start_line,
-                end_line=one.end_line,
-                ok=one.ok,
-                reason=one.reason or UNSET,
-            )
-            for one in answered.checked.citations
-        ),
+        citations=from_citations(answered.checked.citations, uri_of),
         usage=wire.ChatUsage(
             requests=usage.requests,
             calls=usage.calls,

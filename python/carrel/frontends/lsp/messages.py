@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.frontends.common.wire import Boost, DroppedResult, LastChangeResult, RouteResult, State, Wire
+from carrel.frontends.lsp.sent_messages import SENT, SentResult
 
 ProgressToken = int | str
 
@@ -156,6 +157,10 @@ class SearchParams(FolderParams, kw_only=True, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
+    format: Annotated[
+        Literal["full", "places"],
+        Meta(description='"places" gives `text`, a line for each hit with path, lines and symbol, and hits without their text.'),
+    ] = "full"
 
 
 class ContextParams(FolderParams, kw_only=True, frozen=True):
@@ -169,7 +174,13 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     top_k: Annotated[
         Annotated[int, Meta(ge=1, le=20)] | None, Meta(description="How many hits at most; `ragTopK` by default.")
     ] = None
-    budget: Annotated[BudgetParam | None, Meta(description="How long the text may get; the setting `budget` by default.")] = None
+    budget: Annotated[
+        BudgetParam | None, Meta(description="How long the text may get; by `window` and the setting `budget` by default.")
+    ] = None
+    window: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="How many tokens the chat model takes; by the name in `model`, where that is known, by default."),
+    ] = None
     model: Annotated[str | None, Meta(description="The chat model, which decides how tokens are counted.")] = None
     active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
     open_uris: Annotated[tuple[str, ...], Meta(description="Files that are open.")] = ()
@@ -187,7 +198,10 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     deadline_ms: Annotated[
         Annotated[int, Meta(ge=1)] | None, Meta(description="Answer within this time, with an empty pack if need be.")
     ] = None
-    format: Annotated[Literal["xml", "source", "tool"], Meta(description="The form of the text.")] = "xml"
+    format: Annotated[
+        Literal["xml", "source", "tool", "places"],
+        Meta(description='The form of the text; "places" is a line for each hit: path, lines and symbol, without code.'),
+    ] = "xml"
 
 
 class AugmentParams(ContextParams, kw_only=True, frozen=True):
@@ -375,6 +389,7 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     """Hits, best first."""
 
     hits: tuple[HitResult, ...]
+    text: Annotated[str | UnsetType, Meta(description='The places, a line each, where `format` is "places".')] = UNSET
     elapsed_ms: float
     state: State
     pending: int
@@ -382,6 +397,7 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
+    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):
@@ -389,7 +405,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
 
     id: str
     text: str
-    format: Literal["xml", "source", "tool"]
+    format: Literal["xml", "source", "tool", "places"]
     tokens: int
     budget_tokens: Annotated[int | UnsetType, Meta(description="Unset when the budget is in characters.")] = UNSET
     budget_chars: Annotated[int | UnsetType, Meta(description="Unset when the budget is in tokens.")] = UNSET
@@ -405,6 +421,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     error: str | UnsetType = UNSET
     elapsed_ms: float
     stages: Annotated[dict[str, float], Meta(description="Milliseconds by stage.")]
+    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
 
 
 class AugmentResult(Wire, kw_only=True, frozen=True):
@@ -466,6 +483,7 @@ class CompareResult(Wire, kw_only=True, frozen=True):
     answers: Annotated[CompareAnswers | UnsetType, Meta(description="Where they were asked for.")] = UNSET
     tokenizer: str
     elapsed_ms: float
+    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
 
 
 class ClearResult(Wire, kw_only=True, frozen=True):

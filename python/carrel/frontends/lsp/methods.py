@@ -25,6 +25,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/similar": (wire.SimilarParams, wire.SearchResult),
     "carrel/files": (wire.FilesParams, wire.FilesResult),
     "carrel/compare": (wire.CompareParams, wire.CompareResult),
+    "carrel/citations": (chat.CitationsParams, chat.CitationsResult),
     "carrel/providers": (models.ProvidersParams, models.ProvidersResult),
     "carrel/sources": (sources.SourcesParams, sources.SourcesResult),
     "carrel/key": (models.KeyParams, models.KeyResult),

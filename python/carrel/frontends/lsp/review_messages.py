@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.frontends.common.wire import State, Wire
 from carrel.frontends.lsp.messages import FolderParams, Place, ProgressToken
+from carrel.frontends.lsp.sent_messages import SENT, SentResult
 
 
 class ReviewParams(FolderParams, kw_only=True, frozen=True):
@@ -76,6 +77,7 @@ class ReviewResult(Wire, kw_only=True, frozen=True):
     state: State
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
     elapsed_ms: float
+    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
 
 
 class ToolCall(Wire, kw_only=True, frozen=True):

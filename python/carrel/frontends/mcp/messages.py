@@ -55,7 +55,10 @@ class ContextArguments(Wire, kw_only=True, frozen=True):
     files: Annotated[Names, Meta(description="Files that matter for the question: their best parts come first.")] = ()
     exclude: Annotated[Names, Meta(description="Globs of paths to leave out.")] = ()
     model: Annotated[Name, Meta(description="The chat model, which decides how tokens are counted.")] = ""
-    format: Annotated[Literal["xml", "source", "tool"], Meta(description="The form of the text.")] = "xml"
+    format: Annotated[
+        Literal["xml", "source", "tool", "places"],
+        Meta(description='The form of the text; "places" gives paths, lines and symbols alone.'),
+    ] = "xml"
     folder: Folder = ""
 
 
@@ -66,6 +69,9 @@ class SimilarArguments(Wire, kw_only=True, frozen=True):
     start_line: Annotated[Line, Meta(description="First line of the code, 1-based.")]
     end_line: Annotated[Line, Meta(description="Last line of the code, inclusive.")]
     limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 8
+    format: Annotated[
+        Literal["text", "places"], Meta(description='"places": path, lines and symbol of each hit in a line, without its text.')
+    ] = "text"
     folder: Folder = ""
 
 

@@ -15,6 +15,7 @@ from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
 from carrel.engine import search_tool
 from carrel.engine.documents import search_form
+from carrel.engine.formats import places_text
 from carrel.engine.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _NOTHING: tuple[str, ...] = ()
+_TEXTS = {"text": search_tool.text_of, "places": places_text}
 _NAMES = {"path_globs": "pathGlob", "exclude_globs": "exclude"}
 
 
@@ -74,8 +76,8 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
-        found = await queries.search(workspace, Query(asked.query, asked.limit, filters), 0)
-        return _hits(name, workspace, found.hits, search_tool.text_of, found.diagnostics.problem)
+        found = await queries.search(workspace, Query(asked.query, search_tool.most_hits(asked), filters), 0)
+        return _hits(name, workspace, found.hits, _TEXTS[asked.format], found.diagnostics.problem)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
@@ -92,7 +94,7 @@ class Tools:
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._readiness.ready(workspace, report)
         hits = await queries.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
-        return _hits(name, workspace, hits, search_tool.text_of)
+        return _hits(name, workspace, hits, _TEXTS[asked.format])
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
         """Answer `get_context`."""
@@ -190,8 +192,9 @@ TOOLS = {
         Tool(
             "get_context",
             "Get context for a question",
-            "Pack the pages of the user's workspace that matter for a question into one text within a budget of tokens, each "
-            "with its source. Use it to answer a question about the code base as a whole.",
+            "Pack the code and documents of the user's workspace that matter for a question into one text within a budget of "
+            "tokens, each with its source. Use it once for a question about how something works across files, in place of "
+            "several searches; use search_code to find one place.",
             messages.ContextArguments,
             messages.ContextResult,
             Tools.get_context,
@@ -199,7 +202,8 @@ TOOLS = {
         Tool(
             "similar_code",
             "Find similar code",
-            "Find code like the code in some lines of a file: duplicates, siblings, other implementations.",
+            "Find code like the code in some lines of a file: duplicates, siblings, other implementations, which share no "
+            "words that grep could find.",
             messages.SimilarArguments,
             messages.HitsResult,
             Tools.similar_code,
@@ -247,7 +251,7 @@ def _hits(
 ) -> Answer:
     value = messages.HitsResult(
         folder=name,
-        hits=tuple(_place(name, hit, hit.chunk.masked, with_text=True) for hit in hits),
+        hits=tuple(_place(name, hit, hit.chunk.masked, with_text=text_of is not places_text) for hit in hits),
         state=workspace.state(),
         pending=workspace.pending,
     )

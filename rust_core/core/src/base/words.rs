@@ -47,18 +47,26 @@ fn class_of(c: char) -> Class {
         '_' => Class::Underscore,
         _ if c.is_ascii() => Class::Other,
         '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' => Class::Mark,
-        '\u{2e80}'..='\u{2fdf}'
-        | '\u{3040}'..='\u{30ff}'
-        | '\u{3400}'..='\u{4dbf}'
-        | '\u{4e00}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3ffff}' => Class::Cjk,
+        _ if is_cjk(c) => Class::Cjk,
         _ if c.is_uppercase() => Class::Upper,
         _ if c.is_numeric() => Class::Digit,
         _ if c.is_alphabetic() => Class::Lower,
         _ => Class::Other,
     }
+}
+
+/// Is this a character of Chinese, Japanese or Korean, which are written without spaces or nearly so?
+pub fn is_cjk(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2e80}'..='\u{2fdf}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7af}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 impl Splitter {

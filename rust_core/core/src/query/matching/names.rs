@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::base::words::is_cjk;
+
 /// Files that are called by convention, not for what is in them: their folder says that.
 const NAMED_BY_FOLDER: [&str; 8] = ["index", "mod", "__init__", "lib", "main", "init", "root", "package"];
 
@@ -11,7 +13,7 @@ enum Class {
     Upper,
     Lower,
     Digit,
-    /// A letter or digit beyond ASCII.
+    /// A letter of a script without spaces.
     Wide,
     Between,
 }
@@ -21,7 +23,12 @@ fn class_of(c: char) -> Class {
         'A'..='Z' => Class::Upper,
         'a'..='z' => Class::Lower,
         '0'..='9' => Class::Digit,
-        _ if !c.is_ascii() && c.is_alphanumeric() => Class::Wide,
+        _ if c.is_ascii() => Class::Between,
+        '\u{300}'..='\u{36f}' => Class::Lower, // an accent of its own
+        _ if is_cjk(c) => Class::Wide,
+        _ if c.is_uppercase() => Class::Upper,
+        _ if c.is_alphabetic() => Class::Lower,
+        _ if c.is_numeric() => Class::Digit,
         _ => Class::Between,
     }
 }
@@ -35,11 +42,9 @@ pub fn split_name(text: &str, mut emit: impl FnMut(Cow<'_, str>)) {
         let mut end = run(class);
         if class == Class::Upper && rest[end..].starts_with(|c| class_of(c) == Class::Lower) {
             // The last of several capitals begins the next word.
-            end = if end > 1 {
-                end - 1
-            } else {
-                end + rest[end..].find(|c| class_of(c) != Class::Lower).unwrap_or(rest.len() - end)
-            };
+            let last = rest[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+            end =
+                if last > 0 { last } else { end + rest[end..].find(|c| class_of(c) != Class::Lower).unwrap_or(rest.len() - end) };
         }
         let (piece, after) = rest.split_at(end);
         rest = after;
@@ -128,7 +133,11 @@ mod tests {
             ("snake_case and kebab-case", &["snake", "case", "and", "kebab", "case"]),
             ("HTTP2Server x1", &["http", "server"]),
             ("utf16 v10", &["utf", "16", "10"]),
-            ("GrößeÄndern", &["gr", "öß", "ndern"]),
+            ("GrößeÄndern", &["größe", "ändern"]),
+            ("où est définie_la ÉTÉServer", &["où", "est", "définie", "la", "été", "server"]),
+            ("e\u{301}te\u{301}", &["e\u{301}te\u{301}"]),
+            ("читатьФайл", &["читать", "файл"]),
+            ("读取file文件", &["读取", "file", "文件"]),
             ("AbC", &["ab"]),
             ("", &[]),
         ] {

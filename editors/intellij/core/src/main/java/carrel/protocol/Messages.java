@@ -104,23 +104,30 @@ public final class Messages {
             Boolean lastChange,
             Integer limit,
             FiltersParam filters,
-            Integer waitMs) {
+            Integer waitMs,
+            String format) {
 
         /** A query in its own words; everything else is left to the server. */
         public static SearchParams of(String workspaceFolder, String query, Integer limit, Integer waitMs) {
-            return new SearchParams(workspaceFolder, query, null, null, null, null, null, limit, null, waitMs);
+            return new SearchParams(workspaceFolder, query, null, null, null, null, null, limit, null, waitMs, null);
         }
     }
 
+    /** What a remote service was sent for one request. */
+    public record SentResult(
+            String provider, String host, String what, int requests, int texts, int bytes, int tokens, double cost) {}
+
     public record SearchResult(
             List<HitResult> hits,
+            String text,
             double elapsedMs,
             @JsonAdapter(WireNames.class) State state,
             int pending,
             Map<String, Object> plan,
             String rewritten,
             List<String> subQueries,
-            List<RouteResult> routes) {}
+            List<RouteResult> routes,
+            List<SentResult> sent) {}
 
     /** Where a question went. */
     public record RouteResult(String source, String query, String reason) {}
@@ -148,6 +155,7 @@ public final class Messages {
             List<String> sources,
             Integer topK,
             BudgetParam budget,
+            Integer window,
             String model,
             ActiveEditor active,
             List<String> openUris,
@@ -163,14 +171,14 @@ public final class Messages {
         /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
-            return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, null, active, openUris, null, null, null,
-                    null, trigger, waitMs, null, null);
+            return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, null, null, active, openUris, null,
+                    null, null, null, trigger, waitMs, null, null);
         }
 
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
-            return new ContextParams(workspaceFolder, query, history, plan, rerank, sources, topK, budget, model, active, openUris, pinned,
-                    exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
+            return new ContextParams(workspaceFolder, query, history, plan, rerank, sources, topK, budget, window, model, active,
+                    openUris, pinned, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
 
@@ -192,7 +200,8 @@ public final class Messages {
             int pending,
             String error,
             double elapsedMs,
-            Map<String, Double> stages) {}
+            Map<String, Double> stages,
+            List<SentResult> sent) {}
 
     public record ActiveEditor(String uri, Range selection) {}
 

@@ -1,0 +1,122 @@
+"""The places that an answer cites, checked against the context that its question was given, while the answer passes unchanged.
+
+A whole answer of JSON has the verdict in the header `X-Carrel-Citations`; a stream of server-sent events has it in a comment
+behind its last event, which clients skip. Other forms (Ollama's lines of JSON, what is compressed or too long) have none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from carrel.core.types import ContextItem
+from carrel.engine.citations import Citation, check
+
+HEADER = b"x-carrel-citations"
+MOST_BYTES = 4 << 20
+"""Of an answer that is held back for its header, and of what is read of a stream."""
+_MOST_SHOWN = 20
+
+
+def verdict(text: str, given: Sequence[ContextItem]) -> bytes:
+    """Return what the citations of an answer are worth, as JSON in ASCII; nothing where it cites none.
+
+    Work for a thread: an answer may be long.
+    """
+    citations = check(text, given).citations
+    if not citations:
+        return b""
+    bad = [one for one in citations if not one.ok]
+    value = {
+        "cited": len(citations),
+        "unsupported": len(bad),
+        "places": [
+            {"place": _place(one), "ok": one.ok, **({"reason": one.reason} if one.reason else {})}
+            for one in [*bad, *(one for one in citations if one.ok)][:_MOST_SHOWN]
+        ],
+    }
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def comment(found: bytes) -> bytes:
+    """Return the verdict as a comment of server-sent events."""
+    return b": " + HEADER + b" " + found + b"\n\n"
+
+
+def text_of_answer(body: bytes) -> str:
+    """Return what a whole answer says, in any of the known APIs; empty where nothing is understood."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(answer, dict):
+        return ""
+    said = [_content(_dict(choice).get("message")) for choice in _list(answer.get("choices"))[:1]]
+    said += [_content(answer.get("message")), _string(answer.get("response"))]
+    for item in _list(answer.get("output")):
+        said += [_string(_dict(part).get("text")) for part in _list(_dict(item).get("content"))]
+    return "\n".join(filter(None, said))
+
+
+class StreamText:
+    """What a stream of server-sent events says, gathered while it passes."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._said: list[str] = []
+        self._read = 0
+        self.ended = False
+        """Whether it ended between two events, where a comment may stand."""
+
+    @property
+    def text(self) -> str:
+        """All that was said."""
+        return "".join(self._said)
+
+    def take(self, piece: bytes) -> None:
+        """Read a piece, however it was cut. What is beyond the limit is not read."""
+        self._read += len(piece)
+        self.ended = piece.endswith(b"\n")
+        if self._read > MOST_BYTES:
+            self._rest.clear()
+            return
+        self._rest += piece
+        *lines, rest = self._rest.split(b"\n")
+        self._rest = bytearray(rest)
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._said.append(_delta(bytes(line[5:])))
+
+
+def _delta(data: bytes) -> str:
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(event, dict):
+        return ""
+    if event.get("type") == "response.output_text.delta":
+        return _string(event.get("delta"))
+    choices = _list(event.get("choices"))
+    return _content(_dict(choices[0]).get("delta")) if choices else ""
+
+
+def _place(citation: Citation) -> str:
+    return f"{citation.path}:{citation.start_line}-{citation.end_line}"
+
+
+def _content(message: Any) -> str:
+    return _string(_dict(message).get("content"))
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
