@@ -169,6 +169,42 @@ async def test_places_that_were_left_out_stay_out_and_the_rest_of_their_file_may
             await client.request("carrel/context", {**question, "excludeLines": [{"uri": uri, "startLine": 3, "endLine": 1}]})
 
 
+async def test_what_the_person_chose_is_given_once_and_first_whatever_is_asked(start: Start, project: Path) -> None:
+    uri = path_to_uri(str(project / "src/auth.py"))
+    (project / "src/long.py").write_text("def long():\n" + "".join(f"    step({line})\n" for line in range(2, 300)))
+    lines = len((project / "src/auth.py").read_text().splitlines())
+    selection = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}
+    chosen = {"active": {"uri": uri, "selection": selection}, "attached": [{"uri": uri, "startLine": 2, "endLine": 2}]}
+    ask = {"query": "how is the price of an order summed up?", "trigger": "explicit"}
+    async with start(project) as client:
+        await client.request("carrel/index", {})
+        for budget in ({"chars": 4_000}, {"chars": 330}, {"tokens": 90}):
+            pack = await client.request("carrel/context", {**ask, **chosen, "budget": budget, "topK": 1})
+            first = pack["hits"][0]
+            assert (first["path"], first["attached"], first["score"]) == ("src/auth.py", True, 1.0)
+            assert first["startLine"] <= 2 <= first["endLine"]
+            assert pack["text"].count((project / "src/auth.py").read_text().splitlines()[1].strip()) == 1
+        whole = await client.request("carrel/context", {**ask, **chosen, "topK": 1})
+        assert [hit["attached"] for hit in whole["hits"]] == [True, False]
+        long = path_to_uri(str(project / "src/long.py"))
+        for start_line, end_line in ((150, 152), (2, 240)):
+            place = [{"uri": long, "startLine": start_line, "endLine": end_line}]
+            pack = await client.request("carrel/context", {**ask, "attached": place, "budget": {"chars": 1_500}})
+            assert pack["hits"][0]["path"] == "src/long.py"
+            assert f"step({start_line})" in pack["text"]
+            assert len(pack["text"]) <= 1_500
+        bad = [(".env", 1, 1), ("src/auth.py", 1, lines + 50)]
+        places = [{"uri": path_to_uri(str(project / name)), "startLine": a, "endLine": b} for name, a, b in bad]
+        refused = await client.request("carrel/context", {**ask, "attached": places})
+        told = {drop["path"]: drop["reason"] for drop in refused["dropped"]}
+        assert told[".env"] == "secret"
+        assert "not in the index" in told["src/auth.py"]
+        assert "hunter2" not in refused["text"]
+        for more in ({"exclude": ["src/auth.py"]}, {"excludeLines": [{"uri": uri, "startLine": 2, "endLine": 2}]}):
+            without = await client.request("carrel/context", {**ask, **chosen, **more})
+            assert not any(hit["attached"] for hit in without["hits"])
+
+
 async def test_a_file_is_pinned_whatever_its_name_is(start: Start, project: Path) -> None:
     names = ["wow!.md", "a,b.md", "[x] {y,z} *?.md", "b\\a.md"] if os.name == "posix" else ["wow!.md", "a,b.md", "[x] {y,z}.md"]
     for name in names:
@@ -302,8 +338,15 @@ async def test_a_cancelled_index_stops_at_once_and_keeps_what_it_finished(start:
             await index
         assert time.perf_counter() - began < 5
         assert caught.value.code == -32800
+        stopped = await client.request("carrel/status", {})
+        assert (stopped["complete"], stopped["files"] + stopped["unfinished"]) == (False, 1500)
+        assert stopped["unfinished"] > 0
+    async with start(root) as client:  # the next server says so too
+        again = await client.request("carrel/status", {})
+        assert (again["complete"], again["unfinished"]) == (False, stopped["unfinished"])
         assert (await client.request("carrel/index", {}))["failed"] == 0
-        assert (await client.request("carrel/status", {}))["files"] == 1500
+        whole = await client.request("carrel/status", {})
+        assert (whole["files"], whole["complete"], whole["unfinished"]) == (1500, True, 0)
 
 
 async def test_the_progress_bar_has_a_working_cancel_button(start: Start, tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from carrel.core.native import Candidate, EditorContext, ranking_rules
+from carrel.engine.contributions import contributions, hundredths
 from carrel.engine.query_words import read
-from carrel.engine.ranking import RankingContext, rank
+from carrel.engine.ranking import RankingContext, rank, relevances
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Candidate:
@@ -167,3 +170,42 @@ def test_other_threads_go_on_while_candidates_are_ranked() -> None:
     finally:
         sys.setswitchinterval(interval)
         thread.join()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a.py", "tests/b.py", "docs/c.md", "src/store.py"]),
+            st.floats(0, 1),
+            st.floats(-0.2, 0.95),
+            st.sampled_from([0.0, 0.5, 1.0]),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    st.booleans(),
+)
+def test_what_the_rules_contributed_adds_up_to_the_score_that_is_shown(
+    found: list[tuple[str, float, float, float]], pinned: bool
+) -> None:
+    candidates = [
+        Candidate(doc, path, 1 + 10 * doc, 9 + 10 * doc, dense=dense, dense_rank=doc + 1, lexical=lexical, defines=defines)
+        for doc, (path, lexical, dense, defines) in enumerate(found)
+    ]
+    editor = EditorContext("src/store.py", frozenset(), frozenset({"a.py"} if pinned else ()))
+    ranked = rank(candidates, RankingContext(read("how is it stored")), editor)
+    scores = [r.score for r in ranked]
+    for r, shown in zip(ranked, relevances(ranked, scores, 0.2), strict=True):
+        told = contributions(r, r.score, shown)
+        assert round(100 * sum(share for _, share in told)) == hundredths(shown)
+        assert all(share for _, share in told)
+        if r.score > 0 and shown > 0.05:
+            assert len(told) > 1
+
+
+def test_a_path_that_is_seldom_meant_takes_from_the_score_and_a_reranker_has_all_of_it() -> None:
+    ranked = rank([candidate("tests/store.py", dense_rank=1)], RankingContext(read("how is it stored")), EditorContext())
+    [test] = ranked
+    assert dict(contributions(test, test.score, 0.5))["path_penalty"] < 0
+    assert contributions(test, 0.9, 0.9) == (("combined", 0.9),)
+    assert contributions(test, 0.9, 0.9, reranked=True) == (("reranker", 0.9),)

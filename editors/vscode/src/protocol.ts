@@ -4,7 +4,7 @@
 export interface ActiveEditor {
   /** The file's URI. */
   readonly uri: string;
-  /** What is selected in it. Not read yet. */
+  /** What is selected in it: given as `attached` is. */
   readonly selection?: Range;
 }
 
@@ -67,6 +67,8 @@ export interface AugmentParams {
   readonly openUris?: readonly string[];
   /** URIs of files that the person attached. */
   readonly pinned?: readonly string[];
+  /** Lines that the person selected or attached: always given, once, before what is found. */
+  readonly attached?: readonly LinesParam[];
   /** Globs of paths to leave out, pinned ones too. */
   readonly exclude?: readonly string[];
   /** Places to leave out: no chunk that holds one of these lines is given. */
@@ -155,6 +157,8 @@ export interface ChatParams {
   readonly openUris?: readonly string[];
   /** URIs of files that the person attached. */
   readonly pinned?: readonly string[];
+  /** Lines that the person selected or attached: always given, once, before what is found. */
+  readonly attached?: readonly LinesParam[];
   /** Globs of paths to leave out, of the context and of what tools show. */
   readonly exclude?: readonly string[];
   /** Places to leave out: no chunk that holds one of these lines is given. */
@@ -380,6 +384,8 @@ export interface ContextParams {
   readonly openUris?: readonly string[];
   /** URIs of files that the person attached. */
   readonly pinned?: readonly string[];
+  /** Lines that the person selected or attached: always given, once, before what is found. */
+  readonly attached?: readonly LinesParam[];
   /** Globs of paths to leave out, pinned ones too. */
   readonly exclude?: readonly string[];
   /** Places to leave out: no chunk that holds one of these lines is given. */
@@ -424,6 +430,12 @@ export interface ContextResult {
   readonly stages: Readonly<Record<string, number>>;
   /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
   readonly sent?: readonly SentResult[];
+}
+
+/** What a rule added to a hit's score, or took from it. */
+export interface Contribution {
+  readonly rule: string;
+  readonly share: number;
 }
 
 /** A hit or file that was left out, and why. */
@@ -558,6 +570,8 @@ export interface HitResult {
   readonly masked: number;
   /** Where it was asked for and is known. */
   readonly lastChange?: LastChangeResult;
+  /** The person selected or attached these lines: they were not found. */
+  readonly attached?: boolean;
 }
 
 /** `carrel/index`: bring the index up to date, with `$/progress` in numbers of files. */
@@ -936,6 +950,8 @@ export interface SignalsResult {
   readonly rerank?: number;
   readonly matched: readonly string[];
   readonly boosts: readonly Boost[];
+  /** What each rule added to the hit's score or took from it, in hundredths: they add up to it. */
+  readonly contributions?: readonly Contribution[];
 }
 
 /** `carrel/similar`: code like this code. */
@@ -1020,6 +1036,10 @@ export interface StatusResult {
   readonly headSha?: string;
   /** Files that wait for indexing. */
   readonly pending: number;
+  /** Whether a run over all files has ended. */
+  readonly complete?: boolean;
+  /** Files that the last run over all files left because it was cancelled; the next one resumes. */
+  readonly unfinished?: number;
   /** What was left out, and why: the first 1,000. */
   readonly skipped: readonly SkippedFile[];
   /** Files that failed, and why: the first 1,000. */

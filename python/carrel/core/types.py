@@ -81,19 +81,22 @@ class Signals:
     rerank: float | None = None
     matched: tuple[str, ...] = ()
     boosts: tuple[tuple[str, float], ...] = ()  # (rule, factor)
+    contributions: tuple[tuple[str, float], ...] = ()  # (rule, its signed share of the hit's score)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A chunk that answers a query. `score` is relevance from 0 to 1, comparable across queries (protocol.md).
 
-    `focus` are the lines to read first, 1-based and inclusive; None for all of them.
+    `focus` are the lines to read first, 1-based and inclusive; None for all of them. `attached` says that the person selected
+    or attached these lines: they were not found.
     """
 
     chunk: Chunk
     score: float
     signals: Signals
     focus: tuple[int, int] | None = None
+    attached: bool = False
 
 
 CHUNK_FIELDS = ("container", "kind", "language", "path", "source", "symbol")

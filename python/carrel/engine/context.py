@@ -30,6 +30,8 @@ def pack(
 ) -> ContextPack:
     """Fill the budget in the hits' order, each first in its fair share, then the best ones whole while the budget lasts.
 
+    What the person attached may take all of it; the rest is for what was found.
+
     A hit larger than its share is shortened to the lines around its focus, one that doesn't fit even so to its signature,
     before it is left out; a smaller one may enter then.
 
@@ -106,7 +108,9 @@ class _Filling:
     def fill(self, hits: Sequence[Hit]) -> list[Dropped]:
         """Place what fits; return what doesn't, with reasons."""
         fair = self._amount // max(1, min(FAIR_SHARES, len(hits)))
-        offers = [self._offer(hit, fair) for hit in hits]
+        # Nobody needs room more than what the person chose themselves.
+        attached = (self._amount - self._used) // max(1, sum(hit.attached for hit in hits))
+        offers = [self._offer(hit, attached if hit.attached else fair) for hit in hits]
         smallest = [short.cost if short else whole.cost for whole, short in offers]
         remaining = self._amount - self._used - _as_many_as_fit(smallest, self._amount - self._used)
         dropped = []

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, ChunkInfo
+from carrel.engine.contributions import contributions
 from carrel.engine.prepare import PreparedQuery, SearchText
 from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
@@ -32,6 +33,8 @@ class Explanation:
     boosts: tuple[tuple[str, float], ...]
     verdict: str
     rerank: float | None = None
+    contributions: tuple[tuple[str, float], ...] = ()
+    """Rules with their signed shares of the relevance."""
 
 
 def explain_line(
@@ -76,7 +79,9 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
 def _placed(ranked: Candidate, place: int, result: Retrieval) -> Explanation:
     order = result.order
     told = _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
-    return replace(told, rerank=order.reranked.get(ranked.doc))
+    rerank = order.reranked.get(ranked.doc)
+    shares = contributions(ranked, order.scores[place - 1], order.relevances[place - 1], reranked=rerank is not None)
+    return replace(told, rerank=rerank, contributions=shares)
 
 
 def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:

@@ -50,8 +50,8 @@ def score(candidates: Sequence[Candidate], context: RankingContext, editor: Edit
     return native.score(candidates, context.native, editor)
 
 
-def signals(ranked: Candidate, *, rerank: float | None = None) -> Signals:
-    """Return what callers are told of a candidate that was ranked, and of what a reranker said of it."""
+def signals(ranked: Candidate, *, rerank: float | None = None, shares: tuple[tuple[str, float], ...] = ()) -> Signals:
+    """Return what callers are told of a candidate that was ranked, of what a reranker said of it, and of its rules' shares."""
     return Signals(
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,
@@ -61,6 +61,7 @@ def signals(ranked: Candidate, *, rerank: float | None = None) -> Signals:
         rerank=rerank,
         matched=tuple(ranked.matched),
         boosts=tuple(ranked.boosts),
+        contributions=shares,
     )
 
 

@@ -11,6 +11,7 @@ from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, 
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words, twins
 from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.contributions import contributions
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
@@ -200,25 +201,27 @@ def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery)
 def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: bool) -> tuple[list[Hit], list[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
     order, least = ranking.order, query.filters.min_score
-    best = [(r, found) for r, found in zip(order.ranked, order.relevances, strict=True) if least is None or found >= least]
+    known = zip(order.ranked, order.relevances, order.scores, strict=True)
+    best = [(r, found, score) for r, found, score in known if least is None or found >= least]
     stands_for = ranking.stands_for if one_of_twins else {}
-    wanted = [(r, found) for r, found in best if r.doc not in stands_for]
+    wanted = [(r, found, score) for r, found, score in best if r.doc not in stands_for]
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    current_texts = ranking.view.read_best([r.doc for r, _ in wanted], query.limit, left_out, cancel, files=ranking.read_files)
+    current_texts = ranking.view.read_best([r.doc for r, _, _ in wanted], query.limit, left_out, cancel, files=ranking.read_files)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []
-    for (ranked, found), current in zip(wanted, current_texts, strict=False):  # as far as was read
+    for (ranked, found, score), current in zip(wanted, current_texts, strict=False):  # as far as was read
         if isinstance(current, str):
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
             continue
         chunk = to_chunk(current)
         given.append(ranked.doc)
         rarity = ranking.context_of(ranked.doc).rarity
-        told = signals(ranked, rerank=order.reranked.get(ranked.doc))
+        shares = contributions(ranked, score, found, reranked=ranked.doc in order.reranked)
+        told = signals(ranked, rerank=order.reranked.get(ranked.doc), shares=shares)
         hits.append(Hit(chunk, found, told, focus(chunk, rarity, sought=ranked.defines > 0)))
     there = set(given)
-    for ranked, _ in best[: query.limit]:  # those that would have been given
+    for ranked, _, _ in best[: query.limit]:  # those that would have been given
         if (meant := stands_for.get(ranked.doc)) and meant.doc in there:
             reason = f"another variant of {meant.path}:{meant.start_line}-{meant.end_line}"
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, reason))

@@ -31,6 +31,15 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachedLines:
+    """Lines of a file that the person selected or attached, 1-based and inclusive."""
+
+    file: FileRef
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class ContextRequest:
     """What a chat turn asks for. `plan` and `rerank` None: as the settings say; `history` has the oldest turn first."""
 
@@ -42,6 +51,7 @@ class ContextRequest:
     active: FileRef | None = None
     open: tuple[FileRef, ...] = ()
     pinned: tuple[FileRef, ...] = ()
+    attached: tuple[AttachedLines, ...] = ()
     left_out: tuple[Lines, ...] = ()
     trigger: Trigger = "chat"
     wait_ms: int = 10_000

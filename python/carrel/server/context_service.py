@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING
 
 from carrel.core.background import is_being_cancelled
 from carrel.core.errors import Cancelled, CarrelError, place_of
-from carrel.core.types import ContextPack, Dropped, Format, Query
+from carrel.core.types import ContextPack, Dropped, Format, Lines, Query
 from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef, StoredContext
 from carrel.server.open_index import RENEWED
 from carrel.server.routed import FromSources, from_sources
 
 if TYPE_CHECKING:
+    from carrel.core.local_index import SnapshotView
     from carrel.core.native import CancelToken
     from carrel.core.ports import Tokenizer
+    from carrel.core.types import Hit
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.retriever import Ranking, Retrieval
     from carrel.server.open_index import OpenIndex
@@ -189,18 +191,19 @@ class _Packing:
         request, query, view = self._request, self.question.query, ranking.view
         found = read(ranking, query, token, one_of_twins=True)
         watch = Stopwatch()
+        attached, not_given = self._attached(view, token)
 
         def between(path: str, first: int, last: int) -> str | None:
             return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
 
         hits = found.hits if self.others is None else self.others.beside(found.hits, query)
         packed = pack(
-            hits,
+            (*attached, *hits),
             request.budget,
             self._tokenizer(),
             query=request.query,
             form=request.format,
-            dropped=(*self._refused, *found.dropped),
+            dropped=(*self._refused, *not_given, *found.dropped),
             read_lines=between,
         )
         watch.lap("pack")
@@ -214,6 +217,19 @@ class _Packing:
             routes=self.others.routes if self.others else (),
         )
         return answer, found
+
+    def _attached(self, view: SnapshotView, token: CancelToken) -> tuple[list[Hit], list[Dropped]]:
+        """Return the lines that the person chose, and those that can't be given with the reason."""
+        if not self._request.attached:
+            return [], []
+        from carrel.engine.attached import attached_hits
+
+        places, refused = list[Lines](), list[Dropped]()
+        for chosen in self._request.attached:
+            for path in _allowed(self._index, (chosen.file,), refused):
+                places.append(Lines(path, chosen.start_line, chosen.end_line))
+        hits, not_there = attached_hits(view, places, self.question.query, token)
+        return hits, [*refused, *not_there]
 
 
 def _joined(*told: str | None) -> str | None:

@@ -72,12 +72,24 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
     may_begin, commit = await native(partial(_begins, index, work))
     if not may_begin:
         return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
+    left = 0
+
+    def counting(done: int, total: int, at: str) -> None:
+        nonlocal left
+        left = total - done
+        progress(done, total, at)
+
     scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
     try:
         with collect() as index.traffic:
             report = await run_index(
-                index.store, index.embedder, token, scope=scope, progress=progress, native=native, tokenizer=index.counter
+                index.store, index.embedder, token, scope=scope, progress=counting, native=native, tokenizer=index.counter
             )
+    except Cancelled:
+        if work.full and left:
+            with contextlib.suppress(CarrelError):
+                await native(partial(index.note_unfinished, left))
+        raise
     except CarrelError as error:
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.
         traceback.clear_frames(error.__traceback__)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
 _LAST_COMMIT = "last_commit"
+_UNFINISHED = "unfinished"
 _COMMITS = 200
 _FILES_A_COMMIT = 200
 """Older commits, and more files of one, say little about which of two copies is worked on."""
@@ -41,6 +42,7 @@ class OpenIndex:
     place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
     last_indexed: float | None = None
+    unfinished: int = 0  # files that the last run over the whole workspace left, because it was cancelled
     last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
     recent_changes: tuple[tuple[str, ...], ...] = ()  # the files of each of the newest commits
     changes_until: str | None = None  # the commit that these end with
@@ -109,6 +111,7 @@ class OpenIndex:
         stamp = self.store.get_meta(_LAST_INDEXED)
         self.last_indexed = float(stamp) if stamp else None
         self.last_commit = self.store.get_meta(_LAST_COMMIT) or None
+        self.unfinished = int(self.store.get_meta(_UNFINISHED) or 0)
         self.complete = self.last_indexed is not None
 
     def note_run(self, commit: str | None) -> None:
@@ -117,6 +120,13 @@ class OpenIndex:
         self.store.set_meta(_LAST_COMMIT, commit or "")
         self.store.set_meta(_LAST_INDEXED, str(self.last_indexed))
         self.complete = True
+        self.note_unfinished(0)
+
+    def note_unfinished(self, files: int) -> None:
+        """Record how many files a run over the whole workspace left."""
+        if files != self.unfinished:
+            self.unfinished = files
+            self.store.set_meta(_UNFINISHED, str(files))
 
     def read_history(self, commit: str | None) -> None:
         """Read what the newest commits changed, unless it was read for this commit already."""
@@ -132,7 +142,7 @@ class OpenIndex:
         self.store.clear()
         if self.in_project is not None:
             forget((self.home or self.directory) / STATE_FILE)
-        self.complete, self.last_indexed, self.last_commit = False, None, None
+        self.complete, self.last_indexed, self.last_commit, self.unfinished = False, None, None, 0
 
     async def close_replica(self) -> None:
         """Release the store of its vectors; before the index itself is closed, from which they are read."""

@@ -42,6 +42,10 @@ class Status:
     last_commit: str | None = None
     head_sha: str | None = None
     pending: int = 0
+    complete: bool = False
+    """Whether a run over all files has ended."""
+    unfinished: int = 0
+    """Files that the last such run left because it was cancelled."""
     skipped: tuple[tuple[str, str], ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     failed_files: int = 0
@@ -86,6 +90,8 @@ class Status:
             last_commit=index.last_commit,
             head_sha=details.head_sha,
             pending=pending,
+            complete=index.complete,
+            unfinished=index.unfinished,
             skipped=details.skipped,
             failed=details.failed,
             failed_files=store.failed_count,

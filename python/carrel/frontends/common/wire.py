@@ -14,6 +14,13 @@ class Wire(Struct, rename="camel", kw_only=True, frozen=True):
     """Base of everything that crosses the wire."""
 
 
+class Contribution(Wire, kw_only=True, frozen=True):
+    """What a rule added to a hit's score, or took from it."""
+
+    rule: str
+    share: float
+
+
 class Boost(Wire, kw_only=True, frozen=True):
     """A rule that moved a hit."""
 

@@ -35,7 +35,7 @@ from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.frontends.lsp.source_messages import from_report
 from carrel.frontends.lsp.tool_commands import ToolCommands
 from carrel.server import asks, context_service, model_report, queries, reviews, source_report
-from carrel.server.context_request import ContextAnswer, ContextRequest, FileRef, StoredContext
+from carrel.server.context_request import AttachedLines, ContextAnswer, ContextRequest, FileRef, StoredContext
 from carrel.server.store_report import store_report
 
 if TYPE_CHECKING:
@@ -369,6 +369,7 @@ class Commands:
             active=self._named(workspace, params.active.uri) if params.active else None,
             open=tuple(self._named(workspace, uri) for uri in params.open_uris),
             pinned=tuple(self._named(workspace, uri) for uri in params.pinned),
+            attached=tuple(self._attached(workspace, params)),
             left_out=tuple(self._left_out(workspace, params.exclude_lines)),
             trigger=params.trigger,
             wait_ms=params.wait_ms,
@@ -411,6 +412,15 @@ class Commands:
             if path := self._named(workspace, lines.uri).path:  # lines elsewhere are in no answer anyway
                 yield Lines(path, lines.start_line, lines.end_line)
 
+    def _attached(self, workspace: Workspace, params: wire.ContextParams) -> Iterator[AttachedLines]:
+        active = params.active
+        if active and active.selection and (selected := convert.to_lines(active.selection)):
+            yield AttachedLines(self._named(workspace, active.uri), *selected)
+        for lines in params.attached:
+            if lines.end_line < lines.start_line:
+                raise InvalidInput("attached", "endLine comes before startLine")
+            yield AttachedLines(self._named(workspace, lines.uri), lines.start_line, lines.end_line)
+
     def _named(self, workspace: Workspace, uri: str) -> FileRef:
         with contextlib.suppress(InvalidInput):
             found, path = self._file(uri)
@@ -436,6 +446,8 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         last_commit_sha=status.last_commit or UNSET,
         head_sha=status.head_sha or UNSET,
         pending=status.pending,
+        complete=status.complete,
+        unfinished=status.unfinished,
         skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
         failed=tuple(wire.FailedFile(path=path, reason=reason) for path, reason in status.failed),
         failed_files=status.failed_files,

@@ -17,7 +17,16 @@ from carrel.core.errors import InvalidInput
 from carrel.core.outbound import Receipt, summed
 from carrel.core.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.common.wire import Boost, DroppedResult, LastChangeResult, RouteResult, State, camel_case, iso_time
+from carrel.frontends.common.wire import (
+    Boost,
+    Contribution,
+    DroppedResult,
+    LastChangeResult,
+    RouteResult,
+    State,
+    camel_case,
+    iso_time,
+)
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp.sent_messages import SentResult
 
@@ -61,6 +70,16 @@ def from_replica(status: ReplicaStatus) -> wire.VectorsInfo:
         lag_seconds=status.lag_seconds,
         problem=status.problem or UNSET,
     )
+
+
+def to_lines(selection: wire.Range) -> tuple[int, int] | None:
+    """Decode what is selected as 1-based inclusive lines; None where nothing is."""
+    start, end = selection.start, selection.end
+    if (start.line, start.character) >= (end.line, end.character):
+        return None
+    # Who selects whole lines ends at the beginning of the next one.
+    last = end.line - 1 if end.character == 0 else end.line
+    return start.line + 1, max(last, start.line) + 1
 
 
 def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:
@@ -126,6 +145,7 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
         note=chunk.note or UNSET,
         version=(chunk.origin.version if chunk.origin else "") or UNSET,
         masked=chunk.masked if masked is None else masked,
+        attached=hit.attached,
     )
 
 
@@ -217,6 +237,7 @@ def from_signals(signals: Signals) -> wire.SignalsResult:
         rerank=UNSET if signals.rerank is None else signals.rerank,
         matched=signals.matched,
         boosts=tuple(Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
+        contributions=tuple(Contribution(rule=rule, share=share) for rule, share in signals.contributions),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from carrel.frontends.common.wire import Boost, DroppedResult, LastChangeResult, RouteResult, State, Wire
+from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, LastChangeResult, RouteResult, State, Wire
 from carrel.frontends.lsp.sent_messages import SENT, SentResult
 
 ProgressToken = int | str
@@ -62,7 +62,7 @@ class ActiveEditor(Wire, kw_only=True, frozen=True):
     """The editor that the person is looking at."""
 
     uri: Annotated[str, Meta(description="The file's URI.")]
-    selection: Annotated[Range | None, Meta(description="What is selected in it. Not read yet.")] = None
+    selection: Annotated[Range | None, Meta(description="What is selected in it: given as `attached` is.")] = None
 
 
 class BudgetParam(Wire, kw_only=True, frozen=True):
@@ -185,6 +185,10 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
     open_uris: Annotated[tuple[str, ...], Meta(description="Files that are open.")] = ()
     pinned: Annotated[tuple[str, ...], Meta(description="URIs of files that the person attached.")] = ()
+    attached: Annotated[
+        tuple[LinesParam, ...],
+        Meta(description="Lines that the person selected or attached: always given, once, before what is found."),
+    ] = ()
     exclude: Annotated[tuple[str, ...], Meta(description="Globs of paths to leave out, pinned ones too.")] = ()
     exclude_lines: Annotated[
         tuple[LinesParam, ...], Meta(description="Places to leave out: no chunk that holds one of these lines is given.")
@@ -315,6 +319,10 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     ] = UNSET
     head_sha: Annotated[str | UnsetType, Meta(description="The commit that is checked out now.")] = UNSET
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    complete: Annotated[bool, Meta(description="Whether a run over all files has ended.")] = False
+    unfinished: Annotated[
+        int, Meta(description="Files that the last run over all files left because it was cancelled; the next one resumes.")
+    ] = 0
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
     failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
     failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
@@ -351,6 +359,10 @@ class SignalsResult(Wire, kw_only=True, frozen=True):
     rerank: Annotated[float | UnsetType, Meta(description="The reranker's score, from 0 to 1.")] = UNSET
     matched: tuple[str, ...]
     boosts: tuple[Boost, ...]
+    contributions: Annotated[
+        tuple[Contribution, ...],
+        Meta(description="What each rule added to the hit's score or took from it, in hundredths: they add up to it."),
+    ] = ()
 
 
 class HitResult(Wire, kw_only=True, frozen=True):
@@ -383,6 +395,7 @@ class HitResult(Wire, kw_only=True, frozen=True):
     version: Annotated[str | UnsetType, Meta(description="Of the document, where it names one.")] = UNSET
     masked: Annotated[int, Meta(description="How many secrets in its text were masked: each stands as `[secret: KIND]`.")]
     last_change: Annotated[LastChangeResult | UnsetType, Meta(description="Where it was asked for and is known.")] = UNSET
+    attached: Annotated[bool, Meta(description="The person selected or attached these lines: they were not found.")] = False
 
 
 class SearchResult(Wire, kw_only=True, frozen=True):

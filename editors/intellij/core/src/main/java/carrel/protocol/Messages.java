@@ -49,6 +49,8 @@ public final class Messages {
             String lastCommitSha,
             String headSha,
             int pending,
+            Boolean complete,
+            Integer unfinished,
             List<SkippedFile> skipped,
             List<FailedFile> failed,
             int failedFiles,
@@ -66,7 +68,7 @@ public final class Messages {
         /** The same status with the lists of files of an earlier one. */
         public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, lastIndexed,
-                    lastCommitSha, headSha, pending, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
+                    lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
                     maskedFiles, maskedSecrets, problems, error);
         }
     }
@@ -160,6 +162,7 @@ public final class Messages {
             ActiveEditor active,
             List<String> openUris,
             List<String> pinned,
+            List<LinesParam> attached,
             List<String> exclude,
             List<LinesParam> excludeLines,
             FiltersParam filters,
@@ -172,13 +175,13 @@ public final class Messages {
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
             return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, null, null, active, openUris, null,
-                    null, null, null, trigger, waitMs, null, null);
+                    null, null, null, null, trigger, waitMs, null, null);
         }
 
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
             return new ContextParams(workspaceFolder, query, history, plan, rerank, sources, topK, budget, window, model, active,
-                    openUris, pinned, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
+                    openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
 
@@ -234,7 +237,8 @@ public final class Messages {
             String note,
             String version,
             int masked,
-            LastChangeResult lastChange) {}
+            LastChangeResult lastChange,
+            Boolean attached) {}
 
     public record SignalsResult(
             Double dense,
@@ -244,7 +248,10 @@ public final class Messages {
             double fused,
             Double rerank,
             List<String> matched,
-            List<Boost> boosts) {}
+            List<Boost> boosts,
+            List<Contribution> contributions) {}
+
+    public record Contribution(String rule, double share) {}
 
     public record Boost(String rule, double factor) {}
 

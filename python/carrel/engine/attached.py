@@ -1,0 +1,102 @@
+"""Lines that the person selected or attached, as hits that come before whatever is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from carrel.core.local_index import SnapshotView
+from carrel.core.native import CancelToken, ChunkInfo
+from carrel.core.types import Chunk, Dropped, Hit, Lines, Query, Signals, Span, masks_in
+from carrel.engine.tools.scope import Scope
+
+SMALL_CHUNK = 40
+"""Selected lines of a chunk that has no more lines are shown with all of it."""
+LINES_AROUND = 10
+"""Of a longer chunk, so many lines before and after the selected ones are shown with them."""
+NOT_THERE = "these lines are not in the index: the file is not indexed, or has fewer lines"
+LEFT_OUT = "left out of this question"
+
+
+def attached_hits(
+    view: SnapshotView, places: Sequence[Lines], query: Query, cancel: CancelToken
+) -> tuple[list[Hit], list[Dropped]]:
+    """Return a hit for each place with its text as it stands now, and which places can't be given.
+
+    Places of a file that overlap are one. Each hit has the lines around that belong to it; `focus` are the lines themselves.
+    """
+    hits: list[Hit] = []
+    dropped: list[Dropped] = []
+    hidden = Scope(query.filters.exclude, query.left_out)
+    for place in _merged(places):
+        if hidden.hides_lines(place.path, place.start_line, place.end_line):
+            dropped.append(_drop(place, LEFT_OUT))
+            continue
+        chunks = view.file_chunks(place.path)
+        if chunks and hidden.hides(view, place.path, cancel):
+            dropped.append(_drop(place, LEFT_OUT))
+            continue
+        hit = _hit(view, place, chunks, hidden) if chunks else None
+        if hit is None:
+            dropped.append(_drop(place, NOT_THERE))
+        else:
+            hits.append(hit)
+    return hits, dropped
+
+
+def _merged(places: Sequence[Lines]) -> list[Lines]:
+    """Return the places in their order, those of one file that overlap as one."""
+    merged: list[Lines] = []
+    for place in places:
+        joined = place
+        for other in [other for other in merged if _overlap(other, joined)]:
+            merged.remove(other)
+            start, end = min(other.start_line, joined.start_line), max(other.end_line, joined.end_line)
+            joined = Lines(place.path, start, end)
+        merged.append(joined)
+    return merged
+
+
+def _overlap(one: Lines, other: Lines) -> bool:
+    return one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line
+
+
+def _hit(view: SnapshotView, place: Lines, chunks: Sequence[ChunkInfo], hidden: Scope) -> Hit | None:
+    around = next((c for c in chunks if c.start_line <= place.start_line and place.end_line <= c.end_line), None)
+    shown = _shown(place, around)
+    if hidden.hides_lines(shown.path, shown.start_line, shown.end_line):
+        shown = place
+    text = view.lines(shown.path, shown.start_line, shown.end_line)
+    if text is None:
+        return None
+    here = around or chunks[0]
+    last = text.splitlines()[-1] if text else ""
+    chunk = Chunk(
+        id=f"attached:{place.path}:{place.start_line}-{place.end_line}",
+        path=place.path,
+        language=here.language,
+        source=here.source,
+        kind=around.kind if around else "lines",
+        symbol=around.symbol if around else "",
+        container=around.container if around else "",
+        signature=around.signature if around else "",
+        definitions=tuple(around.definitions) if around else (),
+        span=Span(shown.start_line, shown.end_line, 0, len(last.encode("utf-16-le")) // 2),
+        text=text,
+        content_hash=here.content_hash,
+        updated_at=here.updated_at,
+        masked=masks_in(text),
+    )
+    return Hit(chunk, 1.0, Signals(), (place.start_line, place.end_line), attached=True)
+
+
+def _shown(place: Lines, around: ChunkInfo | None) -> Lines:
+    if around is None:
+        return place
+    if around.end_line - around.start_line < SMALL_CHUNK:
+        return Lines(place.path, around.start_line, around.end_line)
+    start = max(around.start_line, place.start_line - LINES_AROUND)
+    return Lines(place.path, start, min(around.end_line, place.end_line + LINES_AROUND))
+
+
+def _drop(place: Lines, reason: str) -> Dropped:
+    return Dropped(place.path, place.start_line, place.end_line, reason)
