@@ -117,3 +117,29 @@ def test_files_that_failed_are_told_with_the_reason_until_they_are_indexed(tmp_p
     store.commit(batch, CancelToken())
     assert store.failed() == []
     store.close()
+
+
+class SmallestEmbedder(FakeEmbedder):
+    """Gives the vectors that a real store wants."""
+
+    def embed_batch(self, batch: Any, cancel: Any) -> None:
+        batch.set_vectors(b"\0\0\0\0" * len(batch.texts()))
+
+
+def test_the_first_files_are_told_soon_and_the_rest_in_steps(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    for name in range(300):
+        (root / f"m{name}.py").write_text(
+            "\n".join(f"def function_{name}_{i}(value):\n    return value * {i}" for i in range(80))
+        )
+    model = SmallestEmbedder()
+    folders = str(tmp_path / "index"), str(root)
+    store = Store.open(*folders, embedder_id="fake", dim=1, walk=WalkOptions(), cut=CutOptions())
+    seen: list[int] = []
+    run_index_blocking(store, model, CancelToken(), progress=lambda done, *_: seen.append(done))
+    store.close()
+    steps = sorted(set(seen))
+    assert steps[0] == 0
+    assert steps[1] <= 100  # of 1 MB in all
+    assert len(steps) >= 4

@@ -22,7 +22,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Scope = Literal["all", "force"] | Sequence[str]
 
-_BATCH_BYTES = 8_000_000
+_BATCH_BYTES = 2_000_000
+_FIRST_BATCH_BYTES = 250_000
+"""Of files in the first batch; each next one may have twice as many, up to `_BATCH_BYTES`. Progress is told after each batch:
+the first numbers come at once, and small files are many in a batch."""
 _AWAITED_BYTES = 1_000_000
 """Of files in a batch whose model is awaited: what a cancel or a kill throws away was paid for."""
 _MOST_FAILURES = 3
@@ -150,6 +153,7 @@ class _Run:
         self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
         self._total = self._done = 0
         self._plan: Plan | None = None
+        self._batch_bytes = _FIRST_BATCH_BYTES
 
     def by_core(self, embedder: CoreEmbedder, scope: Scope) -> IndexReport:
         """Do everything with a model of the core."""
@@ -170,10 +174,12 @@ class _Run:
         self._progress(0, self._total, "")
         self._counts["unchanged"], self._counts["skipped"] = plan.unchanged, plan.skipped
 
-    def cut(self, max_bytes: int = _BATCH_BYTES) -> Batch | None:
+    def cut(self, most_bytes: int = _BATCH_BYTES) -> Batch | None:
         """Read and cut the next files; None when all are done."""
         if self._plan is None:
             return None
+        max_bytes = min(self._batch_bytes, most_bytes)
+        self._batch_bytes *= 2
         return self._store.cut(self._plan, self._cancel, max_bytes)
 
     def commit(self, batch: Batch) -> None:
