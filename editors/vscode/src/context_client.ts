@@ -3,11 +3,22 @@
 import * as vscode from 'vscode';
 import { localFolders, type Memory } from './memory/memory';
 import type { AugmentResult, ChatCitation, ContextParams, ContextResult } from './protocol';
-import { isWholeFile, literalGlob, type Details, type Question, type Receipt, type Receipts } from './receipts/receipts';
+import {
+  isWholeFile,
+  literalGlob,
+  type Details,
+  type Outcome,
+  type Question,
+  type Receipt,
+  type Receipts,
+} from './receipts/receipts';
 import type { Supervisor } from './server/supervisor';
 
 /** How long a question waits for a first index; then the answer is what is there by then. */
 const WAIT_MS = 30_000;
+
+/** What has become of a question when its pages are there. */
+const BEFORE: Record<Question['from'], Outcome> = { chat: 'waiting', agent: 'given', command: 'found', review: 'sent' };
 
 export class ContextClient {
   constructor(
@@ -21,16 +32,21 @@ export class ContextClient {
     await this.memory.ensureIndexed();
     const params = this.params(question, details);
     const pack = await this.server.request('carrel/context', params, token);
-    this.keep(question, details, params, pack);
+    this.receipts.add(receipt(question, details, params, pack, question.from === 'chat' ? 'found' : BEFORE[question.from]));
     return pack;
   }
 
-  /** The question with its pages in front. */
-  async augment(question: Question, details: Details = {}, token?: vscode.CancellationToken): Promise<AugmentResult> {
+  /** The question with its pages in front. `instead` is the pack that the person has just changed: one question has one receipt. */
+  async augment(
+    question: Question,
+    details: Details = {},
+    token?: vscode.CancellationToken,
+    instead?: string,
+  ): Promise<AugmentResult> {
     await this.memory.ensureIndexed();
     const params = this.params(question, details);
     const result = await this.server.request('carrel/augment', { ...params, text: question.text }, token);
-    this.keep(question, details, params, result.pack);
+    this.receipts.add(receipt(question, details, params, result.pack, BEFORE[question.from]), instead);
     return result;
   }
 
@@ -46,28 +62,24 @@ export class ContextClient {
 
   /** The same question, as it was asked and of the folder that was asked, with what was pinned and removed since. */
   repeat({ question, details, pack }: Receipt): Promise<ContextResult> {
-    return this.context(question, { ...details, format: pack.format });
-  }
-
-  private keep(question: Question, details: Details, { workspaceFolder }: ContextParams, pack: ContextResult): void {
-    const asked = workspaceFolder ? { ...details, workspaceFolder } : details;
-    this.receipts.add({ question, details: asked, pack, at: new Date() });
+    return this.context({ ...question, from: 'command' }, { ...details, format: pack.format });
   }
 
   private params(question: Question, details: Details): ContextParams {
-    const { attached = [], ...given } = details;
+    const { files = [], places = [], ...given } = details;
     const folder = given.workspaceFolder ?? currentFolder();
     // What lies in another folder isn't in this folder's index: the answer would only say so.
     const here = (uri: string): boolean => folderOf(vscode.Uri.parse(uri, true)) === folder;
-    const active = activeEditor();
+    const active = activeEditor(question);
     const removed = this.receipts.removed(question.text).filter(({ uri }) => here(uri));
     return {
       ...given,
-      query: question.text,
+      query: question.query ?? question.text,
       trigger: 'explicit',
       waitMs: WAIT_MS,
       openUris: openUris().filter(here),
-      pinned: [...new Set([...attached, ...this.receipts.pinned.filter(here)])],
+      pinned: [...new Set([...files, ...this.receipts.pinned.filter(here)])],
+      attached: places,
       exclude: removed.filter(isWholeFile).map(({ path }) => literalGlob(path)),
       excludeLines: removed
         .filter(place => !isWholeFile(place))
@@ -78,15 +90,36 @@ export class ContextClient {
   }
 }
 
-function activeEditor(): NonNullable<ContextParams['active']> | undefined {
-  const editor = vscode.window.activeTextEditor;
-  if (editor?.document.uri.scheme !== 'file') return undefined;
-  const { start, end } = editor.selection;
-  const selection = {
+function receipt(
+  question: Question,
+  details: Details,
+  { workspaceFolder, active }: ContextParams,
+  pack: ContextResult,
+  outcome: Outcome,
+): Receipt {
+  const asked = workspaceFolder ? { ...details, workspaceFolder } : details;
+  return { question, details: asked, pack, outcome, at: new Date(), ...(active ? { inFront: active.uri } : {}) };
+}
+
+/** The file in front, and what is selected in it: an agent says itself what it looks for, so it gets no selection. */
+function activeEditor({ from }: Question): NonNullable<ContextParams['active']> | undefined {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  if (uri?.scheme !== 'file') return undefined;
+  const selection = from === 'agent' ? undefined : activeSelection()?.range;
+  if (!selection) return { uri: uri.toString() };
+  const { start, end } = selection;
+  const range = {
     start: { line: start.line, character: start.character },
     end: { line: end.line, character: end.character },
   };
-  return { uri: editor.document.uri.toString(), ...(editor.selection.isEmpty ? {} : { selection }) };
+  return { uri: uri.toString(), selection: range };
+}
+
+/** What is selected in the file in front. */
+export function activeSelection(): vscode.Location | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || editor.selection.isEmpty) return undefined;
+  return new vscode.Location(editor.document.uri, new vscode.Range(editor.selection.start, editor.selection.end));
 }
 
 function openUris(): string[] {

@@ -4,13 +4,17 @@ import * as vscode from 'vscode';
 import { currentFolder } from '../context_client';
 import type { Memory } from '../memory/memory';
 import { count } from '../memory/labels';
-import type { CompleteParams, CompleteResult, ReviewPlace, ReviewResult, ReviewStep } from '../protocol';
+import type { CompleteParams, CompleteResult, ContextResult, ReviewPlace, ReviewResult, ReviewStep } from '../protocol';
+import type { Details, Outcome, Receipts } from '../receipts/receipts';
+import { reviewPack } from '../receipts/review_pack';
 import type { ReviewListener } from '../server/connection';
 import type { Supervisor } from '../server/supervisor';
 import { configuration } from '../settings';
 import { CitationStream } from './citations';
+import type { Exchange } from './conversation';
 import { complete } from './lent_model';
-import { location, write } from './places';
+import { chipNames, location, write } from './places';
+import { receiptLink } from './receipt_link';
 import { HOW_TO_REVIEW, issueOf, reviewText, unusableText } from './review_text';
 
 /** How long the review waits for a first index; then it searches what is there by then. */
@@ -20,12 +24,15 @@ export class IssueReview {
   constructor(
     private readonly server: Supervisor,
     private readonly memory: Memory,
+    private readonly receipts: Receipts,
   ) {}
 
+  /** `turn` is filled with the issue and the model's answer. */
   async answer(
     { prompt, model }: Pick<vscode.ChatRequest, 'prompt' | 'model'>,
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
+    turn: Exchange,
   ): Promise<void> {
     const issue = issueOf(prompt);
     if (!issue.title) {
@@ -42,12 +49,41 @@ export class IssueReview {
       waitMs: WAIT_MS,
       ...(folder ? { workspaceFolder: folder } : {}),
     };
-    show(await this.server.review(params, new Talk(model, stream), token), stream);
+    const talk = new Talk(model, stream);
+    try {
+      const result = await this.server.review(params, talk, token);
+      turn.asked = prompt.trim();
+      turn.said = result.review ? reviewText(result.review) : '';
+      show(result, stream);
+      stream.markdown(receiptLink(this.keep(prompt, params, talk, 'sent', result)));
+    } catch (error) {
+      if (talk.refused) this.keep(prompt, params, talk, 'notSent');
+      else if (talk.places.length) this.keep(prompt, params, talk, token.isCancellationRequested ? 'cancelled' : 'failed');
+      throw error;
+    }
+  }
+
+  /** One receipt for the whole review, with every place that the model was given. */
+  private keep(
+    prompt: string,
+    { model, workspaceFolder }: Details,
+    { places }: Talk,
+    outcome: Outcome,
+    result?: ReviewResult,
+  ): ContextResult {
+    const details = { ...(model ? { model } : {}), ...(workspaceFolder ? { workspaceFolder } : {}) };
+    const pack = reviewPack(prompt.trim(), result?.places ?? places, result);
+    this.receipts.add({ question: { text: prompt.trim(), from: 'review' }, details, pack, outcome, at: new Date() });
+    return pack;
   }
 }
 
 /** The server's partner while it reviews one issue. */
 class Talk implements ReviewListener {
+  /** What was found so far, each place once. */
+  readonly places: ReviewPlace[] = [];
+  /** Whether the person didn't want it sent. */
+  refused = false;
   private readonly shown = new Set<string>();
   private unseen: ReviewPlace[] = [];
 
@@ -76,6 +112,7 @@ class Talk implements ReviewListener {
       if (this.shown.has(key)) continue;
       this.shown.add(key);
       this.unseen.push(place);
+      this.places.push(place);
       this.stream.reference(location(place.uri, place.startLine, place.endLine));
     }
   }
@@ -88,7 +125,8 @@ class Talk implements ReviewListener {
     const detail = places.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`).join('\n');
     const question = `Send ${count(places.length, 'place')} to ${this.model.name}?`;
     const chosen = await vscode.window.showInformationMessage(question, { modal: true, detail }, 'Send');
-    if (chosen !== 'Send') throw new vscode.CancellationError();
+    this.refused = chosen !== 'Send';
+    if (this.refused) throw new vscode.CancellationError();
   }
 }
 
@@ -99,9 +137,9 @@ function show(result: ReviewResult, stream: vscode.ChatResponseStream): void {
     return;
   }
   const citations = new CitationStream(result.places);
-  write([...citations.push(reviewText(result.review)), ...citations.end()], stream);
+  write([...citations.push(reviewText(result.review)), ...citations.end()], stream, chipNames(result.places));
   const { chunksUsed } = result.review;
-  stream.markdown(`\n\n**Stands on ${count(chunksUsed, 'place')}**, from ${count(result.searches, 'search', 'searches')}\n`);
+  stream.markdown(`\n\n**Based on ${count(chunksUsed, 'place')}**, from ${count(result.searches, 'search', 'searches')}\n`);
   for (const { uri, path, startLine, endLine, symbol } of result.places) {
     stream.markdown('\n- ');
     stream.anchor(location(uri, startLine, endLine), `${path}:${startLine}`);

@@ -1,18 +1,21 @@
 /** `@carrel`: answers with the model that the person chose, from the pages that the server picked. */
 
 import * as vscode from 'vscode';
-import type { ContextClient } from '../context_client';
+import { activeSelection, type ContextClient } from '../context_client';
 import { isCancelled, localFolders, summary, type Memory } from '../memory/memory';
 import { count } from '../memory/labels';
-import type { AugmentResult, ContextResult, HistoryTurn } from '../protocol';
-import { spent } from '../receipts/nodes';
-import { overlap, type Details, type Place, type Receipts } from '../receipts/receipts';
+import type { AugmentResult, ContextResult, DroppedResult, LinesParam } from '../protocol';
+import { lines } from '../receipts/nodes';
+import { overlap, type Details, type Outcome, type Place, type Question, type Receipts } from '../receipts/receipts';
 import { messageOf } from '../server/supervisor';
-import { configuration } from '../settings';
+import { budget, configuration } from '../settings';
 import { CitationStream, unsupported } from './citations';
+import { conversation, withPlaces, type Exchange } from './conversation';
+import { exchangesOf } from './history';
 import type { IssueReview } from './issue_review';
-import { location, write } from './places';
-import { INSTRUCTIONS, questionOf, recent } from './prompt';
+import { chipNames, linesOf, location, placeText, write } from './places';
+import { historyRoom, INSTRUCTIONS, smallerBudget, wording } from './prompt';
+import { receiptLink } from './receipt_link';
 import { review } from './review';
 
 export class Participant {
@@ -35,33 +38,36 @@ export class Participant {
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
+    const metadata: Exchange = { asked: '', said: '' };
     try {
       if (!localFolders().length) stream.markdown('Open a folder first: Carrel answers from the files of a project.');
       else if (request.command === 'index') await this.index(stream, token);
-      else if (request.command === 'review') await this.issues.answer(request, stream, token);
-      else await this.ask(request, context, stream, token);
-      return {};
+      else if (request.command === 'review') await this.issues.answer(request, stream, token, metadata);
+      else await this.ask(request, context, stream, token, metadata);
+      return { metadata };
     } catch (error) {
-      if (isCancelled(error) || token.isCancellationRequested) return {};
-      return { errorDetails: { message: messageOf(error) } };
+      if (isCancelled(error) || token.isCancellationRequested) return { metadata };
+      return { metadata, errorDetails: { message: messageOf(error) } };
     }
   }
 
   private async index(stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<void> {
     stream.progress('Indexing the project');
     const results = await this.memory.index(undefined, token);
-    stream.markdown(results.length ? `${summary(results)}.` : 'Stopped; what was finished is kept.');
+    stream.markdown(`${results.length ? summary(results) : this.memory.cancelled()}.`);
   }
 
+  /** `turn` is filled as far as the turn gets: what was asked of the model, and what it said. */
   private async ask(
     request: vscode.ChatRequest,
     context: vscode.ChatContext,
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
+    turn: Exchange,
   ): Promise<void> {
-    const text = questionOf(request.prompt, request.command, selectedText());
-    if (!text) {
-      stream.markdown('What would you like to know of this project?');
+    const asked = wording(request.prompt, request.command, selectedText());
+    if (!asked) {
+      stream.markdown('What would you like to know about this project?');
       return;
     }
     stream.progress(
@@ -69,67 +75,98 @@ export class Participant {
         ? 'Looking through the project'
         : 'Indexing the project for its first answer',
     );
-    const history = turnsOf(context);
+    const history = conversation(exchangesOf(context), historyRoom(request.model.maxInputTokens));
+    const { files, places } = references(request);
+    const smaller = smallerBudget(budget(), request.model.maxInputTokens);
+    const question: Question = { ...asked, from: 'chat' };
     const details: Details = {
       model: request.model.family,
       window: request.model.maxInputTokens,
       history,
-      attached: attachedUris(request),
+      files,
+      places,
+      ...(smaller ? { budget: smaller } : {}),
       ...(request.command === 'docs' ? { filters: { sources: ['docs'] } } : {}),
     };
+    const chosen = [...files.map(uri => vscode.Uri.parse(uri, true)), ...request.references.flatMap(placeOf)].map(placeText);
     if (request.command === 'search') {
-      show(await this.contextClient.context({ text, from: 'chat' }, details, token), stream);
+      const pack = await this.contextClient.context(question, details, token);
+      show(pack, stream);
+      turn.asked = withPlaces(asked.text, 'Carrel listed', pack.hits.map(named));
       return;
     }
-    const given = await this.reviewed(text, details, token);
+    const given = await this.reviewed(question, details, token);
     if (!given) return;
+    turn.asked = withPlaces(asked.text, 'attached', chosen);
     tell(given.pack, stream);
-    await this.converse(request, [...history, { role: 'user', content: given.text }], given.pack, stream, token);
-    stream.button(receiptButton(given.pack));
+    for (const notice of notGiven(given.pack, [...selectedPlaces(), ...places])) stream.markdown(`> ${notice}\n\n`);
+    const outcome = await this.converse(
+      request,
+      [...history, { role: 'user', content: given.text }],
+      given.pack,
+      stream,
+      token,
+      turn,
+    );
+    this.receipts.become(given.pack.id, outcome);
+    stream.markdown(receiptLink(given.pack));
   }
 
   /** The question with its pages, which the person has seen and allowed if they wish to; undefined when nothing shall be sent. */
-  private async reviewed(text: string, details: Details, token: vscode.CancellationToken): Promise<AugmentResult | undefined> {
-    const ask = (): Promise<AugmentResult> => this.contextClient.augment({ text, from: 'chat' }, details, token);
-    let given = await ask();
+  private async reviewed(
+    question: Question,
+    details: Details,
+    token: vscode.CancellationToken,
+  ): Promise<AugmentResult | undefined> {
+    let given = await this.contextClient.augment(question, details, token);
     if (!configuration().get<boolean>('chat.reviewBeforeSending')) return given;
     const seen: Place[] = [];
     // What was taken out makes room for other places, which nobody has seen yet.
     while (!given.pack.hits.every(hit => seen.some(place => isWithin(hit, place)))) {
-      const removed = await review(given.pack, token);
-      if (!removed) return undefined;
+      const removed = await review(given.pack, this.receipts.shown, token);
+      if (!removed) {
+        this.receipts.become(given.pack.id, 'notSent');
+        return undefined;
+      }
       if (!removed.length) return given;
       seen.push(...given.pack.hits);
-      for (const hit of removed) this.receipts.remove(text, hit);
-      given = await ask();
+      for (const hit of removed) this.receipts.remove(question.text, hit);
+      given = await this.contextClient.augment(question, details, token, given.pack.id);
     }
     return given;
   }
 
   private async converse(
     request: vscode.ChatRequest,
-    turns: readonly HistoryTurn[],
+    turns: Details['history'],
     pack: ContextResult,
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
-  ): Promise<void> {
-    const messages = [{ role: 'user', content: INSTRUCTIONS }, ...turns].map(({ role, content }) =>
+    turn: Exchange,
+  ): Promise<Outcome> {
+    const messages = [{ role: 'user', content: INSTRUCTIONS }, ...(turns ?? [])].map(({ role, content }) =>
       role === 'user' ? vscode.LanguageModelChatMessage.User(content) : vscode.LanguageModelChatMessage.Assistant(content),
     );
-    const response = await request.model.sendRequest(
-      messages,
-      { justification: 'To answer your question about this project' },
-      token,
-    );
-    const citations = new CitationStream(pack.hits);
-    let answer = '';
-    for await (const fragment of response.text) {
-      answer += fragment;
-      write(citations.push(fragment), stream);
+    try {
+      const response = await request.model.sendRequest(
+        messages,
+        { justification: 'To answer your question about this project' },
+        token,
+      );
+      const citations = new CitationStream(pack.hits);
+      const names = chipNames(pack.hits);
+      for await (const fragment of response.text) {
+        turn.said += fragment;
+        write(citations.push(fragment), stream, names);
+      }
+      write(citations.end(), stream, names);
+    } catch (error) {
+      this.receipts.become(pack.id, token.isCancellationRequested ? 'cancelled' : 'failed');
+      throw error;
     }
-    write(citations.end(), stream);
-    const warning = unsupported(await this.contextClient.citations(pack, answer, token));
+    const warning = unsupported(await this.contextClient.citations(pack, turn.said, token));
     if (warning) stream.markdown(warning);
+    return token.isCancellationRequested ? 'cancelled' : 'sent';
   }
 }
 
@@ -150,15 +187,11 @@ function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
     if (hit.symbol) stream.markdown(` \`${hit.symbol}\``);
   }
   stream.markdown('\n');
-  stream.button(receiptButton(pack));
+  stream.markdown(receiptLink(pack));
 }
 
-function receiptButton(pack: ContextResult): vscode.Command {
-  return {
-    command: 'carrel.receipt.show',
-    title: `Receipt: ${count(pack.hits.length, 'place')}, ${spent(pack)}`,
-    arguments: [pack.id],
-  };
+function named({ path, startLine, endLine }: Place): string {
+  return `${path}:${lines({ startLine, endLine })}`;
 }
 
 function isWithin(one: Place, other: Place): boolean {
@@ -170,19 +203,38 @@ function selectedText(): string {
   return editor ? editor.document.getText(editor.selection) : '';
 }
 
-/** Files that were attached with `#file` or by dragging. */
-function attachedUris(request: vscode.ChatRequest): string[] {
-  return request.references.flatMap(({ value }) => {
-    const uri = value instanceof vscode.Uri ? value : value instanceof vscode.Location ? value.uri : undefined;
-    return uri?.scheme === 'file' ? [uri.toString()] : [];
-  });
+function selectedPlaces(): LinesParam[] {
+  const selection = activeSelection();
+  return selection ? [linesOf(selection)] : [];
 }
 
-function turnsOf(context: vscode.ChatContext): readonly HistoryTurn[] {
-  const turns = context.history.map(turn => {
-    if (turn instanceof vscode.ChatRequestTurn) return { role: 'user', content: turn.prompt };
-    const parts = turn.response.map(part => (part instanceof vscode.ChatResponseMarkdownPart ? part.value.value : ''));
-    return { role: 'assistant', content: parts.join('') };
-  });
-  return recent(turns);
+/** What the person chose that the context doesn't hold, and why, in a sentence each. */
+function notGiven({ hits, dropped, error }: ContextResult, chosen: readonly LinesParam[]): string[] {
+  if (error) return [];
+  const missing = chosen.filter(
+    ({ uri, startLine, endLine }) => !hits.some(hit => overlap(hit, { uri, path: '', startLine, endLine })),
+  );
+  const named = new Set(
+    missing.map(place => {
+      const { uri, startLine, endLine } = place;
+      const path = vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true), false);
+      const isIt = (drop: DroppedResult): boolean =>
+        drop.path === uri || (drop.path === path && (!drop.endLine || (drop.startLine <= endLine && startLine <= drop.endLine)));
+      const reason = dropped.find(isIt)?.reason ?? 'it lies outside the folder that was asked';
+      return `${path}:${lines({ startLine, endLine })} was not sent: ${reason}.`;
+    }),
+  );
+  return [...named];
+}
+
+function placeOf({ value }: vscode.ChatPromptReference): vscode.Location[] {
+  return value instanceof vscode.Location && value.uri.scheme === 'file' ? [value] : [];
+}
+
+/** What was attached with `#file`, `#sym`, by dragging, or by the editor: files, and lines of files. */
+function references(request: vscode.ChatRequest): { files: string[]; places: LinesParam[] } {
+  const files = request.references.flatMap(({ value }) =>
+    value instanceof vscode.Uri && value.scheme === 'file' ? [value.toString()] : [],
+  );
+  return { files, places: request.references.flatMap(placeOf).map(linesOf) };
 }

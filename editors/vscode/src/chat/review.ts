@@ -3,12 +3,18 @@
 import * as vscode from 'vscode';
 import type { ContextResult, HitResult } from '../protocol';
 import { lines, spent } from '../receipts/nodes';
+import { why, type Surroundings } from '../receipts/why';
 
-/** Gives the places that were taken out; undefined when nothing shall be sent. */
-export async function review(pack: ContextResult, token: vscode.CancellationToken): Promise<readonly HitResult[] | undefined> {
+/** The list says of each place what its receipt says, which stands in the Receipt view meanwhile. Gives the places that were taken out; undefined when nothing shall be sent. */
+export async function review(
+  pack: ContextResult,
+  around: Surroundings | undefined,
+  token: vscode.CancellationToken,
+): Promise<readonly HitResult[] | undefined> {
   const items = pack.hits.map(hit => ({
     label: `${hit.path}:${lines(hit)}`,
-    description: [hit.score.toFixed(2), hit.symbol].filter(Boolean).join(' · '),
+    description: hit.attached ? '' : hit.score.toFixed(2),
+    detail: why(hit, around),
     picked: true,
     hit,
   }));
@@ -17,7 +23,7 @@ export async function review(pack: ContextResult, token: vscode.CancellationToke
     {
       canPickMany: true,
       ignoreFocusOut: true,
-      title: `Carrel sends ${spent(pack)}. Uncheck what shall stay here.`,
+      title: `Carrel: about to send ${spent(pack)}. Uncheck what to leave out.`,
     },
     token,
   );

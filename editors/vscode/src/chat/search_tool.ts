@@ -40,7 +40,7 @@ export class SearchTool implements vscode.LanguageModelTool<Input> {
   ): Promise<vscode.LanguageModelToolResult> {
     const { input, tokenizationOptions } = options;
     const pack = await this.contextClient.context(
-      { text: input.query, from: 'tool' },
+      { text: input.query, from: 'agent' },
       {
         format: input.format === 'places' ? 'places' : 'tool',
         topK: input.maxResults ?? (input.format === 'places' ? PLACES : RESULTS),

@@ -20,6 +20,11 @@ export function searchCommands(server: Supervisor, contextClient: ContextClient)
       void vscode.window.setStatusBarMessage(`Carrel: ${count(pack.hits.length, 'place')} and the question copied`, 5_000);
       return pack;
     },
+    'carrel.previewContext': async (text?: string) => {
+      const pack = await contextFor(contextClient, text);
+      if (pack) await vscode.commands.executeCommand('carrel.receipt.show', pack.id);
+      return pack;
+    },
     'carrel.insertContext': async (text?: string) => {
       const pack = await contextFor(contextClient, text);
       if (pack)

@@ -3,7 +3,8 @@
 import type { ContextResult, DroppedResult, HitResult, SentResult } from '../protocol';
 import type { Node } from '../memory/nodes';
 import { count } from '../memory/labels';
-import { isWholeFile, overlap, type Place, type Receipt } from './receipts';
+import { isWholeFile, overlap, type Outcome, type Place, type Receipt } from './receipts';
+import { sum, why, type Surroundings } from './why';
 
 /** A node that stands for a place; the receipt's commands act on it. */
 export interface PlaceNode extends Node {
@@ -15,9 +16,9 @@ const LEFT_OUT = 'left out of this question';
 
 export function receiptNodes(receipt: Receipt | undefined, pinned: readonly string[], removed: readonly Place[]): Node[] {
   if (!receipt) return [];
-  const { pack, question } = receipt;
+  const { pack, question, inFront } = receipt;
   const nodes: Node[] = [
-    { id: 'question', label: question.text, description: `from ${question.from}`, icon: 'comment', tooltip: question.text },
+    { id: 'question', label: question.text, description: became(receipt), icon: 'comment', tooltip: question.text },
   ];
   if (pack.rewritten) nodes.push({ id: 'rewritten', label: pack.rewritten, description: 'searched for', icon: 'edit' });
   if (pack.error) nodes.push({ id: 'error', label: pack.error, icon: 'warning' });
@@ -31,13 +32,14 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
     });
   }
   if (pack.sent?.length) nodes.push(sentNode(pack.sent));
-  nodes.push(...pack.hits.map(hit => hitNode(hit, pinned.includes(hit.uri), isIn(removed, hit))));
-  if (!pack.hits.length) nodes.push({ id: 'nothing', label: 'Nothing was put in front of the question', icon: 'circle-slash' });
+  nodes.push(...pack.hits.map((hit, i) => ({ ...hitNode(hit, { inFront, pinned }, isIn(removed, hit)), open: i === 0 })));
+  if (!pack.hits.length)
+    nodes.push({ id: 'nothing', label: 'No place of the project goes with this question', icon: 'circle-slash' });
   const elsewhere = removed.filter(place => !pack.hits.some(hit => overlap(hit, place)));
   if (elsewhere.length) {
     nodes.push({
       id: 'removed',
-      label: 'Removed by you',
+      label: 'Excluded by you',
       description: count(elsewhere.length, 'place'),
       icon: 'trash',
       open: true,
@@ -62,13 +64,30 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
 
 /** One line for each of the last answers, for the Memory view. */
 export function answerNodes(receipts: readonly Receipt[]): Node[] {
-  return receipts.map(({ pack, question }) => ({
-    id: `answers/${pack.id}`,
-    label: question.text,
-    description: `${count(pack.hits.length, 'place')}, ${spent(pack)}`,
-    icon: 'comment',
-    command: { id: 'carrel.receipt.show', args: [pack.id] },
+  return receipts.map(receipt => ({
+    id: `answers/${receipt.pack.id}`,
+    label: receipt.question.text,
+    description: `${became(receipt)} · ${count(receipt.pack.hits.length, 'place')}, ${spent(receipt.pack)}`,
+    icon: ICONS[receipt.question.from],
+    command: { id: 'carrel.receipt.show', args: [receipt.pack.id] },
   }));
+}
+
+const ICONS = { chat: 'comment', agent: 'tools', command: 'search', review: 'checklist' } as const;
+
+const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  waiting: 'not sent yet',
+  sent: 'sent',
+  notSent: 'not sent: you declined',
+  cancelled: 'cancelled',
+  failed: 'the model failed',
+  given: 'given to an agent',
+  found: 'shown to you, not sent',
+};
+
+/** Who asked, and what became of it. */
+function became({ question, outcome }: Receipt): string {
+  return question.from === 'review' ? `/review, ${OUTCOMES[outcome]}` : OUTCOMES[outcome];
 }
 
 export function spent(pack: ContextResult): string {
@@ -113,46 +132,44 @@ function stages(pack: ContextResult): string {
   return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
 }
 
-function hitNode(hit: HitResult, pinned: boolean, removed: boolean): PlaceNode {
-  const { matched } = hit.signals;
-  const why = [
-    hit.score.toFixed(2),
-    hit.symbol,
-    matched.length ? `matched ${matched.join(', ')}` : undefined,
-    hit.masked ? `${count(hit.masked, 'secret')} masked` : undefined,
-    pinned ? 'pinned' : undefined,
-    removed ? 'removed' : undefined,
+function hitNode(hit: HitResult, around: Surroundings, removed: boolean): PlaceNode {
+  const pinned = around.pinned?.includes(hit.uri) ?? false;
+  const sentence = why(hit, around);
+  const notes = [
+    hit.attached ? 'chosen by you' : hit.score.toFixed(2),
+    removed ? 'excluded by you' : undefined,
+    hit.masked ? `${count(hit.masked, 'secret')} hidden` : undefined,
+    sentence,
   ];
   return placed(
     {
       id: `hit/${hit.id}`,
       label: `${hit.path}:${lines(hit)}`,
-      description: why.filter(Boolean).join(' · '),
-      tooltip: hit.text,
-      icon: pinned ? 'pinned' : hit.source === 'docs' ? 'book' : 'symbol-method',
+      description: notes.filter(Boolean).join(' · '),
+      tooltip: hit.text ? `${sentence}\n\n${hit.text}` : sentence,
+      icon: pinned ? 'pinned' : hit.attached ? 'selection' : hit.source === 'docs' ? 'book' : 'symbol-method',
       context: removed ? 'removed' : pinned ? 'pinnedHit' : 'hit',
       command: open(hit),
-      children: reasons(hit),
+      children: reasons(hit, sentence),
     },
     hit,
   );
 }
 
-function reasons(hit: HitResult): Node[] {
-  const { dense, denseRank, lexical, lexicalRank, rerank, boosts, matched } = hit.signals;
-  const rank = (place: number | undefined): string => (place === undefined ? '' : `, place ${place}`);
-  const rows: [string, string | undefined, string][] = [
-    ['Score', hit.score.toFixed(3), 'graph'],
-    ['By meaning', dense === undefined ? undefined : `${dense.toFixed(3)}${rank(denseRank)}`, 'lightbulb'],
-    ['By words', lexical === undefined ? undefined : `${lexical.toFixed(2)}${rank(lexicalRank)}`, 'case-sensitive'],
-    ['Ranked again', rerank?.toFixed(3), 'list-ordered'],
-    ['Matched words', matched.length ? matched.join(', ') : undefined, 'whole-word'],
-    ['Defines', hit.definitions.length ? hit.definitions.join(', ') : undefined, 'symbol-class'],
-    ...boosts.map(({ rule, factor }): [string, string, string] => [`Rule ${rule}`, `× ${factor}`, 'law']),
-  ];
-  return rows.flatMap(([label, description, icon]) =>
-    description === undefined ? [] : [{ id: `hit/${hit.id}/${label}`, label, description, icon }],
-  );
+function reasons(hit: HitResult, sentence: string): Node[] {
+  const id = `hit/${hit.id}`;
+  const parts = sum(hit);
+  const nodes: Node[] = [{ id: `${id}/why`, label: sentence, icon: 'info', tooltip: sentence }];
+  if (!hit.attached && parts.length) {
+    nodes.push({
+      id: `${id}/score`,
+      label: 'How the score adds up',
+      description: hit.score.toFixed(2),
+      icon: 'graph',
+      children: parts.map(([share, words], i) => ({ id: `${id}/score/${i}`, label: share, description: words })),
+    });
+  }
+  return nodes;
 }
 
 function droppedNode(dropped: DroppedResult, i: number): Node {

@@ -1,11 +1,13 @@
 /** What was asked lately and what came of it, and what people changed about it: pins and removals. */
 
-import type { ContextParams, ContextResult } from '../protocol';
+import type { ContextParams, ContextResult, LinesParam } from '../protocol';
 
 /** A question as it was asked, so that it can be asked again. */
 export interface Question {
   readonly text: string;
-  readonly from: 'chat' | 'tool' | 'command';
+  /** The words to search for, where those of the question don't say them. */
+  readonly query?: string;
+  readonly from: 'chat' | 'agent' | 'command' | 'review';
 }
 
 /** How a question was asked, beside its words and what the editor adds. */
@@ -14,14 +16,22 @@ export type Details = Pick<
   'format' | 'topK' | 'budget' | 'model' | 'window' | 'history' | 'filters' | 'workspaceFolder'
 > & {
   /** URIs of files that the person attached to this question. */
-  readonly attached?: readonly string[];
+  readonly files?: readonly string[];
+  /** Lines that they attached. */
+  readonly places?: readonly LinesParam[];
 };
+
+/** What became of a question: `waiting` until it is sent, `given` to an agent, `found` for the person alone. */
+export type Outcome = 'waiting' | 'sent' | 'notSent' | 'cancelled' | 'failed' | 'given' | 'found';
 
 export interface Receipt {
   readonly question: Question;
   readonly details: Details;
   readonly pack: ContextResult;
+  readonly outcome: Outcome;
   readonly at: Date;
+  /** URI of the file that was in front. */
+  readonly inFront?: string;
 }
 
 /** Lines of a file, 1-based and inclusive. */
@@ -77,10 +87,20 @@ export class Receipts {
     return this.receipts.find(({ pack }) => pack.id === this.shownId) ?? this.receipts[0];
   }
 
-  add(receipt: Receipt): void {
-    this.receipts.unshift(receipt);
-    this.receipts.length = Math.min(this.receipts.length, KEPT);
+  /** `instead` is the pack of the same question whose place it takes. */
+  add(receipt: Receipt, instead?: string): void {
+    const others = this.receipts.filter(({ pack }) => pack.id !== instead);
+    this.receipts.splice(0, this.receipts.length, ...[receipt, ...others].slice(0, KEPT));
     this.show(receipt.pack.id);
+  }
+
+  /** Note what became of a question. */
+  become(packId: string, outcome: Outcome): void {
+    const at = this.receipts.findIndex(({ pack }) => pack.id === packId);
+    const receipt = this.receipts[at];
+    if (!receipt) return;
+    this.receipts[at] = { ...receipt, outcome };
+    this.changed();
   }
 
   show(packId: string): void {

@@ -52,11 +52,14 @@ export function receiptCommands(receipts: Receipts, contextClient: ContextClient
     },
     'carrel.receipt.repeat': async () => {
       const { shown } = receipts;
-      if (shown) await contextClient.repeat(shown);
+      if (shown?.question.from === 'review') await vscode.commands.executeCommand('carrel.receipt.ask');
+      else if (shown) await contextClient.repeat(shown);
     },
     'carrel.receipt.ask': async () => {
       const { shown } = receipts;
-      if (shown) await vscode.commands.executeCommand('workbench.action.chat.open', { query: `@carrel ${shown.question.text}` });
+      if (!shown) return;
+      const command = shown.question.from === 'review' ? '/review ' : '';
+      await vscode.commands.executeCommand('workbench.action.chat.open', { query: `@carrel ${command}${shown.question.text}` });
     },
     'carrel.receipt.copy': async () => {
       const { shown } = receipts;
@@ -67,6 +70,19 @@ export function receiptCommands(receipts: Receipts, contextClient: ContextClient
 
 /** Lines are 1-based and inclusive, as people count them. */
 export async function openPlace(uri: string, startLine: number, endLine: number): Promise<void> {
-  const selection = new vscode.Range(startLine - 1, 0, Math.max(endLine, startLine) - 1, Number.MAX_SAFE_INTEGER);
-  await vscode.window.showTextDocument(vscode.Uri.parse(uri, true), { selection, preview: true });
+  const place = new vscode.Range(startLine - 1, 0, Math.max(endLine, startLine) - 1, Number.MAX_SAFE_INTEGER);
+  const start = new vscode.Range(place.start, place.start);
+  const editor = await vscode.window.showTextDocument(vscode.Uri.parse(uri, true), { selection: start, preview: true });
+  editor.revealRange(place, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  // Not selected: what is selected goes with the next question. The mark goes with the next click or key.
+  const mark = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+  });
+  editor.setDecorations(mark, [place]);
+  const gone = vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+    if (kind === undefined) return;
+    gone.dispose();
+    mark.dispose();
+  });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { carrel, fileIn, until } from './carrel';
-import { lastOf, say } from './chat';
+import { lastOf, say, sayNext } from './chat';
 
 const QUESTION = 'how is a login checked, and by which function?';
 
@@ -58,6 +58,48 @@ describe('@carrel', () => {
     assert.match(text, /verify_with_argon2/);
     assert.doesNotMatch(text, /row is not None/);
     await vscode.commands.executeCommand('workbench.action.files.revert');
+  });
+
+  it('tells the model the whole conversation, in the words of the person and of the model', async () => {
+    const { receipts } = await carrel();
+    const answered = (): Promise<unknown> => until('the answer', () => receipts.shown?.outcome === 'sent');
+    await say(`@carrel ${QUESTION}`);
+    await answered();
+    await vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel /search total_price of an order' });
+    await until('the list', () => receipts.shown?.question.text.startsWith('total_price'));
+    await vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel /docs' });
+    const messages = await sayNext('@carrel and who calls it?');
+    const [instructions, first, answer, listed, ...rest] = messages.map(({ text }) => text);
+    assert.match(instructions ?? '', /^You answer questions/);
+    assert.equal(first, QUESTION);
+    assert.equal(answer, 'Logins are checked in `src/auth.py:1-4`, by authenticate_user.');
+    assert.match(listed ?? '', /^total_price of an order\n\n\(Carrel listed: .*src\/orders\.py:\d+-\d+.*\)$/);
+    assert.equal(rest.length, 1, 'a command without words leaves nothing');
+    assert.match(rest[0] ?? '', /and who calls it\?$/);
+    assert.deepEqual(
+      receipts.shown?.details.history?.map(({ role }) => role),
+      ['user', 'assistant', 'user'],
+      'the search gets it too',
+    );
+  });
+
+  it('sends what is selected, once, whatever else is found', async () => {
+    const document = await vscode.workspace.openTextDocument(fileIn('src/orders.py'));
+    const editor = await vscode.window.showTextDocument(document);
+    editor.selection = new vscode.Selection(4, 0, 6, 0);
+    const { receipts } = await carrel();
+    for (const question of ['what does this do?', '/explain']) {
+      const text = lastOf(await say(`@carrel ${question}`));
+      assert.equal(text.split('def total_price').length - 1, 1, text);
+      const chosen = receipts.shown?.pack.hits.filter(({ attached }) => attached) ?? [];
+      assert.deepEqual(
+        chosen.map(({ path }) => path),
+        ['src/orders.py'],
+      );
+    }
+    editor.selection = new vscode.Selection(0, 0, 0, 0);
+    await say('@carrel what does this do?');
+    assert(receipts.shown?.pack.hits.every(({ attached }) => !attached));
   });
 
   it('is not there for others: with the memory off, another chat gets just the words', async () => {
@@ -126,8 +168,12 @@ describe('the receipt', () => {
     const roots = receiptView.tree.getChildren();
     const hit =
       roots.find(({ label }) => label.startsWith('src/auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
-    assert.match(hit.description ?? '', /^0\.\d\d · authenticate_user · matched .*login/);
-    assert(hit.children?.some(({ label }) => label === 'Matched words'));
+    assert.match(hit.description ?? '', /^0\.\d\d · Defines authenticate_user and holds .*“login”/);
+    const score = hit.children?.find(({ label }) => label === 'How the score adds up');
+    const shares = score?.children?.map(({ label }) => Number(label.replace('−', '-'))) ?? [];
+    assert(shares.length > 2);
+    assert.equal(shares.reduce((total, share) => total + share, 0).toFixed(2), score?.description);
+    assert(hit.description?.startsWith(score?.description ?? '?'));
     assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ of 4,000 characters$/);
     assert.doesNotThrow(() => roots.map(node => receiptView.tree.getTreeItem(node)));
 
@@ -139,7 +185,7 @@ describe('the receipt', () => {
     await vscode.commands.executeCommand('carrel.receipt.repeat');
     assert.notEqual(receipts.shown.pack.id, pack.id);
     assert(!receipts.shown.pack.hits.some(({ path }) => path === 'src/auth.py'), 'what was removed stays out');
-    const group = receiptView.tree.getChildren().find(({ label }) => label === 'Removed by you');
+    const group = receiptView.tree.getChildren().find(({ label }) => label === 'Excluded by you');
     assert.deepEqual(
       group?.children?.map(({ label }) => label),
       [hit.label],

@@ -14,7 +14,7 @@ class Screen {
 
   readonly stream = {
     progress: (line: string) => this.progress.push(line),
-    markdown: (text: string) => (this.text += text),
+    markdown: (text: string | vscode.MarkdownString) => (this.text += typeof text === 'string' ? text : text.value),
     anchor: (place: vscode.Location) => (this.text += `[${named(place)}]`),
     reference: (place: vscode.Location) => this.references.push(named(place)),
   } as unknown as vscode.ChatResponseStream;
@@ -29,8 +29,9 @@ async function review(
   screen = new Screen(),
   token = new vscode.CancellationTokenSource().token,
 ): Promise<Screen> {
-  const { server, memory } = await carrel();
-  await new IssueReview(server, memory).answer({ prompt, model: await recordingModel() }, screen.stream, token);
+  const { server, memory, receipts } = await carrel();
+  const model = await recordingModel();
+  await new IssueReview(server, memory, receipts).answer({ prompt, model }, screen.stream, token, { asked: '', said: '' });
   return screen;
 }
 
@@ -58,7 +59,7 @@ describe('@carrel /review', () => {
       /^First the login\.\n\nCompare names .*\.\n\n\*\*Difficulty:\*\* ●●○○○ 2 of 5 · \*\*Recommended level:\*\* Junior\n/,
     );
     assert.match(screen.text, /- Unicode\n[^]*Begin at \[src\/auth\.py 1-4\]\./);
-    assert.match(screen.text, /\*\*Stands on [12] places?\*\*, from 1 search\n\n- \[src\/auth\.py 1-4\] `authenticate_user`/);
+    assert.match(screen.text, /\*\*Based on [12] places?\*\*, from 1 search\n\n- \[src\/auth\.py 1-4\] `authenticate_user`/);
     assert.match(recorded().at(-1)?.[1]?.text ?? '', /<issue_body>\nSince yesterday, for all of them\.\n<\/issue_body>/);
   });
 

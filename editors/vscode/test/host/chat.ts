@@ -28,6 +28,13 @@ export async function say(query: string): Promise<Message[]> {
   return until(`the model is asked: ${query}`, () => recorded()[before], 40);
 }
 
+/** Ask on in the same chat; gives the messages that the model got. */
+export async function sayNext(query: string): Promise<Message[]> {
+  const before = recorded().length;
+  await vscode.commands.executeCommand('workbench.action.chat.open', { query });
+  return until(`the model is asked: ${query}`, () => recorded()[before], 40);
+}
+
 export async function recordingModel(): Promise<vscode.LanguageModelChat> {
   return until('the recording model', async () => (await vscode.lm.selectChatModels({ vendor: 'recording' }))[0]);
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { ContextResult, HitResult } from '../../src/protocol';
 import { answerNodes, receiptNodes, spent } from '../../src/receipts/nodes';
 import { literalGlob, Receipts, wholeFile, type Place } from '../../src/receipts/receipts';
+import { shortNames, sum, why } from '../../src/receipts/why';
 
 const POSITION = { line: 0, character: 0 };
 const HIT: HitResult = {
@@ -15,7 +17,17 @@ const HIT: HitResult = {
   kind: 'function',
   language: 'python',
   score: 0.834,
-  signals: { dense: 0.7, denseRank: 2, fused: 1, matched: ['login', 'check'], boosts: [{ rule: 'name', factor: 1.2 }] },
+  signals: {
+    dense: 0.7,
+    denseRank: 2,
+    fused: 1,
+    matched: ['login', 'check'],
+    boosts: [{ rule: 'tied', factor: 1.2 }],
+    contributions: [
+      { rule: 'meaning', share: 0.9 },
+      { rule: 'path_penalty', share: -0.07 },
+    ],
+  },
   text: 'def login(): …',
   definitions: ['login'],
   imports: [],
@@ -49,6 +61,7 @@ const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({
   question: { text, from: 'chat' },
   details: {},
   pack: { ...PACK, id },
+  outcome: 'sent',
   at: new Date(),
 });
 
@@ -84,6 +97,18 @@ describe('receipts', () => {
     assert(!receiptNodes(shown, [], []).some(({ id }) => id === 'sent'));
   });
 
+  it('show a question once, and what became of it', () => {
+    const kept = receipts();
+    kept.add({ ...receipt('first'), outcome: 'waiting' });
+    kept.add({ ...receipt('changed'), outcome: 'waiting' }, 'first');
+    kept.become('changed', 'notSent');
+    kept.become('gone', 'sent');
+    assert.deepEqual(
+      kept.all.map(({ pack, outcome }) => [pack.id, outcome]),
+      [['changed', 'notSent']],
+    );
+  });
+
   it('remember removals for a question and pins for all', async () => {
     const kept = receipts();
     const [first, second] = [1, 11].map(startLine => ({ uri: HIT.uri, path: HIT.path, startLine, endLine: startLine + 9 }));
@@ -109,14 +134,57 @@ describe('receipts', () => {
   });
 });
 
+describe('why a place was chosen', () => {
+  const plain = { ...HIT, symbol: '', definitions: [], signals: { ...HIT.signals, matched: [], boosts: [] } };
+
+  it('is one sentence', () => {
+    assert.equal(
+      why(HIT, { inFront: 'file:///shop/src/orders.py', pinned: [HIT.uri] }),
+      'Is pinned by you, defines login, holds “login”, “check” and uses or is used by orders.py, the file in front of you.',
+    );
+    assert.equal(why(HIT, { inFront: HIT.uri }), 'Defines login, holds “login”, “check” and is in the file in front of you.');
+    assert.match(why({ ...HIT, source: 'docs' }), /^Is headed login and/);
+    assert.equal(why(plain), 'Is close to the question in meaning.');
+    assert.equal(
+      why({ ...plain, definitions: ['a', 'b', 'c', 'd', 'e'] }),
+      'Defines a, b, c and 2 more names and is close to the question in meaning.',
+    );
+    assert.equal(why({ ...HIT, attached: true }), 'You selected or attached these lines.');
+    const combined = { ...plain.signals, contributions: [{ rule: 'combined', share: 0.5 }] };
+    assert.equal(why({ ...plain, signals: combined }), 'Fits several parts of the question.');
+  });
+
+  it('names files with as many folders as tell them apart', () => {
+    const names = shortNames(['src/a/index.ts', 'src/b/index.ts', 'lib/a/index.ts', 'README.md', 'README.md']);
+    assert.deepEqual([...names.values()], ['src/a/index.ts', 'b/index.ts', 'lib/a/index.ts', 'README.md']);
+  });
+
+  it('can be told for every rule of the ranking', () => {
+    const source =
+      readFileSync('../../rust_core/core/src/query/ranking/mod.rs', 'utf8') +
+      ['additive', 'multiplicative', 'listwise']
+        .map(name => readFileSync(`../../rust_core/core/src/query/ranking/${name}.rs`, 'utf8'))
+        .join('');
+    const rules = [...source.matchAll(/\("(\w+)", \w+\)/g)].map(([, rule = '']) => rule);
+    assert(rules.length >= 17, rules.join());
+    for (const rule of [...rules, 'reranker', 'combined']) {
+      const [[, words] = []] = sum({ ...HIT, signals: { ...HIT.signals, contributions: [{ rule, share: 0.1 }] } });
+      assert.notEqual(words, rule, `${rule} has words`);
+    }
+  });
+});
+
 describe('the receipt view', () => {
   it('says what was sent, why, what it cost and what stayed out', () => {
     const nodes = receiptNodes(receipt('p'), [], []);
     const hit = nodes.find(({ label }) => label === 'src/auth.py:1-4');
-    assert.equal(hit?.description, '0.83 · login · matched login, check');
+    assert.equal(hit?.description, '0.83 · Defines login and holds “login”, “check”.');
+    const [sentence, score] = hit.children ?? [];
+    assert.equal(sentence?.label, 'Defines login and holds “login”, “check”.');
+    assert.equal(`${score?.label ?? ''}: ${score?.description ?? ''}`, 'How the score adds up: 0.83');
     assert.deepEqual(
-      hit.children?.map(({ label, description }) => `${label}: ${description ?? ''}`),
-      ['Score: 0.834', 'By meaning: 0.700, place 2', 'Matched words: login, check', 'Defines: login', 'Rule name: × 1.2'],
+      score?.children?.map(({ label, description }) => `${label} ${description ?? ''}`),
+      ['+0.90 close in meaning', '−0.07 tests, documents, data and the like step back'],
     );
     assert.equal(nodes.find(({ label }) => label === 'Left out')?.children?.[0]?.description, 'budget');
   });
@@ -143,7 +211,7 @@ describe('the receipt view', () => {
     const asked = { ...receipt('p'), pack: { ...PACK, hits: [], dropped } };
     const nodes = receiptNodes(asked, [], [HIT, wholeFile({ uri: 'file:///shop/b.py', path: 'b.py' })]);
     assert.deepEqual(
-      nodes.find(({ label }) => label === 'Removed by you')?.children?.map(({ label }) => label),
+      nodes.find(({ label }) => label === 'Excluded by you')?.children?.map(({ label }) => label),
       ['src/auth.py:1-4', 'b.py'],
     );
     assert(!nodes.some(({ label }) => label === 'Left out'));
@@ -151,8 +219,9 @@ describe('the receipt view', () => {
 
   it('tells of an empty answer and of a fault', () => {
     const empty = {
-      question: { text: 'q', from: 'tool' as const },
+      question: { text: 'q', from: 'agent' as const },
       details: {},
+      outcome: 'given' as const,
       pack: { ...PACK, hits: [], error: 'the disk is full', pending: 3 },
       at: new Date(),
     };
@@ -160,8 +229,8 @@ describe('the receipt view', () => {
     for (const label of [
       'the disk is full',
       'The index was not complete',
-      'Nothing was put in front of the question',
-      'Removed by you',
+      'No place of the project goes with this question',
+      'Excluded by you',
     ])
       assert(labels.includes(label), label);
     assert.equal(answerNodes([empty])[0]?.command?.id, 'carrel.receipt.show');
