@@ -35,6 +35,13 @@ describe('trouble', () => {
     const report = await vscode.commands.executeCommand<string>('carrel.doctor');
     assert.match(report, /✓ Chosen: bundled server/);
     assert.match(report, /- ✓ Python: /i);
+    assert.match(report, /- Extension: version \d+\.\d+\.\d+, in VS Code /);
+    assert.match(report, /- Server: version \S+, running as process \d+/);
+    assert.match(report, /- ✓ Written by: this window's server/);
+    assert.doesNotMatch(report, /pip install|make test|`carrel /, 'what it advises can be done in an editor');
+    const document = vscode.window.activeTextEditor?.document;
+    assert.equal(document?.getText(), report);
+    assert(document.uri.scheme === 'carrel-doctor', 'which nobody edits by mistake');
   });
 
   it('who asks while the server stops gets the next one', async () => {
