@@ -1,18 +1,20 @@
-// Writes what the server's schema decides: src/protocol.ts and the first configuration block of package.json.
+// Writes what the server's schema decides: src/protocol.ts and the server's settings in package.json; and docs/messages.md.
 // `node scripts/generate.mjs --check` writes nothing and fails when either is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { messagesPage } from './generate/messages.mjs';
 import { protocolSource } from './generate/protocol.mjs';
-import { settingsBlock } from './generate/settings.mjs';
+import { settingsBlocks } from './generate/settings.mjs';
 
 const here = new URL('../', import.meta.url);
 const schema = JSON.parse(readFileSync(new URL('../protocol.schema.json', here), 'utf8'));
 const manifestFile = new URL('package.json', here);
 const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
-manifest.contributes.configuration[0] = settingsBlock(schema.$defs.Settings);
+manifest.contributes.configuration = settingsBlocks(schema.$defs.Settings, manifest.contributes.configuration);
 
 const wanted = [
   [new URL('src/protocol.ts', here), protocolSource(schema)],
   [manifestFile, JSON.stringify(manifest, null, 2) + '\n'],
+  [new URL('../../docs/messages.md', here), messagesPage(here)],
 ];
 const check = process.argv.includes('--check');
 for (const [file, text] of wanted) {
