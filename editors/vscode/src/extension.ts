@@ -6,7 +6,7 @@ import { ContextClient } from './context_client';
 import { IssueReview } from './chat/issue_review';
 import { Participant } from './chat/participant';
 import { SearchTool } from './chat/search_tool';
-import { doctor } from './commands/doctor';
+import { Doctor } from './commands/doctor';
 import { memoryCommands } from './commands/memory_commands';
 import { searchCommands } from './commands/search_commands';
 import { McpProvider } from './mcp_provider';
@@ -22,7 +22,8 @@ import { editorPython } from './server/editor_python';
 import { locate, type Located } from './server/locate';
 import { realMachine } from './server/machine';
 import { Supervisor, messageOf } from './server/supervisor';
-import { configuration, EDITOR_EXCLUDES, memoryIsOn } from './settings';
+import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
+import { Switches } from './switches';
 import { offerMemory, turnOn } from './welcome';
 
 /** What other extensions may use, and what the tests look at. */
@@ -32,6 +33,7 @@ export interface Carrel {
   readonly receipts: Receipts;
   readonly receiptView: ReceiptView;
   readonly mcp: McpProvider;
+  readonly switches: Switches;
   /** What `activate` cost: processor time, in which a busy machine doesn't count. */
   readonly activationMs: number;
 }
@@ -51,25 +53,31 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     return locate(wanted, realMachine(folder));
   };
   const keys = new Keys(context.secrets);
+  const switches = new Switches(context.workspaceState);
   const server = new Supervisor(find, folder, log, {
     confirm: params => decide(params, PERSON),
     handKeys: to => keys.handOver(to),
+    settings: scope => serverSettings(switches, scope),
   });
   running = server;
   const receipts = new Receipts(context.workspaceState);
   const receiptView = new ReceiptView(receipts);
-  const memory = new Memory(server, () => answerNodes(receipts.all));
-  receipts.onDidChange(() => memory.renew());
+  const memory = new Memory(server, switches, () => answerNodes(receipts.all));
+  receipts.onDidChange(() => {
+    memory.renew();
+    void vscode.commands.executeCommand('setContext', 'carrel.asked', true);
+  });
   const contextClient = new ContextClient(server, receipts, memory);
-  context.subscriptions.push(log, server, receiptView, memory);
+  context.subscriptions.push(log, switches, server, receiptView, memory);
   context.subscriptions.push(
-    new Participant(contextClient, memory, receipts, new IssueReview(server, memory)).register(
+    new Participant(contextClient, memory, receipts, new IssueReview(server, memory, receipts)).register(
       vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg'),
     ),
   );
   const { version } = context.extension.packageJSON as { readonly version: string };
-  const mcp = new McpProvider(find, folder, version, log);
-  context.subscriptions.push(mcp, vscode.lm.registerMcpServerDefinitionProvider('carrel.mcp', mcp));
+  const doctor = new Doctor(find, server, memory, version, folder);
+  const mcp = new McpProvider(find, folder, version, log, switches);
+  context.subscriptions.push(doctor, mcp, vscode.lm.registerMcpServerDefinitionProvider('carrel.mcp', mcp));
   context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(contextClient, memory)));
 
   const commands: Record<string, (...args: never[]) => unknown> = {
@@ -77,10 +85,13 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     ...searchCommands(server, contextClient),
     ...receiptCommands(receipts, contextClient),
     ...modelCommands(server, keys),
-    'carrel.doctor': () => doctor(find, server, folder),
+    'carrel.doctor': () => doctor.run(),
     'carrel.showLog': () => log.show(),
     'carrel.restartServer': () => server.restart(),
-    'carrel.turnOn': () => turnOn(server),
+    'carrel.ask': () => vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel ', isPartialQuery: true }),
+    'carrel.walkthrough': () =>
+      vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
+    'carrel.turnOn': () => turnOn(switches, memory),
   };
   for (const [id, run] of Object.entries(commands))
     context.subscriptions.push(vscode.commands.registerCommand(id, withErrorMessage(run, log)));
@@ -88,22 +99,27 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   context.subscriptions.push(
     vscode.workspace.onDidChangeConfiguration(event => void follow(event, server).catch(() => undefined)),
     context.secrets.onDidChange(() => void server.giveKeys()), // in another window too
-    vscode.workspace.onDidGrantWorkspaceTrust(() => server.settingsChanged()), // what was refused is asked again
+    switches.onDidChange(() => void switched(switches, server).catch(() => undefined)), // in a folder that is trusted now, too
   );
 
   // With the memory off nothing runs until somebody asks.
-  if (memoryIsOn()) void server.start().catch(() => undefined);
-  else void offerMemory(context, server);
+  if (switches.anyOn) void server.start().catch(() => undefined);
+  else void offerMemory(context, switches, memory);
   const { user, system } = process.cpuUsage(began);
-  return { server, memory, receipts, receiptView, mcp, activationMs: (user + system) / 1_000 };
+  return { server, memory, receipts, receiptView, mcp, switches, activationMs: (user + system) / 1_000 };
 }
 
-/** Which server runs, and whether one does, may be set at any time. The other settings are the server's to follow. */
+/** Which server runs may be set at any time. The other settings are the server's to follow. */
 async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
   if (EDITOR_EXCLUDES.some(key => event.affectsConfiguration(key))) server.settingsChanged();
   if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
-  else if (['ragEnabled', 'ragAutoIndex'].some(key => event.affectsConfiguration(`carrel.${key}`)) && memoryIsOn())
-    await server.start();
+}
+
+/** With a switch on, the server runs; when the last one is turned off, it ends. */
+async function switched(switches: Switches, server: Supervisor): Promise<void> {
+  server.settingsChanged();
+  if (switches.anyOn) await server.start();
+  else await server.stop();
 }
 
 /** Ends the server in good order; it would also end by itself with the editor. */

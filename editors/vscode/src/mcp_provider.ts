@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { localFolders } from './memory/memory';
 import type { Located } from './server/locate';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
+import type { Switches } from './switches';
 
 export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<void>();
@@ -16,6 +17,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
     private readonly folder: string,
     private readonly version: string,
     private readonly log: vscode.LogOutputChannel,
+    private readonly switches: Switches,
   ) {
     const changed = (): void => this.emitter.fire();
     this.disposables = [
@@ -24,7 +26,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
         event => ['carrel', ...EDITOR_EXCLUDES].some(key => event.affectsConfiguration(key)) && changed(),
       ),
       vscode.workspace.onDidChangeWorkspaceFolders(changed),
-      vscode.workspace.onDidGrantWorkspaceTrust(changed),
+      switches.onDidChange(changed),
     ];
   }
 
@@ -37,7 +39,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
       this.log.warn(`MCP: no server is offered: ${tried.join('; ')}`);
       return [];
     }
-    const set = Object.entries(serverSettings()).filter(([, value]) => value !== null);
+    const set = Object.entries(serverSettings(this.switches)).filter(([, value]) => value !== null);
     const args = [
       ...launch.args.slice(0, -1), // up to `serve`
       'mcp',

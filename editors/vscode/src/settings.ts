@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { ignoreLines } from './editor_excludes';
 import { SETTING_KEYS } from './protocol';
+import { SWITCHES, type Switches } from './switches';
 
 export type SettingKey = (typeof SETTING_KEYS)[number];
 
@@ -17,9 +18,13 @@ export const EDITOR_EXCLUDES = ['files.exclude', 'search.exclude'] as const;
  * What a person set, for the server, and what the editor excludes from a folder. A setting at its default is null, so that
  * the user's own settings file, which the command line reads too, counts there.
  */
-export function serverSettings(folder?: vscode.Uri): Record<string, unknown> {
+export function serverSettings(switches: Switches, folder?: vscode.Uri): Record<string, unknown> {
   const all = configuration();
   const set = Object.fromEntries(SETTING_KEYS.map(key => [key, isSet(all.inspect(key)) ? valueOf(key, all) : null]));
+  for (const key of SWITCHES) {
+    if (!switches.usable) set[key] = false;
+    else if (switches.chosen(key) !== undefined) set[key] = switches.isOn(key);
+  }
   return { ...set, editorExclude: editorExclude(folder) };
 }
 
@@ -49,16 +54,10 @@ function valueOf(key: SettingKey, all: vscode.WorkspaceConfiguration): unknown {
   return found?.workspaceFolderValue ?? found?.workspaceValue ?? found?.globalValue ?? found?.defaultValue ?? {};
 }
 
-/** Set for this workspace where there is one, else for the user. */
+/** Set for the user: what is somebody's taste doesn't belong into a project. Where the project says it already, there. */
 export async function change(key: SettingKey, value: unknown): Promise<void> {
-  const target = vscode.workspace.workspaceFolders?.length
-    ? vscode.ConfigurationTarget.Workspace
-    : vscode.ConfigurationTarget.Global;
-  await configuration().update(key, value, target);
-}
-
-export function memoryIsOn(): boolean {
-  return (['ragEnabled', 'ragAutoIndex'] as const).some(key => configuration().get<boolean>(key));
+  const { Global, Workspace } = vscode.ConfigurationTarget;
+  await configuration().update(key, value, configuration().inspect(key)?.workspaceValue === undefined ? Global : Workspace);
 }
 
 function isSet(found: Inspected): boolean {

@@ -1,27 +1,31 @@
-/** One quiet offer for each folder to turn its memory on. */
+/** One quiet offer for each folder to index it. */
 
 import * as vscode from 'vscode';
-import { localFolders } from './memory/memory';
-import { change, memoryIsOn } from './settings';
-import type { Supervisor } from './server/supervisor';
+import { localFolders, type Memory } from './memory/memory';
+import type { Switches } from './switches';
 
 const OFFERED = 'carrel.offered';
-const YES = 'Turn On';
-const NEVER = "Don't Offer Again";
+const YES = 'Index';
+const NEVER = "Don't Ask Again";
 
 /** Asks at most once for a folder, and never where memory is on, not trusted or not wanted. */
-export async function offerMemory(context: vscode.ExtensionContext, server: Supervisor): Promise<void> {
-  if (!localFolders().length || memoryIsOn() || !vscode.workspace.isTrusted) return;
+export async function offerMemory(context: vscode.ExtensionContext, switches: Switches, memory: Memory): Promise<void> {
+  if (!localFolders().length || switches.anyOn || !switches.usable) return;
   if (context.workspaceState.get(OFFERED) || context.globalState.get(OFFERED)) return;
   await context.workspaceState.update(OFFERED, true);
-  const text = 'Shall Carrel remember this project, so that chats get the right pages of it? The index stays on this machine.';
+  const text =
+    'Remember this project? Carrel indexes it, so that @carrel and agents find the right code. The index stays on this machine.';
   const answer = await vscode.window.showInformationMessage(text, YES, 'Not Now', NEVER);
   if (answer === NEVER) await context.globalState.update(OFFERED, true);
-  if (answer === YES) await turnOn(server);
+  if (answer === YES) await turnOn(switches, memory);
 }
 
-export async function turnOn(server: Supervisor): Promise<void> {
-  await change('ragEnabled', true);
-  await change('ragAutoIndex', true);
-  await server.start();
+/** Index the project now, and keep its index current from now on. */
+export async function turnOn(switches: Switches, memory: Memory): Promise<void> {
+  if (!localFolders().length) throw new Error('open a folder first.');
+  if (switches.usable) {
+    await switches.turn('ragEnabled', true);
+    await switches.turn('ragAutoIndex', true);
+  }
+  await memory.indexAndTell();
 }

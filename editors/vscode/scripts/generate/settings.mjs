@@ -1,24 +1,63 @@
-// The server's settings as VS Code's manifest wants them.
+// The server's settings as VS Code's manifest wants them: in groups, the most used first.
 
 // A workspace's settings file comes with a clone: it must say neither where on the disk something is written nor
 // where text is sent.
-const USER_ONLY = new Set(['cacheFolder', 'storage', 'models', 'store', 'limits', 'httpProxy']);
+const USER_ONLY = new Set(['cacheFolder', 'storage', 'models', 'store', 'limits', 'httpProxy', 'audit']);
 
 // Sent by the extension, from settings that the editor has already.
 const FROM_EDITOR = new Set(['editorExclude']);
 
-/** A block of `contributes.configuration`. */
-export function settingsBlock(settings) {
-  const properties = {};
-  for (const [key, spec] of Object.entries(settings.properties)) {
-    if (FROM_EDITOR.has(key)) continue;
-    const { description, ...rest } = spec;
-    properties[`carrel.${key}`] = {
-      ...rest,
-      ...(rest.enum ? { type: 'string' } : {}),
-      markdownDescription: description,
-      scope: USER_ONLY.has(key) ? 'machine' : 'window',
-    };
-  }
-  return { title: 'Project memory', properties };
+/** What each setting does, in the words of somebody who has just installed Carrel. The editor makes a heading of the key. */
+const TITLES = {
+  ragAutoIndex: 'Keep projects indexed',
+  ragEnabled: 'Help other chats too',
+  ragTopK: 'Places per answer',
+  budget: 'How much of the project goes with a question',
+  exclude: 'Files to leave out',
+  excludedFolders: 'Folders to leave out',
+  secretPatterns: 'More secrets to hide',
+  maxFileBytes: 'Largest file',
+  models: 'Models beside the bundled one',
+  limits: 'Limits for remote models',
+  store: 'Where vectors are kept',
+  audit: 'The record of what was given to whom',
+  httpProxy: 'HTTP proxy for remote models',
+};
+
+/** The groups in their order; a setting that stands in none comes into the last one. */
+const GROUPS = [
+  { title: 'Every day', keys: ['ragAutoIndex', 'ragEnabled', 'ragTopK', 'budget'] },
+  { title: 'What is indexed', keys: ['exclude', 'excludedFolders', 'secretPatterns', 'maxFileBytes'] },
+  {
+    title: 'Models',
+    keys: ['models', 'limits', 'store', 'httpProxy', 'planner', 'plannerSeconds', 'rerank', 'rerankerSeconds', 'tokenizer'],
+  },
+  { title: 'Fine tuning', keys: [] },
+];
+
+/** Blocks of `contributes.configuration`; `own` are the extension's, of which the first comes second. */
+export function settingsBlocks(settings, own) {
+  const left = Object.keys(settings.properties).filter(
+    key => !FROM_EDITOR.has(key) && !GROUPS.some(({ keys }) => keys.includes(key)),
+  );
+  const blocks = GROUPS.map(({ title, keys }) => ({
+    title,
+    properties: Object.fromEntries(
+      (keys.length ? keys : left).map((key, order) => [`carrel.${key}`, property(settings, key, order)]),
+    ),
+  }));
+  const [everyDay, ...more] = blocks;
+  const [chats, ...rest] = own.filter(({ title }) => !blocks.some(block => block.title === title));
+  return [everyDay, chats, ...more, ...rest];
+}
+
+function property(settings, key, order) {
+  const { description, ...rest } = settings.properties[key];
+  return {
+    ...rest,
+    ...(rest.enum ? { type: 'string' } : {}),
+    markdownDescription: TITLES[key] ? `**${TITLES[key]}.** ${description}` : description,
+    scope: USER_ONLY.has(key) ? 'machine' : 'window',
+    order,
+  };
 }

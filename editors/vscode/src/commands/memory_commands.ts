@@ -1,7 +1,7 @@
 /** Commands of the Memory view. */
 
 import * as vscode from 'vscode';
-import { localFolders, summary, type Memory } from '../memory/memory';
+import { localFolders, type Memory } from '../memory/memory';
 import type { Node } from '../memory/nodes';
 import { bytes } from '../memory/labels';
 import { budget, change, configuration } from '../settings';
@@ -10,9 +10,7 @@ export function memoryCommands(memory: Memory): Record<string, (...args: never[]
   return {
     'carrel.memory.index': async (node?: Node) => {
       if (!localFolders().length) throw new Error('open a folder first.');
-      const results = await memory.index(node?.context === 'folder' ? node.id : undefined);
-      if (results.length) void vscode.window.setStatusBarMessage(`Carrel: ${summary(results)}`, 5_000);
-      return results;
+      return memory.indexAndTell(node?.context === 'folder' ? node.id : undefined);
     },
     'carrel.memory.cancel': () => memory.cancel(),
     'carrel.memory.clear': async () => {
@@ -24,17 +22,22 @@ export function memoryCommands(memory: Memory): Record<string, (...args: never[]
       if (sure) void vscode.window.setStatusBarMessage(`Carrel: ${bytes(await memory.clear())} freed`, 5_000);
     },
     'carrel.memory.setTopK': async () => {
-      const answer = await ask('How many places may an answer hold?', String(configuration().get('ragTopK', 5)), 1, 20);
+      const answer = await ask(
+        'How many places of the project may an answer use?',
+        String(configuration().get('ragTopK', 5)),
+        1,
+        20,
+      );
       if (answer) await change('ragTopK', answer);
     },
     'carrel.memory.setBudget': async () => {
       const unit = await vscode.window.showQuickPick(['characters', 'tokens'], {
-        title: 'Carrel: what is the budget counted in?',
+        title: 'Carrel: Count the Budget in',
       });
       if (!unit) return;
       const { tokens = 1_000, chars = 4_000 } = budget();
       const now = unit === 'tokens' ? tokens : chars;
-      const answer = await ask(`How many ${unit} may a context have?`, String(now), 100, 1_000_000);
+      const answer = await ask(`How many ${unit} of your project may go with a question?`, String(now), 100, 1_000_000);
       if (answer) await change('budget', unit === 'tokens' ? { tokens: answer } : { chars: answer });
     },
   };

@@ -19,6 +19,11 @@ export function count(amount: number, singular: string, plural = `${singular}s`)
   return `${amount.toLocaleString('en-US')} ${amount === 1 ? singular : plural}`;
 }
 
+/** Whether a run over all files was stopped, or never ended, so that only a part of the project is found. */
+export function isPartial({ state, files, complete, unfinished = 0 }: StatusResult): boolean {
+  return state === 'ready' && files > 0 && (complete === false || unfinished > 0);
+}
+
 /** How the index of one folder is, in a few words. */
 export function stateOf(status: StatusResult): string {
   switch (status.state) {
@@ -29,29 +34,96 @@ export function stateOf(status: StatusResult): string {
     case 'error':
       return status.error ?? 'error';
     case 'ready':
+      if (isPartial(status)) return status.role === 'follower' ? 'another window is indexing it' : `${part(status)}: resume`;
       return status.pending ? `ready, ${count(status.pending, 'file')} to update` : 'ready';
   }
+}
+
+/** "18,445 of 50,001 files", as far as it is known how many there are. */
+function part({ files, unfinished = 0 }: StatusResult): string {
+  const indexed = files.toLocaleString('en-US');
+  return unfinished ? `${indexed} of ${count(files + unfinished, 'file')}` : `${count(files, 'file')}, not all`;
+}
+
+/** What is said of a run that was cancelled. */
+export function cancelledText(statuses: readonly StatusResult[]): string {
+  return `cancelled, ${count(
+    statuses.reduce((sum, { files }) => sum + files, 0),
+    'file',
+  )} kept`;
+}
+
+/** How far work is, from the server's "18445/50001 files": the numbers as people read them, and a bar. */
+export function progressText({ message, percentage }: Work): string {
+  const found = /^(\d+)\/(\d+) files(.*)$/.exec(message);
+  if (!found) return message || 'looking for changed files';
+  const [, done, total, more = ''] = found;
+  return `${bar(percentage)} ${Number(done).toLocaleString('en-US')} of ${count(Number(total), 'file')}${more}`;
+}
+
+const BAR = 8;
+
+function bar(percentage: number): string {
+  const full = Math.min(BAR, Math.floor((percentage * BAR) / 100));
+  return '▰'.repeat(full) + '▱'.repeat(BAR - full);
 }
 
 export interface Badge {
   readonly text: string;
   readonly tooltip: string;
   readonly trouble: boolean;
+  /** What a click does. */
+  readonly command: string;
 }
 
-/** The status-bar item. */
-export function badge(server: ServerState, statuses: readonly StatusResult[], work: Work | undefined, enabled: boolean): Badge {
-  const tooltip = statuses
-    .map(status => `${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'chunk')}`)
-    .join('\n');
-  const plain = (text: string, more: string): Badge => ({ text, tooltip: more, trouble: false });
-  if (server.kind === 'failed')
-    return { text: '$(warning) Carrel', tooltip: `${server.problem}\n${server.remedy}`, trouble: true };
-  if (server.kind === 'starting') return plain('$(sync~spin) Carrel', 'The server starts');
-  if (server.kind === 'waiting') return plain('$(sync~spin) Carrel', `The server ${server.reason}; it starts again`);
-  if (work) return plain(`$(sync~spin) Carrel ${work.message}`.trimEnd(), `${work.title} ${work.message}`);
-  const broken = statuses.find(status => status.state === 'error');
-  if (broken) return { text: '$(warning) Carrel', tooltip: broken.error ?? 'error', trouble: true };
-  if (server.kind === 'stopped') return plain('$(circle-slash) Carrel', 'Project memory is off; ask @carrel at any time');
-  return plain(enabled ? '$(library) Carrel' : '$(circle-slash) Carrel', tooltip || 'Project memory');
+/** What a person decided about this project's memory. */
+export interface Decision {
+  readonly on: boolean;
+  /** False in Restricted Mode, where nothing can be switched on. */
+  readonly usable: boolean;
 }
+
+const SHOW = 'carrel.memory.focus';
+
+/** The status-bar item: one word for the state, and what a click does about it. */
+export function badge(
+  server: ServerState,
+  statuses: readonly StatusResult[],
+  work: Work | undefined,
+  { on, usable }: Decision,
+): Badge {
+  const each = statuses.map(status => `${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'piece')}`);
+  const about = (icon: string, text: string, more: string, command = SHOW): Badge => ({
+    text: `$(${icon}) ${text}`,
+    tooltip: [`Carrel: ${more}`, ...each].join('\n'),
+    trouble: false,
+    command,
+  });
+  if (server.kind === 'failed')
+    return { ...about('warning', 'Carrel: problem', `${server.problem}\n${server.remedy}`, 'carrel.doctor'), trouble: true };
+  if (server.kind === 'starting') return about('sync~spin', 'Carrel: starting', 'the server starts');
+  if (server.kind === 'waiting') return about('sync~spin', 'Carrel: starting', `the server ${server.reason}; it starts again`);
+  if (work) return about('sync~spin', `Carrel: indexing, ${progressText(work)}`, `${work.title}, ${progressText(work)}`);
+  const broken = statuses.find(status => status.state === 'error');
+  if (broken) return { ...about('warning', 'Carrel: problem', broken.error ?? 'error', 'carrel.doctor'), trouble: true };
+  const partial = statuses.find(isPartial);
+  if (partial?.role === 'follower') return about('sync~spin', 'Carrel: indexing', 'another window is indexing this project');
+  if (partial)
+    return about(
+      'debug-pause',
+      `Carrel: ${part(partial)}: resume`,
+      'a part of the project is indexed; click to index the rest',
+      RESUME,
+    );
+  if (!on) {
+    const why = usable ? 'the memory of this project is off' : 'off in Restricted Mode: trust this folder to switch it on';
+    return about('circle-slash', 'Carrel: off', `${why}. You can ask @carrel at any time`);
+  }
+  if (!statuses.length) return about('sync~spin', 'Carrel: opening', 'the index is being opened');
+  if (statuses.every(({ state }) => state === 'empty'))
+    return about('library', 'Carrel: not indexed', 'click to index this project', RESUME);
+  if (statuses.some(({ state }) => state === 'indexing')) return about('sync~spin', 'Carrel: indexing', 'indexing');
+  return about('library', 'Carrel: ready', 'ready');
+}
+
+const RESUME = 'carrel.memory.index';

@@ -2,12 +2,13 @@
 
 import * as vscode from 'vscode';
 import type { IndexResult, StatusResult } from '../protocol';
-import { budget, change, configuration, memoryIsOn } from '../settings';
+import { budget, configuration } from '../settings';
+import type { Switches } from '../switches';
 import { messageOf, type Supervisor } from '../server/supervisor';
 import { memoryNodes, type Choices, type Node } from './nodes';
 import { MemoryState } from './state';
 import { NodeTree } from './tree';
-import { badge, count } from './labels';
+import { badge, cancelledText, count, progressText } from './labels';
 
 /** The whole status is asked for so long after the last change: it counts more than a notification does. */
 const REST_MS = 300;
@@ -22,12 +23,12 @@ export class Memory implements vscode.Disposable {
 
   constructor(
     private readonly server: Supervisor,
+    private readonly switches: Switches,
     answers: () => readonly Node[],
   ) {
-    this.tree = new NodeTree(() => memoryNodes(choices(), server.state, this.state.work, this.folders(), answers()));
+    this.tree = new NodeTree(() => memoryNodes(this.choices(), server.state, this.state.work, this.folders(), answers()));
     this.view = vscode.window.createTreeView('carrel.memory', { treeDataProvider: this.tree, manageCheckboxStateManually: true });
     this.item.name = 'Carrel';
-    this.item.command = 'carrel.memory.focus';
     this.disposables = [
       this.tree,
       this.view,
@@ -36,6 +37,7 @@ export class Memory implements vscode.Disposable {
       this.view.onDidChangeCheckboxState(({ items }) => void this.toggle(items)),
       server.onDidChangeState(({ kind }) => {
         if (kind !== 'running') this.state.forgetWork();
+        else this.refreshSoon();
         this.renew();
       }),
       server.onStatus(status => {
@@ -47,6 +49,7 @@ export class Memory implements vscode.Disposable {
         this.state.progress(token, progress);
         this.renew();
       }),
+      switches.onDidChange(() => this.renew()),
       vscode.workspace.onDidChangeConfiguration(event => event.affectsConfiguration('carrel') && this.renew()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
         this.state.keep(status => localFolders().some(({ uri }) => isOf(status, uri)));
@@ -71,10 +74,16 @@ export class Memory implements vscode.Disposable {
     caller?.onCancellationRequested(() => stop.cancel());
     const results: IndexResult[] = [];
     const work = this.indexEach(only, results, stop.token);
-    const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel', cancellable: true };
+    const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel: indexing', cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
       token.onCancellationRequested(() => stop.cancel());
-      const following = this.server.onProgress(() => progress.report({ message: this.state.work?.message ?? '' }));
+      let reached = 0;
+      const following = this.server.onProgress(() => {
+        const { work: now } = this.state;
+        if (!now) return;
+        progress.report({ message: progressText(now), increment: Math.max(now.percentage - reached, 0) });
+        reached = Math.max(reached, now.percentage);
+      });
       try {
         await work;
       } catch (error) {
@@ -85,6 +94,18 @@ export class Memory implements vscode.Disposable {
     });
     await this.refresh();
     return results;
+  }
+
+  /** As `index`, and say in the status bar what came of it. */
+  async indexAndTell(only?: string): Promise<IndexResult[]> {
+    const results = await this.index(only);
+    void vscode.window.setStatusBarMessage(`Carrel: ${results.length ? summary(results) : this.cancelled()}`, 8_000);
+    return results;
+  }
+
+  /** What is said of a run that was cancelled: nothing of it is lost. */
+  cancelled(): string {
+    return cancelledText(this.state.all);
   }
 
   /** A question starts a first index by itself; here it is made to be seen. Doesn't wait for its end. */
@@ -109,12 +130,16 @@ export class Memory implements vscode.Disposable {
   }
 
   renew(): void {
-    const shown = badge(this.server.state, this.state.all, this.state.work, memoryIsOn());
+    const { anyOn: on, usable } = this.switches;
+    const shown = badge(this.server.state, this.state.all, this.state.work, { on, usable });
     this.item.text = shown.text;
     this.item.tooltip = shown.tooltip;
+    this.item.command = shown.command;
     this.item.backgroundColor = shown.trouble ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
     const indexing = this.state.indexing;
     void vscode.commands.executeCommand('setContext', 'carrel.indexing', indexing);
+    if (this.state.all.some(({ state }) => state === 'ready'))
+      void vscode.commands.executeCommand('setContext', 'carrel.indexed', true);
     this.view.badge = indexing ? { value: 1, tooltip: 'Indexing' } : undefined;
     this.tree.renew();
   }
@@ -134,19 +159,29 @@ export class Memory implements vscode.Disposable {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       // A server that was stopped meanwhile mustn't be started for this.
-      if (this.server.state.kind === 'running') void this.refresh().catch(() => undefined);
+      if (this.server.answers) void this.refresh().catch(() => undefined);
     }, REST_MS);
   }
 
   private async toggle(items: readonly [Node, vscode.TreeItemCheckboxState][]): Promise<void> {
     try {
       for (const [node, state] of items) {
-        if (node.toggle) await change(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
+        if (node.toggle) await this.switches.turn(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
       }
     } catch (error) {
-      void vscode.window.showErrorMessage(`Carrel: the setting can't be changed: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(`Carrel: this can't be switched: ${messageOf(error)}`);
       this.tree.redraw(); // the box shows the setting as it is
     }
+  }
+
+  private choices(): Choices {
+    return {
+      enabled: this.switches.isOn('ragEnabled'),
+      autoIndex: this.switches.isOn('ragAutoIndex'),
+      usable: this.switches.usable,
+      topK: configuration().get('ragTopK', 5),
+      budget: budget(),
+    };
   }
 
   private folders(): { name: string; uri: string; status: ReturnType<MemoryState['status']> }[] {
@@ -170,13 +205,19 @@ export function localFolders(): readonly vscode.WorkspaceFolder[] {
 
 export function summary(results: readonly IndexResult[]): string {
   const sum = (of: (result: IndexResult) => number): number => results.reduce((total, result) => total + of(result), 0);
-  return `${count(
-    sum(one => one.added + one.changed),
-    'file',
-  )} indexed, ${count(
-    sum(one => one.unchanged),
-    'file',
-  )} unchanged, ${sum(one => one.removed)} removed`;
+  const parts = [
+    [sum(one => one.added + one.changed), 'indexed'],
+    [sum(one => one.removed), 'removed'],
+    [sum(one => one.failed), 'failed'],
+  ] as const;
+  const told = parts.filter(([files]) => files).map(([files, what]) => `${count(files, 'file')} ${what}`);
+  return (
+    told.join(', ') ||
+    `nothing has changed, ${count(
+      sum(one => one.unchanged),
+      'file',
+    )} indexed`
+  );
 }
 
 export function isCancelled(error: unknown): boolean {
@@ -185,14 +226,4 @@ export function isCancelled(error: unknown): boolean {
     (error as { code?: number } | undefined)?.code === -32800 ||
     /\bcancelled\b/i.test(messageOf(error))
   );
-}
-
-function choices(): Choices {
-  const all = configuration();
-  return {
-    enabled: all.get('ragEnabled', false),
-    autoIndex: all.get('ragAutoIndex', false),
-    topK: all.get('ragTopK', 5),
-    budget: budget(),
-  };
 }

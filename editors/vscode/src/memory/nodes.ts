@@ -4,7 +4,7 @@ import type { StatusResult } from '../protocol';
 import type { Budget } from '../settings';
 import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
-import { bytes, count, stateOf } from './labels';
+import { bytes, count, isPartial, progressText, stateOf } from './labels';
 
 export interface Node {
   /** Unique within the view, and stable, so that it stays open when the view is renewed. */
@@ -24,6 +24,8 @@ export interface Node {
 export interface Choices {
   readonly enabled: boolean;
   readonly autoIndex: boolean;
+  /** False in Restricted Mode. */
+  readonly usable: boolean;
   readonly topK: number;
   readonly budget: Budget;
 }
@@ -34,7 +36,7 @@ export interface Folder {
   readonly status: StatusResult | undefined;
 }
 
-/** Everything in the view, top first. */
+/** Everything in the view, top first; nothing before the first index, where the view shows its welcome. */
 export function memoryNodes(
   choices: Choices,
   server: ServerState,
@@ -42,6 +44,10 @@ export function memoryNodes(
   folders: readonly Folder[],
   answers: readonly Node[],
 ): Node[] {
+  const off = !choices.enabled && !choices.autoIndex;
+  const unknown = folders.every(({ status }) => !status || (status.state === 'empty' && !status.error));
+  if (off && choices.usable && unknown && !work && !answers.length && server.kind !== 'failed' && server.kind !== 'starting')
+    return [];
   const several = folders.length > 1;
   return [
     ...settings(choices),
@@ -51,14 +57,14 @@ export function memoryNodes(
           {
             id: 'work',
             label: work.title,
-            description: `${work.message} (${work.percentage} %)`,
+            description: progressText(work),
             icon: 'sync~spin',
             context: 'work',
           },
         ]
       : []),
     ...folders.flatMap(folder => {
-      const inside = index(folder);
+      const inside = index(folder, server.kind === 'running' || server.kind === 'starting');
       return several
         ? [{ id: folder.uri, label: folder.name, icon: 'root-folder', open: true, children: inside, context: 'folder' }]
         : inside;
@@ -76,18 +82,38 @@ export function memoryNodes(
 
 function settings(choices: Choices): Node[] {
   const { chars, tokens } = choices.budget;
+  const restricted = {
+    description: 'off in Restricted Mode',
+    tooltip:
+      "This folder isn't trusted, so nothing in it is indexed by itself. Click to see what trusting it means. You can ask @carrel in any case.",
+    icon: 'lock',
+    command: { id: 'workbench.trust.manage' },
+  };
   return [
     {
       id: 'enabled',
-      label: 'Context for chats through Carrel',
-      toggle: { key: 'ragEnabled', on: choices.enabled },
-      tooltip:
-        'Chats that run through a Carrel proxy get pages of this project by themselves, and the server starts with the folder. @carrel and #carrel work in any case.',
+      label: 'Help my other chats too',
+      ...(choices.usable
+        ? {
+            toggle: { key: 'ragEnabled', on: choices.enabled } as const,
+            tooltip:
+              'Chats that run through a Carrel proxy get the right parts of this project by themselves, and the server starts with the folder. @carrel and #carrel work in any case. Kept for you, not in the project.',
+          }
+        : restricted),
     },
-    { id: 'auto', label: 'Index when the folder opens', toggle: { key: 'ragAutoIndex', on: choices.autoIndex } },
+    {
+      id: 'auto',
+      label: 'Keep this project indexed',
+      ...(choices.usable
+        ? {
+            toggle: { key: 'ragAutoIndex', on: choices.autoIndex } as const,
+            tooltip: 'The index is brought up to date whenever this folder is opened. Kept for you, not in the project.',
+          }
+        : restricted),
+    },
     {
       id: 'topK',
-      label: 'Places an answer',
+      label: 'Places per answer',
       description: `at most ${choices.topK}`,
       icon: 'list-ordered',
       command: { id: 'carrel.memory.setTopK' },
@@ -107,9 +133,10 @@ function troubles(server: ServerState): Node[] {
   return [{ id: 'failed', label: server.problem, tooltip: server.remedy, icon: 'warning', command: { id: 'carrel.doctor' } }];
 }
 
-function index(folder: Folder): Node[] {
+function index(folder: Folder, running: boolean): Node[] {
   const { status, uri } = folder;
-  if (!status) return [{ id: `${uri}/state`, label: 'Index', description: 'not asked yet', icon: 'database' }];
+  if (!status)
+    return [{ id: `${uri}/state`, label: 'Index', description: running ? 'opening' : 'not running', icon: 'database' }];
   const nodes: Node[] = [
     {
       id: `${uri}/state`,
@@ -117,6 +144,7 @@ function index(folder: Folder): Node[] {
       description: stateOf(status),
       icon: status.state === 'error' ? 'error' : 'database',
       tooltip: status.store,
+      ...(isPartial(status) || status.state === 'empty' ? { command: { id: 'carrel.memory.index' } } : {}),
     },
   ];
   for (const [i, problem] of (status.problems ?? []).entries()) {
@@ -131,14 +159,14 @@ function index(folder: Folder): Node[] {
         icon: 'files',
         children: languages(status, uri),
       },
-      { id: `${uri}/chunks`, label: 'Chunks', description: status.chunks.toLocaleString('en-US'), icon: 'symbol-snippet' },
+      { id: `${uri}/chunks`, label: 'Pieces', description: status.chunks.toLocaleString('en-US'), icon: 'symbol-snippet' },
       { id: `${uri}/size`, label: 'Size', description: bytes(status.bytes), icon: 'save', tooltip: status.store },
       { id: `${uri}/model`, label: 'Model', description: `${status.model.id} (${status.model.dims})`, icon: 'circuit-board' },
     );
   }
   if (status.maskedSecrets) {
     const description = `${count(status.maskedSecrets, 'secret')} in ${count(status.maskedFiles, 'file')}`;
-    nodes.push({ id: `${uri}/masked`, label: 'Masked', description, icon: 'lock' });
+    nodes.push({ id: `${uri}/masked`, label: 'Secrets hidden', description, icon: 'lock' });
   }
   if (status.failedFiles) nodes.push(failed(status, uri));
   if (status.skipped.length) nodes.push(skipped(status, uri));

@@ -13,8 +13,12 @@ export class MemoryState {
   private readonly statuses = new Map<string, StatusResult>();
   private readonly works = new Map<string | number, Work>();
 
-  /** `carrel/statusChanged` is brief: it leaves the lists of skipped and failed files out, so those known stay. */
+  /**
+   * `carrel/statusChanged` is brief: it leaves the lists of skipped and failed files out, so those known stay; and of an index
+   * that isn't open yet it doesn't know whether there is one.
+   */
   update(status: StatusResult, brief: boolean): void {
+    if (brief && status.role === 'closed' && status.state === 'empty') return;
     const known = this.statuses.get(status.workspaceFolder);
     const failed = status.failedFiles && known ? known.failed : [];
     const whole = brief && known && status.files ? { ...status, skipped: known.skipped, failed } : status;

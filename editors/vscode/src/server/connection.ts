@@ -28,7 +28,6 @@ import type {
   ReviewResult,
   ReviewStep,
 } from '../protocol';
-import { serverSettings } from '../settings';
 import { KeyWriter } from './key_writer';
 import type { Launch } from './locate';
 
@@ -46,6 +45,8 @@ export interface Listener {
   progress(token: string | number, progress: WorkProgress): void;
   /** Have the person decide. */
   confirm(params: ConfirmParams): Promise<ConfirmResult>;
+  /** The settings in force, of a folder if one is named. */
+  settings(folder?: vscode.Uri): Record<string, unknown>;
 }
 
 /** Keys are given by `giveKey`, which keeps them out of the log. */
@@ -213,7 +214,7 @@ function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClie
     // Every file on disk: which of them count is the server's to decide.
     documentSelector: [{ scheme: 'file' }],
     outputChannel: log,
-    initializationOptions: serverSettings(),
+    initializationOptions: listener.settings(),
     // Starting again, and telling people, is the supervisor's.
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -224,7 +225,7 @@ function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClie
       workspace: {
         configuration: params =>
           params.items.map(({ section, scopeUri }) =>
-            section === 'carrel' ? serverSettings(scopeUri === undefined ? undefined : vscode.Uri.parse(scopeUri)) : null,
+            section === 'carrel' ? listener.settings(scopeUri === undefined ? undefined : vscode.Uri.parse(scopeUri)) : null,
           ),
       },
       handleWorkDoneProgress: (token, progress, next) => {

@@ -22,6 +22,7 @@ const KEYS_PATIENCE_MS = 3_000;
 export interface Owner {
   confirm(params: ConfirmParams): Promise<ConfirmResult>;
   handKeys(to: KeyReceiver): Promise<void>;
+  settings(folder?: vscode.Uri): Record<string, unknown>;
 }
 
 /** The server can't be had; the message is fit for people. */
@@ -63,6 +64,11 @@ export class Supervisor implements vscode.Disposable {
 
   get state(): ServerState {
     return this.current;
+  }
+
+  /** Whether a server can be asked without one being started: not while it starts, nor while it ends. */
+  get answers(): boolean {
+    return this.connection !== undefined;
   }
 
   /** Start the server unless it runs. */
@@ -185,6 +191,7 @@ export class Supervisor implements vscode.Disposable {
       status: (status: Notifications['carrel/statusChanged']) => this.statusEmitter.fire(status),
       progress: (token: string | number, progress: WorkProgress) => this.progressEmitter.fire({ token, progress }),
       confirm: (params: ConfirmParams) => this.#owner.confirm(params),
+      settings: (folder?: vscode.Uri) => this.#owner.settings(folder),
     };
     let connection: Connection;
     try {

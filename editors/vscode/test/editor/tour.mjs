@@ -2,7 +2,7 @@
 // ask, look at the receipt) and checks what the screen says. With PICTURES, a folder, it keeps a screenshot of each step there.
 import { createVSIX } from '@vscode/vsce';
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,15 +45,23 @@ try {
   page.setDefaultTimeout(30_000);
   await go();
 
+  await step('before the first index the view says what Carrel is, with one button', async () => {
+    await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
+    await page.getByRole('button', { name: 'Index This Project', exact: true }).waitFor();
+    await page.locator('.statusbar-item[id^="carrel.carrel"]').getByText('Carrel: off').waitFor();
+  });
+
   await step('the offer comes once, with the memory off until it is accepted', async () => {
-    const offer = page.locator('.notification-list-item').filter({ hasText: 'Shall Carrel remember this project' });
+    const offer = page.locator('.notification-list-item').filter({ hasText: 'Remember this project?' });
     await offer.waitFor();
-    await offer.locator('.monaco-button').filter({ hasText: 'Turn On' }).click();
+    await offer
+      .locator('.monaco-button')
+      .filter({ hasText: /^Index$/ })
+      .click();
     await page.locator('.statusbar-item[id^="carrel.carrel"] .codicon-library').waitFor();
   });
 
   await step('the Memory view shows the index', async () => {
-    await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
     await page.getByRole('treeitem', { name: /^Index: ready/ }).waitFor();
     const languages = page.getByRole('treeitem', { name: /^python: / });
     // A click on a row whose number changes at that moment is lost; who sees nothing happen clicks again.
@@ -81,9 +89,12 @@ try {
   });
 
   await step('the receipt says what was sent', async () => {
-    await page.getByRole('button', { name: /^Receipt: \d+ places?, / }).click();
     await page
-      .getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · authenticate_user/ })
+      .locator('.interactive-response')
+      .getByText(/^Receipt: \d+ places?, /)
+      .click();
+    await page
+      .getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · Defines authenticate_user/ })
       .first()
       .click();
     await page
@@ -91,20 +102,25 @@ try {
       .first()
       .waitFor();
     await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
+    await page.getByRole('treeitem', { name: /^Defines authenticate_user and holds/ }).waitFor();
+    const sum = page.getByRole('treeitem', { name: /^How the score adds up: 0\.\d\d/ });
+    await sum.click();
+    await page.getByRole('treeitem', { name: /^\+0\.\d\d: close in meaning/ }).waitFor();
   });
 
   await step('who wants to see it first takes a place out, sees the one that comes for it, and only that is sent', async () => {
-    const file = join(project, '.vscode/settings.json');
-    const changed = { ...JSON.parse(readFileSync(file, 'utf8')), 'carrel.chat.reviewBeforeSending': true, 'carrel.ragTopK': 1 };
-    writeFileSync(file, JSON.stringify(changed));
-    await page.getByRole('treeitem', { name: /^Places an answer: at most 1$/ }).waitFor(); // the editor watches the file
+    assert(!existsSync(join(project, '.vscode')), 'nothing was written into the project');
+    mkdirSync(join(project, '.vscode'));
+    const changed = { 'carrel.chat.reviewBeforeSending': true, 'carrel.ragTopK': 1 };
+    writeFileSync(join(project, '.vscode/settings.json'), JSON.stringify(changed));
+    await page.getByRole('treeitem', { name: /^Places per answer: at most 1$/ }).waitFor(); // the editor watches the file
     await page.locator('.interactive-input-part .monaco-editor').first().click();
     await page.keyboard.press('Control+A');
     await page.keyboard.type(`@carrel ${QUESTION} what is the shop?`, { delay: 15 });
     await page.keyboard.press('Escape');
     await page.keyboard.press('Enter');
     const list = page.locator('.quick-input-widget');
-    await list.getByText('Uncheck what shall stay here').waitFor();
+    await list.getByText('Uncheck what to leave out').waitFor();
     if (pictures) await page.screenshot({ path: join(pictures, 'review.png') });
     await list
       .getByRole('checkbox', { name: /auth\.py/ })
@@ -137,6 +153,14 @@ try {
     await links.nth(1).waitFor(); // in the advice, and in the list of places
     const asked = readFileSync(editor.recording, 'utf8').trim().split('\n').at(-1);
     assert(asked.includes('def authenticate_user'), asked);
+  });
+
+  await step('the walkthrough opens from the palette', async () => {
+    await page.keyboard.press('F1');
+    await page.keyboard.type('Carrel: Get Started', { delay: 10 });
+    await page.keyboard.press('Enter');
+    await page.getByText('Get Started with Carrel').first().waitFor();
+    await page.getByText('Ask @carrel, and ask on').first().waitFor();
   });
   console.log(`${passed} passed, 0 failed`);
 } catch (error) {

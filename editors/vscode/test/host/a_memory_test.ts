@@ -12,7 +12,8 @@ describe('the memory of a project', () => {
   it('starts with nothing running, and says so', async () => {
     const { server, memory, activationMs } = await carrel();
     assert.equal(server.state.kind, 'stopped');
-    assert.match(memory.item.text, /circle-slash/);
+    assert.match(memory.item.text, /circle-slash.* Carrel: off$/);
+    assert.deepEqual(memory.tree.getChildren(), [], 'the view shows its welcome');
     assert(activationMs < 100, `activation took ${activationMs} ms`);
     const commands = await vscode.commands.getCommands(true);
     for (const command of [
@@ -40,6 +41,10 @@ describe('the memory of a project', () => {
     assert(seen, 'progress with a count came');
     assert.deepEqual(results, []);
     assert.equal(memory.state.work, undefined);
+    assert.match(memory.cancelled(), /^cancelled, [\d,]+ files? kept$/);
+    const [status] = memory.state.all;
+    assert.equal(status?.complete, false);
+    if (status.files) assert.match(memory.item.text, /: [\d,]+ of 4\d\d files: resume$/);
   });
 
   it('indexes with progress in numbers of files', async () => {
@@ -58,7 +63,7 @@ describe('the memory of a project', () => {
       messages.join(),
     );
     assert(
-      badges.some(text => /sync~spin.*\d+\/\d+ files/.test(text)),
+      badges.some(text => /sync~spin.*indexing, [▰▱]{8} [\d,]+ of [\d,]+ files$/.test(text)),
       badges.join(),
     );
     assert.equal(server.state.kind, 'running');

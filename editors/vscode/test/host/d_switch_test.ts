@@ -1,31 +1,50 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
-import { carrel, until } from './carrel';
+import { carrel, fileIn, until } from './carrel';
 
 describe('switching the memory on', () => {
-  it('sets it for this folder, and a chat turn gets its context', async () => {
-    const { server, memory } = await carrel();
+  it('keeps it for this person and folder, writes nothing into the folder, and a chat turn gets its context', async () => {
+    const { server, memory, switches } = await carrel();
     await vscode.commands.executeCommand('carrel.turnOn');
-    const settings = vscode.workspace.getConfiguration('carrel');
-    assert.equal(settings.inspect('ragEnabled')?.workspaceValue, true);
-    assert.equal(settings.inspect('ragEnabled')?.globalValue, undefined);
+    assert.deepEqual([switches.isOn('ragEnabled'), switches.isOn('ragAutoIndex')], [true, true]);
+    const settings = vscode.workspace.getConfiguration('carrel').inspect('ragEnabled');
+    assert.deepEqual([settings?.workspaceValue, settings?.globalValue], [undefined, undefined]);
+    assert(
+      !existsSync(fileIn('.vscode/settings.json').fsPath) ||
+        !/rag/.test(readFileSync(fileIn('.vscode/settings.json').fsPath, 'utf8')),
+    );
     const text = await until('the server knows', async () => {
       const turn = await server.request('carrel/augment', { text: 'how is a login checked?', trigger: 'chat' });
       return turn.text !== turn.original && turn.text;
     });
     assert.match(text, /authenticate_user[^]*\n\nhow is a login checked\?$/);
-    await until('the status bar', () => memory.item.text.includes('$(library)'));
+    await until('the status bar', () => memory.item.text === '$(library) Carrel: ready');
   });
 
-  it('a setting that is taken back is the default again', async () => {
-    const { server } = await carrel();
-    // The one that can be seen from here last: the server takes them in turn.
-    for (const key of ['ragAutoIndex', 'ragEnabled'])
-      await vscode.workspace.getConfiguration('carrel').update(key, undefined, vscode.ConfigurationTarget.Workspace);
+  it('the server goes on with one switch on, and ends with the last one', async () => {
+    const { server, memory, switches } = await carrel();
+    const { state } = server;
+    assert(state.kind === 'running');
+    await switches.turn('ragEnabled', false);
     await until('the server knows', async () => {
       const turn = await server.request('carrel/augment', { text: 'how is a login checked?', trigger: 'chat' });
       return turn.text === turn.original;
     });
+    assert.equal(server.state.kind === 'running' && server.state.pid, state.pid);
+    await switches.turn('ragAutoIndex', false);
+    await until('it has ended', () => server.state.kind === 'stopped');
+    assert.match(memory.item.text, /Carrel: off$/);
+  });
+
+  it('whoever changes their own setting afterwards means the setting', async () => {
+    const { switches } = await carrel();
+    const set = (value?: boolean): Thenable<void> =>
+      vscode.workspace.getConfiguration('carrel').update('ragEnabled', value, vscode.ConfigurationTarget.Global);
+    await set(true);
+    await until('the setting counts', () => switches.isOn('ragEnabled'));
+    await set(undefined);
+    await until('the default counts', () => !switches.isOn('ragEnabled') && switches.chosen('ragEnabled') === undefined);
   });
 
   it('clears the index', async () => {
@@ -50,7 +69,7 @@ describe('switching the memory on', () => {
   });
 
   it('with auto-index, a folder that opens is indexed in sight, and the run can be stopped', async () => {
-    const { server, memory } = await carrel();
+    const { server, memory, switches } = await carrel();
     await memory.clear();
     await server.stop();
     let stopped = false;
@@ -60,11 +79,11 @@ describe('switching the memory on', () => {
       memory.cancel();
     });
     // Starts the server, for which the folder opens.
-    await vscode.workspace.getConfiguration('carrel').update('ragAutoIndex', true, vscode.ConfigurationTarget.Workspace);
+    await switches.turn('ragAutoIndex', true);
     await until('progress of a run that nobody asked for', () => stopped);
     await until('its end', () => memory.state.tokens.length === 0);
     following.dispose();
-    await vscode.workspace.getConfiguration('carrel').update('ragAutoIndex', undefined, vscode.ConfigurationTarget.Workspace);
+    await switches.turn('ragAutoIndex', undefined);
     await memory.refresh();
     const [status] = memory.state.all;
     assert(status && status.files < 400, `${status?.files} files`);

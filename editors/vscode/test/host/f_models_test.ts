@@ -41,6 +41,7 @@ describe('a key', () => {
       status: () => undefined,
       progress: () => undefined,
       confirm: () => Promise.resolve({ allowed: false }),
+      settings: () => ({}),
     };
     const connection = await Connection.open(found.launch, folder().uri.fsPath, log, listener);
     try {

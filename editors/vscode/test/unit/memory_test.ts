@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryNodes, type Choices } from '../../src/memory/nodes';
 import { MemoryState } from '../../src/memory/state';
-import { badge, bytes, stateOf } from '../../src/memory/labels';
+import { badge, bytes, cancelledText, stateOf } from '../../src/memory/labels';
 import type { StatusResult } from '../../src/protocol';
 
 const STATUS: StatusResult = {
@@ -24,7 +24,7 @@ const STATUS: StatusResult = {
   maskedFiles: 0,
   maskedSecrets: 0,
 };
-const CHOICES: Choices = { enabled: false, autoIndex: true, topK: 5, budget: { chars: 4000 } };
+const CHOICES: Choices = { enabled: false, autoIndex: true, usable: true, topK: 5, budget: { chars: 4000 } };
 const RUNNING = { kind: 'running', version: '1', pid: 1, description: '' } as const;
 
 describe('the state of the memory', () => {
@@ -45,6 +45,15 @@ describe('the state of the memory', () => {
     assert.equal(state.status('file:///shop')?.failed.length, 1);
     state.update({ ...STATUS, failed: [], failedFiles: 0 }, true);
     assert.equal(state.status('file:///shop')?.failed.length, 0);
+  });
+
+  it('does not take an index that is still to be opened for one that is not there', () => {
+    const state = new MemoryState();
+    const closed = { ...STATUS, state: 'empty', role: 'closed', files: 0 } as const;
+    state.update(closed, true);
+    assert.equal(state.all.length, 0);
+    state.update(closed, false); // it was asked for, so there is none
+    assert.equal(state.all[0]?.state, 'empty');
   });
 
   it('forgets folders that were closed', () => {
@@ -79,11 +88,28 @@ describe('the words of the memory', () => {
   });
 
   it('show trouble first, then work, then whether it is on', () => {
-    const work = { title: 'Indexing shop', message: '2/4 files', percentage: 50 };
-    assert.equal(badge({ kind: 'failed', problem: 'p', remedy: 'r' }, [], work, true).trouble, true);
-    assert.equal(badge(RUNNING, [STATUS], work, true).text, '$(sync~spin) Carrel 2/4 files');
-    assert.equal(badge(RUNNING, [STATUS], undefined, true).text, '$(library) Carrel');
-    assert.equal(badge(RUNNING, [STATUS], undefined, false).text, '$(circle-slash) Carrel');
+    const work = { title: 'Indexing shop', message: '18445/50001 files', percentage: 36 };
+    const on = { on: true, usable: true };
+    assert.equal(badge({ kind: 'failed', problem: 'p', remedy: 'r' }, [], work, on).trouble, true);
+    assert.equal(badge(RUNNING, [STATUS], work, on).text, '$(sync~spin) Carrel: indexing, ▰▰▱▱▱▱▱▱ 18,445 of 50,001 files');
+    assert.match(badge(RUNNING, [STATUS], { ...work, message: '' }, on).text, /indexing, looking for changed files$/);
+    assert.equal(badge(RUNNING, [STATUS], undefined, on).text, '$(library) Carrel: ready');
+    assert.equal(badge(RUNNING, [], undefined, on).text, '$(sync~spin) Carrel: opening');
+    assert.equal(badge(RUNNING, [STATUS], undefined, { ...on, on: false }).text, '$(circle-slash) Carrel: off');
+    assert.match(badge({ kind: 'stopped' }, [], undefined, { on: false, usable: false }).tooltip, /Restricted Mode: trust/);
+  });
+
+  it('offer to go on with a run that was cancelled', () => {
+    const partial = { ...STATUS, files: 18_445, complete: false, unfinished: 31_556 };
+    const { text, command } = badge(RUNNING, [partial], undefined, { on: true, usable: true });
+    assert.deepEqual([text, command], ['$(debug-pause) Carrel: 18,445 of 50,001 files: resume', 'carrel.memory.index']);
+    assert.equal(stateOf(partial), '18,445 of 50,001 files: resume');
+    assert.equal(stateOf({ ...partial, unfinished: 0 }), '18,445 files, not all: resume');
+    assert.match(
+      badge(RUNNING, [{ ...partial, role: 'follower' }], undefined, { on: true, usable: true }).tooltip,
+      /another window/,
+    );
+    assert.equal(cancelledText([partial]), 'cancelled, 18,445 files kept');
   });
 });
 
@@ -99,6 +125,25 @@ describe('the Memory view', () => {
       nodes.flatMap(({ toggle }) => (toggle ? [toggle.on] : [])),
       [false, true],
     );
+  });
+
+  it('is empty before the first index, for the welcome to be seen', () => {
+    const folders = [{ name: 'shop', uri: 'file:///shop', status: undefined }];
+    const off = { ...CHOICES, autoIndex: false };
+    assert.deepEqual(memoryNodes(off, { kind: 'stopped' }, undefined, folders, []), []);
+    assert.notDeepEqual(memoryNodes(CHOICES, RUNNING, undefined, folders, []), []);
+  });
+
+  it('says in Restricted Mode why nothing can be switched on', () => {
+    const folders = [{ name: 'shop', uri: 'file:///shop', status: undefined }];
+    const nodes = memoryNodes({ ...CHOICES, autoIndex: false, usable: false }, { kind: 'stopped' }, undefined, folders, []);
+    assert(!nodes.some(({ toggle }) => toggle));
+    const switches = nodes.filter(({ command }) => command?.id === 'workbench.trust.manage');
+    assert.deepEqual(
+      switches.map(({ description }) => description),
+      ['off in Restricted Mode', 'off in Restricted Mode'],
+    );
+    assert(switches.every(({ tooltip }) => /isn't trusted/.test(tooltip ?? '')));
   });
 
   it('has a level for each folder when there are several', () => {

@@ -9,8 +9,15 @@ describe('an untrusted folder', () => {
   it('neither chooses a program nor switches the memory on', async () => {
     assert.equal(vscode.workspace.isTrusted, false);
     assert(existsSync(fileIn('.vscode/settings.json').fsPath), "the folder's settings ask for both");
-    const { server } = await carrel();
+    const { server, switches, memory } = await carrel();
     assert.equal(server.state.kind, 'stopped');
+    assert.equal(switches.usable, false);
+    const global = vscode.ConfigurationTarget.Global;
+    await vscode.workspace.getConfiguration('carrel').update('ragAutoIndex', true, global);
+    assert.equal(switches.anyOn, false, "not even the person's own setting indexes by itself what they don't trust");
+    assert.equal(server.state.kind, 'stopped');
+    await vscode.workspace.getConfiguration('carrel').update('ragAutoIndex', undefined, global);
+    assert(memory.tree.getChildren().some(({ description }) => description === 'off in Restricted Mode'));
     await vscode.commands.executeCommand('carrel.memory.index');
     const { state } = (await carrel()).server;
     assert(state.kind === 'running' && state.description.startsWith('bundled server'));
