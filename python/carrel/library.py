@@ -196,7 +196,8 @@ class Index:
     ) -> list[SearchHit]:
         """Find the `k` best places, best first. A folder that was never indexed is indexed first.
 
-        `history` is the conversation before the query, oldest turn first, for the planner; `rerank` None: as the settings say.
+        `history` is the conversation before the query, oldest turn first, which a follow-up speaks of; `rerank` None: as the
+        settings say.
         """
         found = self._search(query, k, filters, self._assistants(rerank), history)
         return [_public(hit) for hit in found.hits]

@@ -52,6 +52,22 @@ async def test_search_finds_code_by_words(start: Start, project: Path) -> None:
         assert result["state"] == "ready"
 
 
+async def test_what_was_said_and_what_is_selected_say_what_is_asked_for(start: Start, project: Path) -> None:
+    said = [{"role": "user", "content": "how does login work?"}, {"role": "assistant", "content": "`login` in `src/auth.py`."}]
+    uri = path_to_uri(str(project / "src/auth.py"))
+    first_line = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
+    async with start(project) as client:
+        for method, more in (("carrel/search", {}), ("carrel/context", {"trigger": "explicit"})):
+            alone = await client.request(method, {"query": "and where is it?", **more})
+            found = await client.request(method, {"query": "and where is it?", "history": said, **more})
+            assert ("rewritten" in alone, found["rewritten"]) == (False, "and where is it? login")
+            assert "src/auth.py" in [hit["path"] for hit in found["hits"]]
+            active = {"uri": uri, "selection": first_line}
+            front = await client.request(method, {"query": "explain the selected lines", "active": active, **more})
+            assert front["hits"][0]["path"] == "src/auth.py"
+            assert front["hits"][0]["startLine"] == 1
+
+
 async def test_filters_hold(start: Start, project: Path) -> None:
     async with start(project) as client:
         only_docs = await client.request("carrel/search", {"query": "orders pooled logins", "filters": {"sources": ["docs"]}})

@@ -83,7 +83,7 @@ async def test_a_planner_is_asked_where_the_setting_or_the_request_says_so(open_
     model = Planner({"rewrite": "where is a login checked against the user table"})
     workspace = await helped(open_workspace, model)
     plain = await context(workspace, ASKED)
-    assert (model.asked, plain.rewritten, plain.sub_queries) == ([], None, ())
+    assert (model.asked, plain.rewritten, plain.sub_queries) == ([], "and who checks that? total price", ())
     answer = await context(workspace, replace(ASKED, plan="auto"))
     assert answer.pack.items[0].hit.chunk.path == "src/auth.py"
     assert answer.rewritten == "where is a login checked against the user table"

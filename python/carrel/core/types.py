@@ -157,6 +157,7 @@ class Query:
     pinned: tuple[str, ...] = ()
     left_out: tuple[Lines, ...] = ()
     recent_changes: tuple[tuple[str, ...], ...] = ()
+    selection: Lines | None = None  # what is selected in the file in front
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
         """Return whether some of these lines were left out by whoever asks."""

@@ -110,7 +110,7 @@ async def retrieve_assisted(
     """
     work = _Retrieval(question, snapshot, embedder, assistants, run, scope, end, outside)
     if not assistants.any:
-        [prepared] = await work.prepared([question.query])
+        [prepared] = await work.prepared(question.query)
 
         def search(token: CancelToken) -> T:
             return finish(_told(work.find([prepared], token), assistants.problem), token)
@@ -163,8 +163,13 @@ class _Retrieval:
         """Search for texts. Runs on a thread."""
         return find_each(self._snapshot(), [replace(text, query=self._scope(text.query)) for text in texts], token)
 
-    async def prepared(self, queries: Sequence[Query], meant: Sequence[str | None] = (None,)) -> list[PreparedQuery]:
-        """Have the texts embedded, all at once."""
+    async def prepared(self, query: Query) -> list[PreparedQuery]:
+        """Have the question's own text embedded, with the name of what it speaks of."""
+        seconds, history = self._left(QUERY_SECONDS), self._question.history
+        return [await self._compared(await prepare(query, self._embedder, seconds=seconds, history=history))]
+
+    async def _prepared_plan(self, queries: Sequence[Query], meant: Sequence[str | None]) -> list[PreparedQuery]:
+        """Have the texts of a plan embedded, all at once."""
         seconds = self._left(QUERY_SECONDS)
         if len(queries) == 1:  # without an event loop nothing can be gathered
             return [await self._compared(await prepare(queries[0], self._embedder, seconds=seconds, meant=meant[0]))]
@@ -190,7 +195,7 @@ class _Retrieval:
         return ranking
 
     async def _searched(self, query: Query) -> Ranking:
-        prepared = await self.prepared([query])
+        prepared = await self.prepared(query)
         return await self._run(lambda token: self.find(prepared, token))
 
     async def _planned(self, query: Query, planner: ChatModel) -> Ranking:
@@ -218,7 +223,7 @@ class _Retrieval:
         problem = f"{' '.join(plan.problems)} The user's words were searched for." if plan.problems else None
         if searches := plan.searches(asked):
             queries = [query.about(search.text, query.limit) for search in searches]
-            prepared = await self.prepared(queries, [search.meant for search in searches])
+            prepared = await self._prepared_plan(queries, [search.meant for search in searches])
             found = await self._run(lambda token: self.find(prepared, token))
             stages = summed([stages, found.stages])
             if found.order.ranked:

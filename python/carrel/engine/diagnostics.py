@@ -25,7 +25,7 @@ class RetrievalDiagnostics:
     is_issue: bool = False
     candidates: CandidateCounts = CandidateCounts()
     problem: str | None = None  # why the answer is worse than it should be, such as by words alone
-    rewritten: str | None = None  # what a planner made of the question, where that was searched for
+    rewritten: str | None = None  # what was searched for in place of the question
     sub_queries: tuple[str, ...] = ()  # what a planner divided it into
     imagined: bool = False  # whether a planner's hypothetical answer stood in for its meaning
     reranker: str | None = None  # the id of the one that judged the hits

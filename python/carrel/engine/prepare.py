@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from carrel.core import native
+from carrel.core.conversation import Message
 from carrel.core.errors import CarrelError, place_of
 from carrel.core.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries, run_with
+from carrel.engine.follow_up import Reference, resolve
 from carrel.engine.issue_text import IssueText
 from carrel.engine.query_words import ParsedQuery
 from carrel.engine.question_secrets import masked
@@ -55,15 +57,26 @@ class PreparedQuery:
     issue: IssueText | None = None  # where the text has the structure of an issue
     problem: str | None = None  # why there are no vectors, for a person
     milliseconds: float = 0.0  # how long reading and embedding took
+    reference: Reference | None = None  # what it speaks of without naming it
 
 
-async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SECONDS, meant: str | None = None) -> PreparedQuery:
+async def prepare(
+    query: Query,
+    embedder: Embedder,
+    *,
+    seconds: float = QUERY_SECONDS,
+    meant: str | None = None,
+    history: Sequence[Message] = (),
+) -> PreparedQuery:
     """Read a query and have its texts embedded, within so many seconds. Raises nothing but a cancel.
 
     `meant` is a text, such as an answer, whose embedding takes the place of the query's; words are searched for as they stand.
+    A query that speaks of the conversation before it, `history`, or of what is in front is searched for with its subject's name.
     """
     began = time.perf_counter()
     query = replace(query, text=whole_characters(query.text))
+    reference = resolve(query, history)
+    query = replace(query, text=reference.text) if reference else query
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
@@ -84,7 +97,7 @@ async def prepare(query: Query, embedder: Embedder, *, seconds: float = QUERY_SE
         problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."
         log.warning("A question was not embedded: %s at %s", type(error).__name__, place_of(error))
     texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in questions.items()}
-    return PreparedQuery(query, embedder.spec, texts, issue, problem, round(1000 * (time.perf_counter() - began), 3))
+    return PreparedQuery(query, embedder.spec, texts, issue, problem, round(1000 * (time.perf_counter() - began), 3), reference)
 
 
 def prepare_blocking(query: Query, embedder: Embedder) -> PreparedQuery:

@@ -107,7 +107,8 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
-        candidates, context = search(view, prepared.texts[""], query, model.floor, cancel, files=read_files)
+        searched = prepared.reference.searched(query) if prepared.reference else query
+        candidates, context = search(view, prepared.texts[""], searched, model.floor, cancel, files=read_files)
         watch.lap("search")
         if asks_for_documents(query.text):  # what prose is put behind code for
             without |= {"path_penalty"}
@@ -118,6 +119,10 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         ordered = settled.order
         if not context.question.is_change:  # a change is often wanted in every copy
             stands_for = dict(settled.stands_for)
+        if prepared.reference:
+            pairs = prepared.reference.reordered(ordered, scores, query)
+            ordered, scores = tuple(r for r, _ in pairs), tuple(score for _, score in pairs)
+            found = relevances(ordered, scores, model.floor)
         order = definitions_first(Order(ordered, scores, found), context, query)
         watch.lap("rank")
     diagnostics = _diagnostics(order, context, prepared)
@@ -195,6 +200,7 @@ def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery)
         prepared.issue is not None,
         counts,
         prepared.problem,
+        rewritten=prepared.reference.text if prepared.reference else None,
     )
 
 

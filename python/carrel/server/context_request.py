@@ -49,6 +49,7 @@ class ContextRequest:
     filters: Filters = field(default_factory=Filters)
     model: str | None = None
     active: FileRef | None = None
+    selection: Lines | None = None  # what is selected in it
     open: tuple[FileRef, ...] = ()
     pinned: tuple[FileRef, ...] = ()
     attached: tuple[AttachedLines, ...] = ()
@@ -77,7 +78,7 @@ class ContextAnswer:
     cause: CarrelError | None = None  # of the error, where it was foreseen
     state: State = "empty"  # of the index behind it
     pending: int = 0
-    rewritten: str | None = None  # what a planner made of the question, where that was searched for
+    rewritten: str | None = None  # what was searched for in place of the question
     sub_queries: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()  # where the question went, where there are sources beside the workspace
 

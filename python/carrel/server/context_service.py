@@ -165,7 +165,15 @@ class _Packing:
         self._index, self._tokenizer, self._request = index, tokenizer, request
         self._refused: list[Dropped] = []
         self.others: FromSources | None = None
-        query = Query(request.query, request.limit, request.filters, left_out=request.left_out)
+        active = request.active.path if request.active else None
+        query = Query(
+            request.query,
+            request.limit,
+            request.filters,
+            active_path=active,
+            left_out=request.left_out,
+            selection=request.selection,
+        )
         self.question = Question(query, request.history)
 
     def scope(self, query: Query) -> Query:

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,36 @@ class ProxyOptions:
     tool: bool = True
 
 
+_NEWEST = ""
+"""Stands for the id of a conversation that has none yet."""
+
+
+class ConversationLog:
+    """What was asked in each of the last conversations: a turn that goes on with one holds nothing of what came before.
+
+    The answers go to the editor in pieces and aren't kept. A conversation gets its id from the server's reply, which isn't read
+    either: the first turn with an unknown id goes on with the newest conversation.
+    """
+
+    _CONVERSATIONS = 20
+    _TURNS = 6
+
+    def __init__(self) -> None:
+        self._asked: OrderedDict[str, list[dict[str, str]]] = OrderedDict()
+
+    def before(self, turn: Turn, query: str) -> list[dict[str, str]]:
+        """Return what was said before this turn, oldest first, and remember its question."""
+        key = turn.conversation or _NEWEST
+        said = list(turn.history)
+        if turn.conversation:
+            said = self._asked.pop(key if key in self._asked else _NEWEST, said)
+        self._asked[key] = [*said, {"role": "user", "content": query}][-self._TURNS :]
+        self._asked.move_to_end(key)
+        while len(self._asked) > self._CONVERSATIONS:
+            self._asked.popitem(last=False)
+        return said
+
+
 class Interceptor:
     """Answers for Carrel between client and server. Called from the forwarding threads; `Sidecar` does the work."""
 
@@ -48,6 +79,7 @@ class Interceptor:
         self._sidecar = sidecar
         self._folders: tuple[str, ...] = ()
         self._active: str | None = None
+        self._conversations = ConversationLog()
 
     @property
     def on(self) -> bool:
@@ -92,6 +124,8 @@ class Interceptor:
             self._sidecar.notify("workspace/didChangeConfiguration", {"settings": {"carrel": self._switch.options}})
         left = self._options.deadline_ms / 1000 - (time.monotonic() - began)
         params = self._question(turn, query)
+        if history := self._conversations.before(turn, query):
+            params["history"] = history
         try:
             pack = self._sidecar.ask("carrel/context", params, left)
         except Unavailable as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from carrel.frontends.common import json_splice
@@ -21,6 +21,7 @@ class Turn:
     span: json_splice.Span
     text: str  # what the context goes into
     whole_text: str  # all of the user's text, which is what is asked
+    history: tuple[dict[str, str], ...] = ()  # earlier turns that the request itself holds, as `carrel/context` takes them
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -28,6 +29,12 @@ class Turn:
         named = [self.params.get("workspaceFolder"), *(_items(self.params.get("workspaceFolders")))]
         uris = (item.get("uri") if isinstance(item, dict) else item for item in named)
         return tuple(uri for uri in uris if isinstance(uri, str))
+
+    @property
+    def conversation(self) -> str | None:
+        """The conversation that it goes on with; None where it begins one."""
+        named = self.params.get("conversationId")
+        return named if isinstance(named, str) else None
 
     @property
     def model(self) -> str | None:
@@ -69,7 +76,8 @@ def turn_of(body: bytes) -> Turn | None:
     if not open_turns:
         return None
     at = open_turns[-1]
-    return _turn(body, params, ("params", "turns", at, "request"), turns[at].get("request"))
+    turn = _turn(body, params, ("params", "turns", at, "request"), turns[at].get("request"))
+    return replace(turn, history=_said(turns[:at])) if turn else None
 
 
 def _turn(raw: bytes, params: dict[str, Any], path: json_splice.Path, content: Any) -> Turn | None:
@@ -80,9 +88,27 @@ def _turn(raw: bytes, params: dict[str, Any], path: json_splice.Path, content: A
         if not parts:
             return None
         path, text = (*path, parts[0][0], "text"), parts[0][1]
-        whole = "\n".join(text for _, text in parts)
+        whole = _text_of(content)
     span = json_splice.string_span(raw, path, text)
     return Turn(raw, params, span, text, whole) if span else None
+
+
+def _said(turns: list[Any]) -> tuple[dict[str, str], ...]:
+    """Return what earlier turns asked and were answered."""
+    said = [
+        {"role": role, "content": text}
+        for turn in turns
+        if isinstance(turn, dict)
+        for role, field in (("user", "request"), ("assistant", "response"))
+        if (text := _text_of(turn.get(field)))
+    ]
+    return tuple(said)
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in _items(content) if _is_text(part))
 
 
 def _is_text(part: Any) -> bool:

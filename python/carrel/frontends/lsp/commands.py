@@ -94,7 +94,14 @@ class Commands:
         started = time.perf_counter()
         params = decode(wire.SearchParams, raw)
         workspace = self._workspace(params)
-        query = Query(params.query, params.limit, convert.to_filters(params.filters))
+        active = self._named(workspace, params.active.uri) if params.active else None
+        query = Query(
+            params.query,
+            params.limit,
+            convert.to_filters(params.filters),
+            active_path=active.path if active else None,
+            selection=_selection(active, params.active),
+        )
         found = await queries.search(
             workspace,
             query,
@@ -195,6 +202,7 @@ class Commands:
         query = params.query or question_of(messages[-1].text) or messages[-1].text
         sized = structs.replace(params, window=params.window or params.max_tokens or model.spec.window)
         context = self._request(workspace, sized, query)
+        context = context if context.history else dataclasses.replace(context, history=tuple(messages[:-1]))
         asked = await asks.ask(workspace, asks.AskRequest(messages, context, params.max_tokens), model, tell)
         pack = _context_result(workspace, asked.context, started)
         return convert_chat.from_asked(asked, uri_of, pack, tuple(steps), _since(started))
@@ -360,13 +368,15 @@ class Commands:
 
     def _request(self, workspace: Workspace, params: wire.ContextParams, query: str) -> ContextRequest:
         settings = workspace.settings
+        active = self._named(workspace, params.active.uri) if params.active else None
         return ContextRequest(
             query=query,
             limit=params.top_k or settings.rag_top_k,
             budget=convert.to_budget(params.budget, _default_budget(settings, params)),
             filters=convert.to_filters(params.filters, params.exclude),
             model=params.model,
-            active=self._named(workspace, params.active.uri) if params.active else None,
+            active=active,
+            selection=_selection(active, params.active),
             open=tuple(self._named(workspace, uri) for uri in params.open_uris),
             pinned=tuple(self._named(workspace, uri) for uri in params.pinned),
             attached=tuple(self._attached(workspace, params)),
@@ -427,6 +437,15 @@ class Commands:
             if found is workspace:
                 return FileRef(path, uri)
         return FileRef(None, uri)
+
+
+def _selection(file: FileRef | None, editor: wire.ActiveEditor | None) -> Lines | None:
+    """Return the selected lines; a cursor selects nothing."""
+    found = editor.selection if editor else None
+    if file is None or file.path is None or found is None or found.start == found.end:
+        return None
+    last = found.end.line + (found.end.character > 0)  # the end is exclusive
+    return Lines(file.path, found.start.line + 1, max(last, found.start.line + 1))
 
 
 def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:

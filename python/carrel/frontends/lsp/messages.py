@@ -16,12 +16,15 @@ from carrel.frontends.lsp.sent_messages import SENT, SentResult
 
 ProgressToken = int | str
 
-_HISTORY = "Earlier turns, oldest first, for the planner: without one `query` alone is searched for."
+_HISTORY = (
+    "Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of "
+    "its own, the topic has changed and they don't. A planner reads them too."
+)
 _SOURCES = "Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides."
 _ROUTES = "Where the question went, where there are sources beside the workspace."
 _PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
 _RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
-_REWRITTEN = "What a planner made of the question, where that was searched for."
+_REWRITTEN = "What was searched for in place of the question: what a planner made of it, or itself with its subject's name."
 _SUB_QUERIES = "What a planner divided the question into, where these were searched for."
 
 
@@ -62,7 +65,10 @@ class ActiveEditor(Wire, kw_only=True, frozen=True):
     """The editor that the person is looking at."""
 
     uri: Annotated[str, Meta(description="The file's URI.")]
-    selection: Annotated[Range | None, Meta(description="What is selected in it: given as `attached` is.")] = None
+    selection: Annotated[
+        Range | None,
+        Meta(description='What is selected in it: given as `attached` is, and what "this function" means in a question.'),
+    ] = None
 
 
 class BudgetParam(Wire, kw_only=True, frozen=True):
@@ -148,6 +154,7 @@ class SearchParams(FolderParams, kw_only=True, frozen=True):
 
     query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
     history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
+    active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
     plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
     rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
     sources: Annotated[tuple[str, ...], Meta(description=_SOURCES)] = ()

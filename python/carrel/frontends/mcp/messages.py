@@ -28,6 +28,15 @@ Folder = Annotated[
 ]
 
 
+History = Annotated[
+    tuple[Annotated[str, Meta(max_length=search_tool.MAX_TEXT)], ...],
+    Meta(
+        max_length=50,
+        description='Earlier messages of the conversation, oldest first, for a query such as "and how is that tested?".',
+    ),
+]
+
+
 class StatusArguments(Wire, kw_only=True, frozen=True):
     """`index_status`."""
 
@@ -37,6 +46,7 @@ class StatusArguments(Wire, kw_only=True, frozen=True):
 class SearchArguments(search_tool.SearchArguments, kw_only=True, frozen=True):
     """`search_code`."""
 
+    history: History = ()
     folder: Folder = ""
 
 
@@ -50,6 +60,7 @@ class ContextArguments(Wire, kw_only=True, frozen=True):
     """`get_context`."""
 
     query: Question
+    history: History = ()
     max_tokens: Annotated[int, Meta(ge=50, le=200_000, description="The whole text is never longer than this.")] = 4_000
     top_k: Annotated[int, Meta(ge=1, le=50, description="How many places at most.")] = 10
     files: Annotated[Names, Meta(description="Files that matter for the question: their best parts come first.")] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from carrel.core.conversation import Message
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.structs import decode_call
 from carrel.core.types import Budget, Filters, Hit, Query
@@ -76,7 +77,8 @@ class Tools:
         name, workspace = self._folders.pick(asked.folder)
         await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
-        found = await queries.search(workspace, Query(asked.query, search_tool.most_hits(asked), filters), 0)
+        query = Query(asked.query, search_tool.most_hits(asked), filters)
+        found = await queries.search(workspace, query, 0, history=_history(asked.history))
         return _hits(name, workspace, found.hits, _TEXTS[asked.format], found.diagnostics.problem)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
@@ -110,6 +112,7 @@ class Tools:
             trigger="explicit",
             wait_ms=0,
             format=asked.format,
+            history=_history(asked.history),
         )
         answer = await context(workspace, request)
         if answer.error:
@@ -244,6 +247,11 @@ TOOLS = {
         ),
     )
 }
+
+
+def _history(texts: Sequence[str]) -> tuple[Message, ...]:
+    """Return earlier messages, whose speakers an assistant doesn't name: the last one is its own, as is every second before."""
+    return tuple(Message("user" if (len(texts) - at) % 2 == 0 else "assistant", text) for at, text in enumerate(texts))
 
 
 def _hits(

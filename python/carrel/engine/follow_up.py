@@ -1,0 +1,208 @@
+"""What a question that can't be answered by its own words speaks of, by rules that cost nothing.
+
+"And how is that tested?" speaks of what was said before, "what does this file do?" of the file in front. Such a question is
+searched for with the name of its subject beside its own words; what was shown before gives way then, because a follow-up asks
+for something else. A question with a subject of its own is left as it is: the topic has changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from carrel.core.conversation import Message
+from carrel.core.native import Candidate, path_kinds, split_names
+from carrel.core.types import Query
+from carrel.engine import issue_text, query_words
+
+MOST_TURNS = 6
+LONGEST = 200
+"""Characters of a question that may lean on what was said. A longer one says itself what it is about."""
+FEW = 2
+"""Telling words that are too few to stand alone: after "and", or beside "this". Without either, one is."""
+_SUBJECT_BEFORE = 2
+"""With so many telling words before it, `its` speaks of them; any other pronoun with one more, and one that ends the question
+with two more."""
+
+SHOWN = 0.7
+SHOWN_TO_USERS = 0.3
+NO_TEST = 0.2
+"""Factors of scores, fitted on two thirds of the repositories of tests/bench/turns.json: a file that the last answer named, the
+same where the question asks who uses it, and a file without tests where it asks for tests."""
+
+_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
+_ALSO = re.compile(r"^(?:(?:and|but|so|ok|okay|then|also)\b[\s,]*)*(?:(?:what|how)\s+about\b|(?:and|also)\b)", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?:who|what|which|where|when|why|how|is|are|was|were|do|does|did|can|could|has|have|should|would|will|show|explain)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|this|these|those|that(?!\s+(?:a|an|is|are|was|can|does|has|the|we|i|you)\b)|there"
+    r"|(?:the\s+)?(?:other|second|first|same|latter|former|next|previous|last|new|old)\s+ones?|(?:the|which|other)\s+ones?"
+    r"|(?:the\s+)?(?:latter|former|same)|else|instead|other\s+\w+s)\b",
+    re.IGNORECASE,
+)
+_POSSESSIVE = frozenset({"its", "their"})
+_RELATIVE = re.compile(r"\w\s+that$", re.IGNORECASE)
+_ENDS = re.compile(r"[\s?.!)]*\Z")
+_EXISTS = re.compile(r"\b(?:is|are|was|were)\s+there\b|\bthere\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_HERE = re.compile(
+    r"\b(?:this|the\s+(?:current|open|active|selected)|current|selected|open)\s+(?:\w+\s+)?"
+    r"(?:file|function|method|class|module|code|selection|snippet|block|script|component|line|lines|test|type|struct|document)\b"
+    r"|\b(?:selection|selected|highlighted)\b|\bhere\b",
+    re.IGNORECASE,
+)
+_THIS = re.compile(r"\b(?:this|these)\b", re.IGNORECASE)
+_USERS = re.compile(
+    r"\b(?:who|what|which|where|when)\b.{0,60}\b(?:call(?:s|ed|ers?)?|use[sd]?|users|run[s]?|adds?|references?|imports?|invokes?"
+    r"|depends?|defined)\b",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(r"\b(?:tests?|tested|unit\s*tests?|specs?)\b", re.IGNORECASE)
+_SECOND = re.compile(r"\b(?:second|latter)\b", re.IGNORECASE)
+
+_QUOTED = re.compile(r"`([^`\n]{2,120})`")
+_PATH = re.compile(r"(?<![\w/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()")
+_FILE_NAME = re.compile(r"(?:[\w@.+ -]+/)+[\w@.+-]+|[\w@+-]+\.(?!\w*[A-Z])[a-z]\w{0,5}")
+_CALLABLE = re.compile(r"^[^\W\d][\w.:#$!?-]*(?=\(|\Z)")
+_GIVEN = re.compile(r"<rag_context>.*?(?:</rag_context>|\Z)", re.DOTALL)
+"""Context that a client has put before an earlier question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a question speaks of without naming it. `text` is searched for in its place.
+
+    `shown` are files that were spoken of. `in_front` says that the question is about the file, or the lines, in front.
+    """
+
+    text: str
+    shown: tuple[str, ...] = ()
+    in_front: bool = False
+    wants_tests: bool = False
+    wants_users: bool = False
+
+    def searched(self, query: Query) -> Query:
+        """Return the query whose candidates hold what is in front, where the question is about that."""
+        asked = self.in_front and query.active_path and not self.wants_tests and not self.wants_users
+        return replace(query, pinned=(*query.pinned, query.active_path)) if asked and query.active_path else query
+
+    def reordered(self, candidates: Sequence[Candidate], scores: Sequence[float], query: Query) -> list[tuple[Candidate, float]]:
+        """Return the candidates with their scores in the order that the reference makes of it, best first.
+
+        `query` says which file and lines are in front, as far as they may be read.
+        """
+        top = max(scores, default=0.0)
+        elsewhere = self.wants_tests or self.wants_users
+        found: list[tuple[Candidate, float]] = []
+        for candidate, score in zip(candidates, scores, strict=True):
+            factor = NO_TEST if self.wants_tests and "test" not in path_kinds(candidate.path) else 1.0
+            added = 0.0
+            if self.in_front and candidate.path == query.active_path and not elsewhere:
+                added = top * (1 + _is_selected(candidate, query))
+            elif any(candidate.path == path or candidate.path.endswith(f"/{path}") for path in self.shown):
+                factor *= SHOWN_TO_USERS if self.wants_users else SHOWN
+            found.append((candidate, score * factor + added))
+        return sorted(found, key=lambda pair: -pair[1])
+
+
+def resolve(query: Query, history: Sequence[Message]) -> Reference | None:
+    """Return what a question speaks of, by the file in front or the turns before it; None where it stands alone."""
+    text = query.text.strip()
+    if not text or len(text) > LONGEST or issue_text.read(text) is not None:
+        return None
+    wants_tests, wants_users = _TESTS.search(text) is not None, _USERS.search(text) is not None
+    if query.active_path and _is_about_front(text, query):
+        name = PurePosixPath(query.active_path).stem
+        expanded = _expanded(_HERE.sub(" ", text), split_names(name)) if wants_tests or wants_users else f"{text} {name}"
+        return Reference(expanded, (query.active_path,), True, wants_tests, wants_users)
+    said = [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
+    if not said or not needs_history(text):
+        return None
+    names, paths = subjects(said)
+    if not names and not paths:
+        words = next((words for turn in reversed(said) if turn.role == "user" and (words := _telling(turn.text))), [])
+    else:
+        chosen = names or [PurePosixPath(path).stem for path in paths]
+        name = chosen[min(1, len(chosen) - 1) if _SECOND.search(text) else 0]
+        # Who uses a name writes it as it is; any other question is about the thing, not about where it is defined.
+        words = [name] if wants_users else split_names(name)
+    if not words:
+        return None
+    return Reference(_expanded(text, words), paths, False, wants_tests, wants_users)
+
+
+def needs_history(text: str) -> bool:
+    """Tell whether a question speaks of something that it doesn't name."""
+    question = query_words.read(text)
+    if question.is_symbol or query_words.is_code(question.quoted):
+        return False
+    alone = _LEAD.sub("", text)
+    few = len(_telling(alone))
+    if _ALSO.match(text) and few <= FEW + 1:
+        return True
+    if _ASKS.match(alone) and few < FEW and not question.names:
+        return True
+    for match in _PRONOUN.finditer(_EXISTS.sub(lambda found: " " * len(found[0]), text)):
+        ends = _ENDS.match(text, match.end()) is not None
+        if match[0].lower() == "that" and not ends and _RELATIVE.search(text[: match.end()]):
+            continue  # `the error that it gives`
+        enough = _SUBJECT_BEFORE + (2 if ends else match[0].lower() not in _POSSESSIVE)
+        if len(_telling(text[: match.start()])) < enough:
+            return True
+    return False
+
+
+def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the names that turns speak of and the files that the newest answer with any shows, the newest turn first.
+
+    Within a turn they stand in its order: an answer begins with what it is about.
+    """
+    names: list[str] = []
+    paths: tuple[str, ...] = ()
+    for turn in reversed(turns):
+        text = _GIVEN.sub(" ", turn.text)
+        found_paths = [path for path in dict.fromkeys(_PATH.findall(text)) if _is_path(path)]
+        quoted = [span for span in _QUOTED.findall(text) if not _is_path(span)]
+        named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or list(query_words.read(text).names)
+        names += [name for name in named if name not in names and not _is_path(name)]
+        if turn.role == "assistant" and not paths:
+            paths = tuple(found_paths)
+        if names:
+            break
+    return names, paths
+
+
+def _is_about_front(text: str, query: Query) -> bool:
+    if _HERE.search(text):
+        return not query_words.read(_HERE.sub(" ", text)).names
+    return query.selection is not None and _THIS.search(text) is not None and len(_telling(text)) <= FEW
+
+
+def _is_selected(candidate: Candidate, query: Query) -> bool:
+    lines = query.selection
+    return lines is not None and candidate.start_line <= lines.end_line and lines.start_line <= candidate.end_line
+
+
+def _is_path(text: str) -> bool:
+    return _FILE_NAME.fullmatch(text) is not None and "." in PurePosixPath(text).name
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in query_words.telling_words(text) if word not in _GENERIC]
+
+
+def _expanded(text: str, words: Sequence[str]) -> str:
+    return f"{text} {' '.join(words)}"
+
+
+_GENERIC = frozenset(
+    """
+    ago already always anything ask bit call called calls class current does doing done else example explain file files first
+    function function functions here instead it kind kinds latter method module more need new newer now old one ones other others
+    part please same second see selected show something take test tested tests then thing things too way work works yes
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+"""Words that say what is wanted of a subject, and none themselves."""

@@ -1,0 +1,167 @@
+"""What a question speaks of without naming it: the conversation, the file and the lines in front."""
+
+from __future__ import annotations
+
+import pytest
+from tests.engine.texts import EMBEDDER, indexed
+
+from carrel.core.conversation import Message
+from carrel.core.native import CancelToken
+from carrel.core.types import Lines, Query
+from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+from carrel.engine.follow_up import needs_history, resolve, subjects
+from carrel.engine.retriever import Retrieval, read
+
+SAID = (
+    Message("user", "How are failed payments tried again?"),
+    Message("assistant", "`RetrySchedule` in `shop/retry_schedule.py` waits longer each time; `Ledger` counts."),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "And how is that tested?",
+        "Who calls it?",
+        "and where are its tests?",
+        "And snake case?",
+        "What about the one that keeps only the last value?",
+        "Which strategies are there?",
+        "Is there the same for hash codes?",
+        "How does it replace the streams?",
+        "Where do the types take part in that?",
+        "show me the other one",
+    ],
+)
+def test_a_question_without_a_subject_needs_what_was_said(text: str) -> None:
+    assert needs_history(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How does the progress bar draw itself?",
+        "OK, thanks. Now where is the help text wrapped to the terminal width?",
+        "What about the command line interface of the package?",
+        "How does a child process get reaped when its handle is dropped on Unix?",
+        "Where is isAction, which tells whether a value is an action?",
+        "Where is the semaphore kept?",
+        "server is down",
+        "nginx config",
+        "parse_args",
+        "src/click/parser.py",
+        "ORA-12154",
+    ],
+)
+def test_a_question_with_a_subject_of_its_own_has_changed_the_topic(text: str) -> None:
+    assert not needs_history(text)
+    assert resolve(Query(text), SAID) is None
+
+
+def test_the_newest_turn_that_names_something_says_what_is_spoken_of() -> None:
+    assert subjects(SAID) == (["RetrySchedule", "Ledger"], ("shop/retry_schedule.py",))
+    assert subjects((*SAID, Message("user", "thanks"), Message("assistant", "Gladly.")))[0] == ["RetrySchedule", "Ledger"]
+    newer = (*SAID, Message("user", "and taxes?"), Message("assistant", "`TaxTable` of `shop/tax.py`."))
+    assert subjects(newer) == (["TaxTable"], ("shop/tax.py",))
+
+
+def test_context_that_was_put_before_an_earlier_question_says_nothing_of_its_subject() -> None:
+    sent = Message("user", '<rag_context>\n<code path="a/b.py">`Other`</code>\n</rag_context>\n\nwhat is `RetrySchedule`?')
+    assert subjects([sent]) == (["RetrySchedule"], ())
+
+
+def test_the_second_of_two_names_can_be_asked_for() -> None:
+    found = resolve(Query("Which file has the second one?"), SAID)
+    assert found is not None
+    assert found.text == "Which file has the second one? ledger"
+
+
+def test_an_answer_without_names_leaves_the_words_of_the_question() -> None:
+    said = (Message("user", "How are failed payments tried again?"), Message("assistant", "With growing pauses."))
+    found = resolve(Query("And how is that tested?"), said)
+    assert found is not None
+    assert found.text == "And how is that tested? failed payments tried again"
+
+
+FILES = {
+    "shop/retry_schedule.py": """
+class RetrySchedule:
+    '''Wait longer before each try of a payment.'''
+
+    def next_pause(self):
+        return self.pause * 2
+""",
+    "shop/checkout.py": """
+from shop.retry_schedule import RetrySchedule
+
+def pay(card):
+    schedule = RetrySchedule()
+    return schedule.next_pause()
+""",
+    "tests/test_retry_schedule.py": """
+from shop.retry_schedule import RetrySchedule
+
+def test_pauses_grow():
+    assert RetrySchedule().next_pause() == 2
+""",
+    "tests/test_tax.py": """
+def test_tax_is_tested():
+    assert how_is_tax_tested() == 1
+""",
+    "shop/tax.py": """
+def tax_of(order):
+    '''Add the tax of an order.'''
+    return order.total * 0.2
+
+
+def tax_name(order):
+    '''Name the tax of an order on the bill.'''
+    return f"VAT {order.land}"
+""",
+}
+
+
+def ask(query: Query, history: tuple[Message, ...] = ()) -> Retrieval:
+    view = indexed(FILES)
+    return retrieve_assisted_blocking(
+        Question(query, history),
+        lambda: view,
+        EMBEDDER,
+        ALONE,
+        lambda ranking, token: read(ranking, ranking.query, token),
+        CancelToken(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("And how is that tested?", "tests/test_retry_schedule.py"),
+        ("Who calls it?", "shop/checkout.py"),
+        ("How long does it wait before each try?", "shop/retry_schedule.py"),
+        ("Where is the tax of an order added up?", "shop/tax.py"),
+    ],
+)
+def test_a_follow_up_is_answered_by_what_was_said(text: str, path: str) -> None:
+    found = ask(Query(text), SAID)
+    assert found.hits[0].chunk.path == path
+
+
+def test_a_question_about_the_file_in_front_is_answered_from_it() -> None:
+    found = ask(Query("What does this file do?", active_path="shop/tax.py"), SAID)
+    assert {hit.chunk.path for hit in found.hits[:2]} == {"shop/tax.py"}
+    assert ask(Query("where are the tests for this file?", active_path="shop/retry_schedule.py")).hits[0].chunk.path == (
+        "tests/test_retry_schedule.py"
+    )
+
+
+def test_selected_lines_are_what_this_function_means() -> None:
+    asked = Query("explain this function", active_path="shop/tax.py", selection=Lines("shop/tax.py", 7, 9))
+    found = ask(asked)
+    assert found.hits[0].chunk.symbol == "tax_name"
+    places = [(hit.chunk.path, hit.chunk.span) for hit in found.hits]
+    assert len(places) == len(set(places))
+
+
+def test_what_is_in_front_says_nothing_to_a_question_with_a_subject() -> None:
+    assert resolve(Query("How does the checkout pay by card?", active_path="shop/tax.py"), ()) is None
