@@ -16,6 +16,7 @@
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json names
+#   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -24,7 +25,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -106,6 +107,9 @@ CLONES ?= clones
 INSTANCES ?= instances.jsonl
 bench-issues: build
 	$(BIN)/python -m tests.bench.issues $(CLONES) $(INSTANCES)
+
+bench-confidence: build
+	$(BIN)/python -m tests.bench.confidence $(BENCH) --fit
 
 bench-turns: build
 	$(BIN)/python -m tests.bench.turns $(CHECKOUTS)

@@ -68,6 +68,22 @@ async def test_what_was_said_and_what_is_selected_say_what_is_asked_for(start: S
             assert front["hits"][0]["startLine"] == 1
 
 
+async def test_where_nothing_answers_nothing_is_sent(start: Start, project: Path) -> None:
+    async with start(project) as client:
+        pack = await client.request("carrel/context", {"query": "hello!", "trigger": "explicit"})
+        assert (pack["confidence"], pack["text"], pack["hits"], "error" in pack) == (0, "", [], False)
+        told = await client.request("carrel/context", {"query": "hello!", "trigger": "explicit", "format": "tool"})
+        assert told["text"] == "No relevant code found."
+        turn = await client.request("carrel/augment", {"text": "hello!"})
+        assert turn["text"] == "hello!"
+        pinned = await client.request(
+            "carrel/context", {"query": "hello!", "pinned": [path_to_uri(str(project / "src/auth.py"))]}
+        )
+        assert {hit["path"] for hit in pinned["hits"]} >= {"src/auth.py"}
+        found = await client.request("carrel/search", {"query": "how does login work? authenticate user"})
+        assert found["confidence"] > 0.5
+
+
 async def test_filters_hold(start: Start, project: Path) -> None:
     async with start(project) as client:
         only_docs = await client.request("carrel/search", {"query": "orders pooled logins", "filters": {"sources": ["docs"]}})

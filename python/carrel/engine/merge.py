@@ -57,6 +57,7 @@ def merged(rankings: Sequence[Ranking], least: float | None = None) -> Ranking:
         stands_for=_stands_for(rankings),
         stages=summed([ranking.stages for ranking in rankings]),
         diagnostics=replace(first.diagnostics, candidates=_counted(rankings), problem=_problem(rankings)),
+        confidence=max(ranking.confidence for ranking in rankings),
     )
 
 

@@ -11,6 +11,7 @@ from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, 
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words, twins
 from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.confidence import confidence, is_enough
 from carrel.engine.contributions import contributions
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
@@ -53,6 +54,7 @@ class Ranking:
     contexts: Mapping[int, RankingContext] = field(default_factory=dict)
     stands_for: Mapping[int, Candidate] = field(default_factory=dict)
     read_files: ReadFiles = field(default_factory=ReadFiles)  # what the searches read already, for what it quotes
+    confidence: float = 0.0  # how sure it is that there is anything relevant at all
 
     def context_of(self, doc: int) -> RankingContext:
         """Return the question that a candidate was found for."""
@@ -72,6 +74,12 @@ class Retrieval:
     stages: dict[str, float]  # milliseconds
     diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()  # of a text that was read as an issue: the files that it is about
+    confidence: float = 0.0  # from 0 to 1: is there anything relevant at all
+
+    @property
+    def relevant(self) -> tuple[Hit, ...]:
+        """The hits, and none where it is all but sure that nothing answers."""
+        return self.hits if is_enough(self.confidence) else ()
 
     @property
     def ranked(self) -> tuple[Candidate, ...]:
@@ -119,16 +127,34 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         ordered = settled.order
         if not context.question.is_change:  # a change is often wanted in every copy
             stands_for = dict(settled.stands_for)
-        if prepared.reference:
-            pairs = prepared.reference.reordered(ordered, scores, query)
-            ordered, scores = tuple(r for r, _ in pairs), tuple(score for _, score in pairs)
-            found = relevances(ordered, scores, model.floor)
-        order = definitions_first(Order(ordered, scores, found), context, query)
+        order = Order(ordered, scores, found)
         watch.lap("rank")
+    # Before what a follow-up does to the order: that says which place is meant, not whether there is one.
+    sure = 1.0 if _is_in_front(prepared, query) else confidence(order.ranked, order.relevances, context.question)
+    if prepared.reference and not issue:
+        pairs = prepared.reference.reordered(order.ranked, order.scores, query)
+        ordered, scores = tuple(r for r, _ in pairs), tuple(score for _, score in pairs)
+        order = Order(ordered, scores, relevances(ordered, scores, model.floor))
+    if not issue:
+        order = definitions_first(order, context, query)
     diagnostics = _diagnostics(order, context, prepared)
     return Ranking(
-        view, query, order, context, editor, watch.stages, diagnostics, files, stands_for=stands_for, read_files=read_files
+        view,
+        query,
+        order,
+        context,
+        editor,
+        watch.stages,
+        diagnostics,
+        files,
+        stands_for=stands_for,
+        read_files=read_files,
+        confidence=sure,
     )
+
+
+def _is_in_front(prepared: PreparedQuery, query: Query) -> bool:
+    return prepared.reference is not None and prepared.reference.in_front and query.active_path is not None
 
 
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
@@ -182,6 +208,7 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
         {**ranking.stages, **watch.stages},
         ranking.diagnostics,
         ranking.files,
+        ranking.confidence,
     )
 
 

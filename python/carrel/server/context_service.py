@@ -198,13 +198,14 @@ class _Packing:
 
         request, query, view = self._request, self.question.query, ranking.view
         found = read(ranking, query, token, one_of_twins=True)
+        own = found.hits if ranking.query.pinned else found.relevant
         watch = Stopwatch()
         attached, not_given = self._attached(view, token)
 
         def between(path: str, first: int, last: int) -> str | None:
             return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
 
-        hits = found.hits if self.others is None else self.others.beside(found.hits, query)
+        hits = own if self.others is None else self.others.beside(own, query)
         packed = pack(
             (*attached, *hits),
             request.budget,
@@ -223,6 +224,7 @@ class _Packing:
             rewritten=told.rewritten,
             sub_queries=told.sub_queries,
             routes=self.others.routes if self.others else (),
+            confidence=found.confidence,
         )
         return answer, found
 

@@ -52,6 +52,17 @@ class Found:
         """Return what was done to answer."""
         return self.own.diagnostics
 
+    @property
+    def confidence(self) -> float:
+        """Return how sure it is that the workspace holds anything relevant at all."""
+        return self.own.confidence
+
+    @property
+    def relevant(self) -> tuple[Hit, ...]:
+        """Return the hits, without those of the workspace where it is all but sure that nothing there answers."""
+        irrelevant = {hit.chunk.id for hit in self.own.hits} - {hit.chunk.id for hit in self.own.relevant}
+        return tuple(hit for hit in self.hits if hit.chunk.id not in irrelevant)
+
 
 async def search(
     workspace: Workspace,

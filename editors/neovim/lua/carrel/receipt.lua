@@ -73,6 +73,9 @@ local function render(pack, params, root)
   add('# What Carrel gives for: ' .. pack.query)
   add('')
   add(('%s, %d places, %.0f ms, index %s'):format(budget(pack), #pack.hits, pack.elapsedMs, pack.state))
+  if pack.confidence then
+    add(('confidence %.2f that there is anything relevant'):format(pack.confidence))
+  end
   add('<CR> opens, K says why, p pins the file, x leaves out the place, X its file, r repeats the question, q closes')
   if pack.error then
     add('Problem: ' .. pack.error)

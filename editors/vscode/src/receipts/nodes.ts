@@ -35,6 +35,15 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
   nodes.push(...pack.hits.map((hit, i) => ({ ...hitNode(hit, { inFront, pinned }, isIn(removed, hit)), open: i === 0 })));
   if (!pack.hits.length)
     nodes.push({ id: 'nothing', label: 'No place of the project goes with this question', icon: 'circle-slash' });
+  if (pack.confidence !== undefined) {
+    nodes.push({
+      id: 'confidence',
+      label: 'Confidence',
+      description: pack.confidence.toFixed(2),
+      icon: 'pulse',
+      tooltip: 'How sure it is that the project holds anything relevant at all, from 0 to 1. Near 0 nothing is sent.',
+    });
+  }
   const elsewhere = removed.filter(place => !pack.hits.some(hit => overlap(hit, place)));
   if (elsewhere.length) {
     nodes.push({

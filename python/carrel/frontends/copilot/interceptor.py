@@ -13,6 +13,7 @@ from typing import Any
 
 from carrel.core.errors import place_of
 from carrel.engine.chat import augment, question_of
+from carrel.engine.confidence import is_enough
 from carrel.engine.documents import search_form
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
@@ -180,7 +181,8 @@ class Interceptor:
 
     def _documents(self, query: str, limit: int) -> str:
         params = {"query": query, "limit": limit, "filters": {"languages": search_form.LANGUAGES}}
-        hits = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)["hits"]
+        found = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
+        hits = found["hits"] if is_enough(found["confidence"]) else []
         told = ((hit, search_form.told_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
         return search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
 

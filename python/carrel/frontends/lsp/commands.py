@@ -120,7 +120,11 @@ class Commands:
             result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
         done, routes = found.diagnostics, convert.from_routes(found.routes)
         return structs.replace(
-            result, rewritten=done.rewritten or UNSET, sub_queries=done.sub_queries or UNSET, routes=routes or UNSET
+            result,
+            rewritten=done.rewritten or UNSET,
+            sub_queries=done.sub_queries or UNSET,
+            routes=routes or UNSET,
+            confidence=found.confidence,
         )
 
     async def similar(self, raw: Any) -> wire.SearchResult:
@@ -494,6 +498,7 @@ def _context_result(workspace: Workspace | None, answer: ContextAnswer, started:
         rewritten=answer.rewritten,
         sub_queries=answer.sub_queries,
         routes=answer.routes,
+        confidence=answer.confidence,
     )
 
 

@@ -253,6 +253,7 @@ def from_pack(
     rewritten: str | None = None,
     sub_queries: tuple[str, ...] = (),
     routes: tuple[Route, ...] = (),
+    confidence: float | None = None,
 ) -> wire.ContextResult:
     """Encode a pack."""
     in_tokens = pack.budget.unit == "tokens"
@@ -270,6 +271,7 @@ def from_pack(
         rewritten=rewritten or UNSET,
         sub_queries=sub_queries or UNSET,
         routes=from_routes(routes) or UNSET,
+        confidence=UNSET if confidence is None else confidence,
         state=state,
         pending=pending,
         error=error or UNSET,

@@ -25,6 +25,10 @@ _ROUTES = "Where the question went, where there are sources beside the workspace
 _PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
 _RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
 _REWRITTEN = "What was searched for in place of the question: what a planner made of it, or itself with its subject's name."
+_CONFIDENCE = (
+    "How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is "
+    "empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched."
+)
 _SUB_QUERIES = "What a planner divided the question into, where these were searched for."
 
 
@@ -418,6 +422,7 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
     sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
+    confidence: Annotated[float | UnsetType, Meta(description=_CONFIDENCE)] = UNSET
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):
@@ -436,6 +441,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
+    confidence: Annotated[float | UnsetType, Meta(description=_CONFIDENCE)] = UNSET
     state: State
     pending: int
     error: str | UnsetType = UNSET

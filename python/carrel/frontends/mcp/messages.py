@@ -107,6 +107,9 @@ class ExecuteArguments(catalogue_tools.ExecuteArguments, kw_only=True, frozen=Tr
     folder: Folder = ""
 
 
+Confidence = Annotated[float | UnsetType, Meta(description="How sure it is that there is anything relevant at all, from 0 to 1.")]
+
+
 class Place(Wire, kw_only=True, frozen=True):
     """A run of lines that answers, with its text as it stands on disk at this moment."""
 
@@ -133,6 +136,7 @@ class HitsResult(Wire, kw_only=True, frozen=True):
 
     folder: str
     hits: tuple[Place, ...]
+    confidence: Confidence = UNSET
     state: State
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
 
@@ -154,6 +158,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
 
     folder: str
     text: str
+    confidence: Confidence = UNSET
     tokens: int
     max_tokens: int
     tokenizer: str

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from carrel.core.conversation import Message
 from carrel.core.errors import CarrelError, InvalidInput
@@ -79,7 +79,7 @@ class Tools:
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
         query = Query(asked.query, search_tool.most_hits(asked), filters)
         found = await queries.search(workspace, query, 0, history=_history(asked.history))
-        return _hits(name, workspace, found.hits, _TEXTS[asked.format], found.diagnostics.problem)
+        return _found(name, workspace, found, _TEXTS[asked.format])
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
@@ -87,7 +87,7 @@ class Tools:
         await self._readiness.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=search_form.LANGUAGES, max_age_days=asked.max_age_days)
         found = await queries.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
-        return _hits(name, workspace, found.hits, search_form.text_of_hits, found.diagnostics.problem)
+        return _found(name, workspace, found, search_form.text_of_hits)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
         """Answer `similar_code`."""
@@ -121,6 +121,7 @@ class Tools:
         value = messages.ContextResult(
             folder=name,
             text=pack.text,
+            confidence=UNSET if answer.confidence is None else answer.confidence,
             tokens=pack.tokens,
             max_tokens=asked.max_tokens,
             tokenizer=pack.tokenizer,
@@ -254,16 +255,28 @@ def _history(texts: Sequence[str]) -> tuple[Message, ...]:
     return tuple(Message("user" if (len(texts) - at) % 2 == 0 else "assistant", text) for at, text in enumerate(texts))
 
 
+def _found(name: str, workspace: Workspace, found: queries.Found, text_of: Callable[[Sequence[Hit]], str]) -> Answer:
+    """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
+    answer = _hits(name, workspace, found.relevant, text_of, found.confidence)
+    problem = found.diagnostics.problem
+    return dataclasses.replace(answer, notes=(problem, *answer.notes)) if problem else answer
+
+
 def _hits(
-    name: str, workspace: Workspace, hits: Sequence[Hit], text_of: Callable[[Sequence[Hit]], str], problem: str | None = None
+    name: str,
+    workspace: Workspace,
+    hits: Sequence[Hit],
+    text_of: Callable[[Sequence[Hit]], str],
+    confidence: float | UnsetType = UNSET,
 ) -> Answer:
     value = messages.HitsResult(
         folder=name,
         hits=tuple(_place(name, hit, hit.chunk.masked, with_text=text_of is not places_text) for hit in hits),
+        confidence=confidence,
         state=workspace.state(),
         pending=workspace.pending,
     )
-    return Answer(text_of(hits), value, (*((problem,) if problem else ()), *texts.notes(workspace)))
+    return Answer(text_of(hits), value, texts.notes(workspace))
 
 
 def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.Place:
