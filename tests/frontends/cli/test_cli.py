@@ -369,8 +369,13 @@ def test_eval_measures_on_the_folders_own_history(
     summary = one_json(out)
     assert code == 0
     assert (summary["questions"], summary["ndcg10"], summary["recall_at"]["500"]) == (2, 1.0, 1.0)
+    assert {tally["kind"] for tally in summary["needles"]} >= {"identifier"}
+    assert (summary["confidence"]["area"], summary["complete"]) == (1.0, True)
+    assert summary["confidence"]["foreign"] > 20
+    assert one_json(run("eval", "--json")[1])["needles"] == summary["needles"]
     code, out, _ = run("eval")
     assert out.startswith("2 questions")
+    assert "an own one has the higher confidence in 100.0% of all pairs" in out
 
 
 def test_compare_counts_chunks_and_whole_files(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""`carrel eval`: how well search works on this repository, measured on its own history."""
+"""`carrel eval`: how well search works on this repository, measured on its own history, texts and questions from elsewhere."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from carrel.server.composition import Composition
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken
     from carrel.engine.evaluate import Case, Summary
+    from carrel.engine.own_questions import OwnFigures
     from carrel.frontends.cli.output import Output
 
 _COMMITS_A_CASE = 10
@@ -28,6 +29,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Index, ask, sum up."""
     from carrel.engine.evaluate import Figures, cases, measure, summarize
     from carrel.engine.git import git_program, history
+    from carrel.engine.own_questions import measure as measure_own
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
@@ -38,6 +40,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if commits is None:
         raise CarrelError(f"{root} has no git history to measure on", "Give a folder inside a repository.")
     figures: list[Figures] = []
+    own: list[OwnFigures] = []
 
     def work(token: CancelToken) -> None:
         with output.progress("Indexing") as progress:
@@ -52,6 +55,19 @@ def run(arguments: Namespace, output: Output) -> int:
                     figures.append(
                         measure(view, prepare_blocking(Query(case.question, limit=50), index.embedder), tokenizer, case, token)
                     )
+            with output.progress("Asking for its own texts") as progress:
+                own.append(
+                    measure_own(
+                        view,
+                        lambda query: prepare_blocking(query, index.embedder),
+                        [case.question for case in chosen],
+                        arguments.needles,
+                        arguments.seed,
+                        arguments.seconds,
+                        token,
+                        progress,
+                    )
+                )
 
     cancellable(work)
     if not figures:
@@ -61,9 +77,10 @@ def run(arguments: Namespace, output: Output) -> int:
         )
     summary = summarize(figures, arguments.misses)
     if output.json:
-        output.value(_plain(summary))
+        output.value({**_plain(summary), **_plain_own(own[0], arguments.misses)})
     else:
         _show(summary, output)
+        _show_own(own[0], arguments, output)
     return 0
 
 
@@ -91,3 +108,30 @@ def _show(summary: Summary, output: Output) -> None:
         output.text(f"  {miss.ndcg:.2f}  {miss.case.sha[:10]}  {miss.case.question}")
         output.text(f"        wanted {', '.join(sorted(miss.case.paths))}")
         output.text(f"        found  {', '.join(miss.found[:4]) or 'nothing'}")
+
+
+def _plain_own(own: OwnFigures, most_misses: int) -> dict[str, object]:
+    return {
+        "needles": [asdict(tally) for tally in own.needles],
+        "needle_misses": [asdict(needle) for needle in own.misses[:most_misses]],
+        "confidence": asdict(own.confidence) if own.confidence else None,
+        "complete": own.complete,
+    }
+
+
+def _show_own(own: OwnFigures, arguments: Namespace, output: Output) -> None:
+    if own.needles:
+        output.text("Texts that stand in one of its files; found is what one of the first three files holds")
+        output.text(f"  {'':<12}{'asked':>6}{'alone':>8}{'in a sentence':>15}")
+    for tally in own.needles:
+        alone, sentence = tally.alone / tally.asked, tally.in_sentence / tally.asked
+        output.text(f"  {tally.kind:<12}{tally.asked:>6}{alone:>8.0%}{sentence:>15.0%}")
+    for needle in own.misses[: arguments.misses]:
+        output.text(f"  missed: {needle.text}  ({needle.path})")
+    if own.confidence:
+        found = own.confidence
+        output.text(f"Is there anything here at all: {found.own} questions of its own, {found.foreign} from elsewhere")
+        output.text(f"  an own one has the higher confidence in {found.area:.1%} of all pairs")
+        output.text(f"  own ones that would get nothing {found.refused}, others that would get something {found.sent}")
+    if not own.complete:
+        output.note(f"The time was up after {arguments.seconds} seconds: give more with --seconds.")
