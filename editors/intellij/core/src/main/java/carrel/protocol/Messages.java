@@ -100,6 +100,7 @@ public final class Messages {
             String workspaceFolder,
             String query,
             List<HistoryTurn> history,
+            ActiveEditor active,
             String plan,
             Boolean rerank,
             List<String> sources,
@@ -111,7 +112,7 @@ public final class Messages {
 
         /** A query in its own words; everything else is left to the server. */
         public static SearchParams of(String workspaceFolder, String query, Integer limit, Integer waitMs) {
-            return new SearchParams(workspaceFolder, query, null, null, null, null, null, limit, null, waitMs, null);
+            return new SearchParams(workspaceFolder, query, null, null, null, null, null, null, limit, null, waitMs, null);
         }
     }
 
@@ -129,7 +130,8 @@ public final class Messages {
             String rewritten,
             List<String> subQueries,
             List<RouteResult> routes,
-            List<SentResult> sent) {}
+            List<SentResult> sent,
+            Double confidence) {}
 
     /** Where a question went. */
     public record RouteResult(String source, String query, String reason) {}
@@ -199,6 +201,7 @@ public final class Messages {
             String rewritten,
             List<String> subQueries,
             List<RouteResult> routes,
+            Double confidence,
             @JsonAdapter(WireNames.class) State state,
             int pending,
             String error,
