@@ -4,7 +4,7 @@
 export interface ActiveEditor {
   /** The file's URI. */
   readonly uri: string;
-  /** What is selected in it: given as `attached` is. */
+  /** What is selected in it: given as `attached` is, and what "this function" means in a question. */
   readonly selection?: Range;
 }
 
@@ -45,7 +45,7 @@ export interface AugmentParams {
   readonly workspaceFolder?: string;
   /** What to look for; the text without a leading command by default. */
   readonly query?: string;
-  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
+  /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
   /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
   readonly plan?: 'auto' | 'off';
@@ -135,7 +135,7 @@ export interface ChatParams {
   readonly workspaceFolder?: string;
   /** What to search for first; the question without a leading command by default. */
   readonly query?: string;
-  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
+  /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
   /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
   readonly plan?: 'auto' | 'off';
@@ -362,7 +362,7 @@ export interface ContextParams {
   readonly workspaceFolder?: string;
   /** The user's words. */
   readonly query: string;
-  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
+  /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
   /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
   readonly plan?: 'auto' | 'off';
@@ -416,12 +416,14 @@ export interface ContextResult {
   readonly hits: readonly HitResult[];
   readonly dropped: readonly DroppedResult[];
   readonly query: string;
-  /** What a planner made of the question, where that was searched for. */
+  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name. */
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];
   /** Where the question went, where there are sources beside the workspace. */
   readonly routes?: readonly RouteResult[];
+  /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */
+  readonly confidence?: number;
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
   readonly pending: number;
   readonly error?: string;
@@ -879,8 +881,10 @@ export interface SearchParams {
   readonly workspaceFolder?: string;
   /** Words, a question, or an identifier. */
   readonly query: string;
-  /** Earlier turns, oldest first, for the planner: without one `query` alone is searched for. */
+  /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
+  /** The editor in front. */
+  readonly active?: ActiveEditor;
   /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
   readonly plan?: 'auto' | 'off';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
@@ -909,7 +913,7 @@ export interface SearchResult {
   readonly pending: number;
   /** What was done to answer. */
   readonly plan: Readonly<Record<string, unknown>>;
-  /** What a planner made of the question, where that was searched for. */
+  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name. */
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];
@@ -917,6 +921,8 @@ export interface SearchResult {
   readonly routes?: readonly RouteResult[];
   /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
   readonly sent?: readonly SentResult[];
+  /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */
+  readonly confidence?: number;
 }
 
 /** What a remote service was sent for one request. */
