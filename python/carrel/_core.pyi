@@ -40,6 +40,7 @@ __all__ = [
     "languages",
     "list_secrets",
     "mask_secrets",
+    "passages",
     "path_kinds",
     "rank",
     "ranking_rules",
@@ -630,6 +631,13 @@ def best_lines(text: str, symbol: str, signature: str, rarities: Mapping[str, fl
     """Which line, from 0, the `lines` lines begin with that say most about the question whose stemmed words have `rarities`.
 
     `symbol` and `signature` tell the line that names what the text is; `sought` that the question is for it.
+    """
+
+def passages(chunks: Sequence[tuple[str, str, str, float]], rarities: Mapping[str, float]) -> list[tuple[int, int, int]]:
+    """Every passage of some chunks as (place of the chunk, first line, last line), from 0 and inclusive, best first.
+
+    A chunk is (text, symbol, path, how well it answers as a share of the best). A passage is a short chunk, or some 20 lines of
+    a longer one: what says most about the question whose stemmed words have `rarities`, for its size. Passages overlap.
     """
 
 def list_secrets(root: str, walk: WalkOptions, secrets: SecretOptions, cancel: CancelToken) -> list[tuple[str, int | None, str]]:

@@ -55,7 +55,7 @@ STAGES: dict[str, tuple[Any, str, Callable[[BaseException], Callable[..., Any]]]
     "search": (merge, "find", raising),
     "threads": (Workspace, "run_interactive", coroutine_raising),
     "tokenizer": (Composition, "tokenizer", raising),
-    "pack": (packing, "pack", raising),
+    "pack": (packing, "pack_answer", raising),
 }
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, ChunkInfo
+from carrel.core.types import ContextItem, Span
 from carrel.engine.contributions import contributions
 from carrel.engine.prepare import PreparedQuery, SearchText
 from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
+
+NOT_IN_THE_PACK = "left out of the pack: other lines say more for their size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,20 @@ def explain_line(
     return [_explain(view, prepared, info, result) for info in here]
 
 
-def explain_ranked(result: Retrieval) -> list[Explanation]:
-    """Explain every candidate of a retrieval, in the final order."""
-    return [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
+def explain_ranked(result: Retrieval, items: Sequence[ContextItem] = ()) -> list[Explanation]:
+    """Explain every candidate of a retrieval, in the final order. With the `items` of a pack, given is what that shows."""
+    told = [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
+    if not items:
+        return told
+    chunks = [item.hit.chunk for item in items]
+
+    def verdict(one: Explanation) -> str:
+        span = Span(one.start_line, one.end_line)
+        if any(chunk.path == one.path and chunk.span.overlaps(span) for chunk in chunks):
+            return f"given, as number {one.rank}"
+        return NOT_IN_THE_PACK if one.verdict.startswith("given") else one.verdict
+
+    return [replace(one, verdict=verdict(one)) for one in told]
 
 
 def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, result: Retrieval) -> Explanation:

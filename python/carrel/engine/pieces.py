@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from carrel.core.types import Chunk, ContextItem, Hit, Span, masks_in
@@ -80,7 +80,7 @@ def excerpt(hit: Hit, budget: int, cost: int, measure: Callable[[str], int]) -> 
     rows = chunk.text.splitlines()
     count = min(len(rows) - 1, int(len(rows) * budget / max(cost, 1)))
     while count >= LEAST_LINES:
-        item = _shown(hit, rows, _around(hit, count, len(rows)), count)
+        item = some_lines(hit, rows, _around(hit, count, len(rows)), count)
         needed = measure(item.text)
         if needed <= budget:
             return item
@@ -98,7 +98,8 @@ def _around(hit: Hit, count: int, total: int) -> int:
     return min(max(begin - max(spare, 0) // 2, 0), max(total - count, 0))
 
 
-def _shown(hit: Hit, rows: list[str], first: int, count: int) -> ContextItem:
+def some_lines(hit: Hit, rows: Sequence[str], first: int, count: int) -> ContextItem:
+    """Return these lines of a hit, from 0, with marks for the rest, and its signature before them if they don't begin it."""
     chunk = hit.chunk
     indent = _indent(chunk)
     # `splitlines` knows more line ends than editors do; a mark never claims a line that the chunk doesn't have.

@@ -54,6 +54,7 @@ class Ranking:
     contexts: Mapping[int, RankingContext] = field(default_factory=dict)
     stands_for: Mapping[int, Candidate] = field(default_factory=dict)
     read_files: ReadFiles = field(default_factory=ReadFiles)  # what the searches read already, for what it quotes
+    by_rule: bool = False  # what comes first is decided by more than the scores: a follow-up's place, definitions of a name
     confidence: float = 0.0  # how sure it is that there is anything relevant at all
 
     def context_of(self, doc: int) -> RankingContext:
@@ -149,6 +150,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         files,
         stands_for=stands_for,
         read_files=read_files,
+        by_rule=prepared.reference is not None or bool(context.question.identifier),
         confidence=sure,
     )
 

@@ -101,7 +101,7 @@ class StoredContext:
         """Explain every candidate, in the final order: made when somebody asks."""
         from carrel.engine.explain import explain_ranked
 
-        return explain_ranked(self.found)
+        return explain_ranked(self.found, self.answer.pack.items)
 
 
 class RecentContexts:

@@ -193,7 +193,7 @@ class _Packing:
     def finish(self, ranking: Ranking, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
         """Read the best candidates and pack them."""
         from carrel.engine.candidates import Stopwatch
-        from carrel.engine.context import pack
+        from carrel.engine.context import pack, pack_answer
         from carrel.engine.retriever import read
 
         request, query, view = self._request, self.question.query, ranking.view
@@ -206,15 +206,30 @@ class _Packing:
             return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
 
         hits = own if self.others is None else self.others.beside(own, query)
-        packed = pack(
-            (*attached, *hits),
-            request.budget,
-            self._tokenizer(),
-            query=request.query,
-            form=request.format,
-            dropped=(*self._refused, *not_given, *found.dropped),
-            read_lines=between,
-        )
+        dropped, tokenizer = (*self._refused, *not_given, *found.dropped), self._tokenizer()
+        if hits == own:
+            packed = pack_answer(
+                ranking,
+                own,
+                query,
+                request.budget,
+                tokenizer,
+                token,
+                attached=attached,
+                form=request.format,
+                dropped=dropped,
+                read_lines=between,
+            )
+        else:  # hits of other sources have no passages to choose
+            packed = pack(
+                (*attached, *hits),
+                request.budget,
+                tokenizer,
+                query=request.query,
+                form=request.format,
+                dropped=dropped,
+                read_lines=between,
+            )
         watch.lap("pack")
         told = found.diagnostics
         answer = ContextAnswer(

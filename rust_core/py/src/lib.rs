@@ -56,6 +56,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ranking::ranking_rules, module)?)?;
     module.add_function(wrap_pyfunction!(ranking::path_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(question::best_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(question::passages, module)?)?;
     module.add_function(wrap_pyfunction!(functions::simd_kernel, module)?)?;
     Ok(())
 }

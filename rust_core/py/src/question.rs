@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use carrel_core::base::error::{Error, Result};
-use carrel_core::query::matching::{FocusInput, best_lines as core_best_lines, name_words, stem as core_stem};
+use carrel_core::query::matching::{
+    FocusInput, PassageInput, best_lines as core_best_lines, name_words, passages as core_passages, stem as core_stem,
+};
 use carrel_core::query::parsed_query::{Meaning, ParsedQuery};
 use pyo3::prelude::*;
 
@@ -96,4 +98,16 @@ pub fn best_lines(
 ) -> usize {
     let words: Vec<(&str, f64)> = rarities.iter().map(|(word, rarity)| (word.as_str(), *rarity)).collect();
     core_best_lines(&FocusInput { text, symbol, signature, is_target: sought }, &words, lines)
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over a list of its own")]
+pub fn passages(chunks: Vec<(String, String, String, f64)>, rarities: HashMap<String, f64>) -> Vec<(usize, usize, usize)> {
+    // Sorted, because a sum of floats depends on the order.
+    let mut words: Vec<(&str, f64)> = rarities.iter().map(|(word, rarity)| (word.as_str(), *rarity)).collect();
+    words.sort_unstable_by_key(|(word, _)| *word);
+    let inputs: Vec<PassageInput<'_>> =
+        chunks.iter().map(|(text, symbol, path, share)| PassageInput { text, symbol, path, share: *share }).collect();
+    core_passages(&inputs, &words).into_iter().map(|found| (found.chunk, found.first, found.last)).collect()
 }

@@ -80,7 +80,7 @@ fn rows_of<'a>(text: &'a str, table: &LineTable) -> Vec<&'a str> {
 }
 
 /// Which words (by place) begin a word, or a piece of an identifier, in each row. Searches instead of splitting.
-fn words_by_row(text: &str, rows: usize, words: &[(&str, f64)]) -> Vec<Vec<usize>> {
+pub(super) fn words_by_row(text: &str, rows: usize, words: &[(&str, f64)]) -> Vec<Vec<usize>> {
     let mut found = vec![Vec::new(); rows];
     let lower = text.to_lowercase();
     // Letters that change their length move all that follow: then case can't tell pieces apart.

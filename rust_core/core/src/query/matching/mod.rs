@@ -6,10 +6,12 @@
 
 mod focus;
 mod names;
+mod passages;
 mod paths;
 mod phrase;
 
 pub use focus::{FocusInput, best_lines};
 pub use names::{name_stems, name_words, path_words, stem};
+pub use passages::{Passage, PassageInput, passages};
 pub use paths::{PathMatch, PathQuery};
 pub use phrase::{Phrase, Quote};
