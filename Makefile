@@ -17,6 +17,7 @@
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json names
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
+#   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -25,7 +26,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans dist lock clean setup build rust-test vscode-test intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -113,6 +114,9 @@ bench-confidence: build
 
 bench-turns: build
 	$(BIN)/python -m tests.bench.turns $(CHECKOUTS)
+
+bench-spans: build
+	$(BIN)/python -m tests.bench.spans
 
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist

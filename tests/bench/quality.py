@@ -25,10 +25,10 @@ import platformdirs
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions, ranking_rules
 from carrel.core.types import Budget, Query
-from carrel.engine.context import pack
+from carrel.engine.context import pack_answer
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import Retrieval, retrieve
+from carrel.engine.retriever import Retrieval, find, read, retrieve
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ExactTokenizer
 
@@ -82,9 +82,10 @@ class Bench:
 
     def packed(self, task: Task, tokens: int) -> float:
         """Share of the places in question that a pack of so many tokens shows."""
-        view = self.view(task["repo_dir"])
-        hits = self.ask(task, 10).hits
-        items = pack(hits, Budget(tokens, "tokens"), ExactTokenizer(), query=task["query"], read_lines=view.lines).items
+        view, query, token = self.view(task["repo_dir"]), Query(task["query"]), CancelToken()
+        ranking = find(view, prepare_blocking(query, self.embedder), token)
+        found, budget = read(ranking, query, token), Budget(tokens, "tokens")
+        items = pack_answer(ranking, found, query, budget, ExactTokenizer(), token, read_lines=view.lines).items
         spans = [(i.hit.chunk.path, *(i.shown or (i.hit.chunk.span.start_line, i.hit.chunk.span.end_line))) for i in items]
         return float(statistics.mean(any(self.scorer.hit(span, target) for span in spans) for target in task["targets"]))
 
