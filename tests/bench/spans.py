@@ -101,7 +101,7 @@ def packed(view: Snapshot, question: str, amount: int, embedder: CoreEmbedder, t
     query, token = Query(question, limit=HITS), CancelToken()
     ranking = find(view, prepare_blocking(query, embedder), token)
     found = read(ranking, query, token)
-    items = pack_answer(ranking, found, query, Budget(amount, "tokens"), tokenizer, token, read_lines=view.lines).items
+    items = pack_answer(ranking, found.hits, query, Budget(amount, "tokens"), tokenizer, token, read_lines=view.lines).items
     spans = ((i.hit.chunk.path, *(i.shown or (i.hit.chunk.span.start_line, i.hit.chunk.span.end_line))) for i in items)
     return {(path, number) for path, first, last in spans for number in range(first, last + 1)}
 

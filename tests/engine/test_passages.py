@@ -31,7 +31,8 @@ def packed(view: Snapshot, text: str, amount: int, **query: Any) -> tuple[Contex
     asked, token = Query(text, **query), CancelToken()
     ranking = find(view, prepare_blocking(asked, EMBEDDER), token)
     found = read(ranking, asked, token)
-    return pack_answer(ranking, found, asked, Budget(amount, "tokens"), TOKENS, token, read_lines=view.lines), found
+    budget, dropped = Budget(amount, "tokens"), found.dropped
+    return pack_answer(ranking, found.hits, asked, budget, TOKENS, token, dropped=dropped, read_lines=view.lines), found
 
 
 def test_the_deciding_lines_are_shown_before_the_head_of_a_long_function() -> None:

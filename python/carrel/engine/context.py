@@ -12,7 +12,7 @@ from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format,
 from carrel.engine.formats import Form, PlacesForm, form_of, without_text
 from carrel.engine.passages import Passage, find_passages, rows_of
 from carrel.engine.pieces import LineReader, excerpt, follows, joined, signature_only
-from carrel.engine.retriever import Ranking, Retrieval
+from carrel.engine.retriever import Ranking
 
 DOES_NOT_FIT = "does not fit the budget"
 FAR_TOO_LONG = 16

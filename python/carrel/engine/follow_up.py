@@ -166,7 +166,7 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
         text = _GIVEN.sub(" ", turn.text)
         found_paths = [path for path in dict.fromkeys(_PATH.findall(text)) if _is_path(path)]
         quoted = [span for span in _QUOTED.findall(text) if not _is_path(span)]
-        named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or list(query_words.read(text).names)
+        named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or _names(text)
         names += [name for name in named if name not in names and not _is_path(name)]
         if turn.role == "assistant" and not paths:
             paths = tuple(found_paths)
@@ -175,9 +175,15 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
     return names, paths
 
 
+def _names(text: str) -> list[str]:
+    """Return the names in a text; a plain word that is all of it ("thanks") is none here."""
+    question = query_words.read(text)
+    return list(question.names) if question.is_symbol or not question.identifier else []
+
+
 def _is_about_front(text: str, query: Query) -> bool:
     if _HERE.search(text):
-        return not query_words.read(_HERE.sub(" ", text)).names
+        return not _names(_HERE.sub(" ", text))
     return query.selection is not None and _THIS.search(text) is not None and len(_telling(text)) <= FEW
 
 

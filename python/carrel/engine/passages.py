@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from carrel.core import native
 from carrel.core.native import CancelToken
 from carrel.core.types import Chunk, ContextItem, Hit, Query
+from carrel.engine.contributions import contributions
 from carrel.engine.pieces import some_lines
 from carrel.engine.ranking import score, signals
 from carrel.engine.retriever import Ranking, to_chunk
@@ -60,16 +61,16 @@ def rows_of(chunk: Chunk) -> list[str]:
 def find_passages(ranking: Ranking, query: Query, cancel: CancelToken) -> list[Passage]:
     """Return the passages of the best candidates, best first; they overlap. Of copies only the one that is meant has any.
 
-    Nothing for a text that asks for a change, which may touch several files, nor where the order is more than one text's: an issue
-    that was read in parts, several searches, a reranker's judgement, a rule that goes before the scores.
+    Nothing for a text that asks for a change, which may touch several files, nor where the order is more than one text's: an
+    issue that was read in parts, several searches, a reranker's judgement, a rule that goes before the scores.
     """
     if ranking.by_rule or ranking.context.question.is_change or ranking.files or ranking.contexts or ranking.order.reranked:
         return []
     order, least = ranking.order, query.filters.min_score
-    relevance_of = {r.doc: found for r, found in zip(order.ranked, order.relevances, strict=True)}
+    ranked_of = {r.doc: (r, value, found) for r, value, found in zip(order.ranked, order.scores, order.relevances, strict=True)}
     # Each by itself: the order counts further chunks of one file less.
     alone = score(order.ranked, ranking.context, ranking.editor)
-    alone = [r for r in alone if r.doc not in ranking.stands_for and (least is None or relevance_of[r.doc] >= least)]
+    alone = [r for r in alone if r.doc not in ranking.stands_for and (least is None or ranked_of[r.doc][2] >= least)]
     alone.sort(key=lambda r: (-r.score, r.path, r.start_line))
     top = alone[0].score if alone and alone[0].score > 0 else 1.0
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
@@ -79,7 +80,8 @@ def find_passages(ranking: Ranking, query: Query, cancel: CancelToken) -> list[P
     for candidate, current in zip(alone, read, strict=False):  # as far as was read
         if not isinstance(current, str):
             chunk = to_chunk(current)
-            hits.append(Hit(chunk, relevance_of[candidate.doc], signals(candidate)))
+            ranked, value, found = ranked_of[candidate.doc]
+            hits.append(Hit(chunk, found, signals(ranked, shares=contributions(ranked, value, found))))
             inputs.append((chunk.text, chunk.symbol, chunk.path, max(candidate.score, 0.0) / top))
-    found = native.passages(inputs, ranking.context.rarity)
-    return [Passage(hits[chunk], first, last - first + 1) for chunk, first, last in found]
+    lines = native.passages(inputs, ranking.context.rarity)
+    return [Passage(hits[chunk], first, last - first + 1) for chunk, first, last in lines]

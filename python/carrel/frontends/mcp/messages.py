@@ -13,7 +13,7 @@ from carrel.engine import search_tool
 from carrel.engine.documents import search_form
 from carrel.engine.search_tool import Name, Names, Question
 from carrel.engine.tools import catalogue_tools
-from carrel.frontends.common.wire import Boost, DroppedResult, State, Wire
+from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, State, Wire
 
 Line = Annotated[int, Meta(ge=1, le=100_000_000)]
 FilePath = Annotated[
@@ -188,6 +188,9 @@ class ChunkExplanation(Wire, kw_only=True, frozen=True):
     score: float
     matched: tuple[str, ...]
     boosts: tuple[Boost, ...]
+    contributions: Annotated[
+        tuple[Contribution, ...], Meta(description="The rules' signed shares of its relevance; they add up to it.")
+    ] = ()
 
 
 class ExplainResult(Wire, kw_only=True, frozen=True):

@@ -301,6 +301,7 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
 def _explanation(item: Explanation) -> messages.ChunkExplanation:
     values = {key: value for key, value in dataclasses.asdict(item).items() if value is not None}
     values["boosts"] = tuple(wire.Boost(rule=rule, factor=factor) for rule, factor in item.boosts)
+    values["contributions"] = tuple(wire.Contribution(rule=rule, share=share) for rule, share in item.contributions)
     return messages.ChunkExplanation(**values)
 
 
