@@ -85,15 +85,13 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
             report = await run_index(
                 index.store, index.embedder, token, scope=scope, progress=counting, native=native, tokenizer=index.counter
             )
-    except Cancelled:
-        if work.full and left:
-            with contextlib.suppress(CarrelError):
-                await native(partial(index.note_unfinished, left))
-        raise
     except CarrelError as error:
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.
         traceback.clear_frames(error.__traceback__)
         check_root(index.root)  # a folder that was taken away is why it failed, whatever it failed at
+        if isinstance(error, Cancelled) and work.full and left:
+            with contextlib.suppress(CarrelError):
+                await native(partial(index.note_unfinished, left))
         raise
     finally:
         index.traffic = None
