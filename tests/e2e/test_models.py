@@ -70,8 +70,8 @@ async def test_a_check_asks_the_person_and_goes_on_with_their_yes(remote: Remote
         (question,) = asked(client)
         assert (question["what"], question["details"]) == ("provider", {"provider": "stand-in", "host": "models.example"})
         assert checked["destinations"][0]["allowed"]
+        assert "problem" not in checked, checked["problem"]
         assert checked["answeredMs"] > 0
-        assert "problem" not in checked
         assert checked["requests"] == 1, "its own request counts"
         assert keys(seen) == {KEY}
         assert KEY not in json.dumps([checked, question, client.notifications])

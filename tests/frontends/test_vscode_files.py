@@ -29,8 +29,8 @@ def test_the_manifest_has_the_servers_settings() -> None:
 def test_a_folder_cannot_say_where_text_or_vectors_go() -> None:
     """What a project's own .vscode/settings.json may set is scoped `window`; the store also names a program to run."""
     manifest = json.loads((EXTENSION / "package.json").read_text("utf-8"))
-    given = manifest["contributes"]["configuration"][0]["properties"]
-    for key in ("models", "store", "httpProxy", "limits"):
+    given = {key: spec for block in manifest["contributes"]["configuration"] for key, spec in block["properties"].items()}
+    for key in ("models", "store", "httpProxy", "limits", "audit"):
         assert given[f"carrel.{key}"]["scope"] == "machine", HINT
 
 

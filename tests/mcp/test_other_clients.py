@@ -21,6 +21,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("similar_code", {"path": "src/orders.py", "startLine": 5, "endLine": 6}),
     ("explain_hit", {"query": "check a login", "path": "src/auth.py", "line": 2}),
     ("index_status", {}),
+    ("search_tools", {"query": "sort the lines of a text"}),
+    ("execute_pipeline", {"pipeline": '{"steps": [{"tool": "sort"}]}', "input_data": "b\na"}),
 ]
 
 

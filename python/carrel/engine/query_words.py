@@ -146,8 +146,18 @@ def _identifier(text: str) -> str:
 
 def is_named(symbol: str, identifier: str) -> bool:
     """Tell whether a symbol may be the one that an identifier names: where it has qualifiers, they must be the symbol's last."""
-    wanted, parts = _SEPARATOR.split(identifier), _SEPARATOR.split(symbol)
+    wanted, parts = _SEPARATOR.split(identifier), _parts(symbol)
     return len(wanted) == 1 or wanted in (parts[-len(wanted) :], [*parts[1 - len(wanted) :], wanted[-1]])  # or its class's
+
+
+def ends_with(symbol: str, identifier: str) -> bool:
+    """Tell whether a symbol's last parts are those of an identifier; of one without qualifiers every symbol's are."""
+    wanted = _SEPARATOR.split(identifier)
+    return len(wanted) == 1 or _parts(symbol)[-len(wanted) :] == wanted
+
+
+def _parts(symbol: str) -> list[str]:
+    return _SEPARATOR.split(symbol.removesuffix(" (header)"))  # as the chunk of a class's head is called
 
 
 def telling_words(text: str) -> list[str]:

@@ -150,7 +150,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         files,
         stands_for=stands_for,
         read_files=read_files,
-        by_rule=prepared.reference is not None or bool(context.question.identifier),
+        by_rule=prepared.reference is not None or context.question.is_symbol,
         confidence=sure,
     )
 
@@ -162,19 +162,23 @@ def _is_in_front(prepared: PreparedQuery, query: Query) -> bool:
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
     """Return the order with the definitions of an identifier before its uses, where the question is an identifier alone.
 
-    Both parts stay in their order, and what a person pinned stays first. A key or a heading of that name is no definition.
+    Both parts stay in their order, but of a qualified name what is called so goes before what holds it. What a person pinned
+    stays first. A key or a heading of that name is no definition, and a plain word may mean more than a name.
     """
     identifier = context.question.identifier
-    if not identifier:
+    if not context.question.is_symbol or not identifier:
         return order
 
     def is_definition(found: Candidate) -> bool:
         named = found.defines >= 1 and query_words.is_named(found.symbol, identifier)
         return named and detect_language(found.path) not in _NOT_CODE
 
+    def holds_it(place: int) -> bool:
+        return not query_words.ends_with(order.ranked[place].symbol, identifier)
+
     pinned = frozenset(query.pinned)
     places = range(len(order.ranked))
-    defining = [at for at in places if is_definition(order.ranked[at])]
+    defining = sorted((at for at in places if is_definition(order.ranked[at])), key=holds_it)
     first = [at for at in places if order.ranked[at].path in pinned]
     moved = list(dict.fromkeys((*first, *defining, *places)))
     return replace(

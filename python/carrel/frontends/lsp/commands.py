@@ -234,8 +234,9 @@ class Commands:
             self._consent.forget()  # whoever checks wants to be asked again
         states = await model_report.report(composition, settings, check=params.check)
         store = await asyncio.to_thread(store_report, composition, settings)
-        places = [place for state in states for place in state.destinations]
-        if params.check and await self._allowed_meanwhile([*places, *store.destinations]):
+        kept_from = [place for state in states if not state.allowed for place in state.destinations]
+        kept_from += [place for place in store.destinations if not composition.outbound.permissions.allows(place)]
+        if params.check and await self._allowed_meanwhile(kept_from):
             states = await model_report.report(composition, settings, check=True)
         allows = composition.outbound.permissions.allows
         return models.ProvidersResult(
@@ -262,9 +263,8 @@ class Commands:
         if self._consent is None:
             return False
         allows = self._session.composition.outbound.permissions.allows
-        missing = {place for place in places if not allows(place)}
         # A check that is taken back must not take the question back: others may wait for its answer.
-        return any([await asyncio.shield(self._consent.want(place)) for place in missing])
+        return any([allows(place) or await asyncio.shield(self._consent.want(place)) for place in dict.fromkeys(places)])
 
     async def explain(self, raw: Any) -> dict[str, Any]:
         """Answer `carrel/explain`."""
