@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from carrel.core.native import CancelToken, Snapshot
 from carrel.core.types import Budget, ContextPack, Filters, Hit, Lines, Query
-from carrel.engine.context import pack_answer, pack_passages
+from carrel.engine.context import LEAST_HITS, pack_answer, pack_passages
 from carrel.engine.explain import explain_ranked
 from carrel.engine.passages import Passage, rows_of
 from carrel.engine.prepare import prepare_blocking
@@ -28,7 +28,7 @@ OTHERS = {f"other_{n}.py": f"def lease_{n}(now):\n    return make_lease(now, {n}
 
 
 def packed(view: Snapshot, text: str, amount: int, **query: Any) -> tuple[ContextPack, Retrieval]:
-    asked, token = Query(text, **query), CancelToken()
+    asked, token = Query(text, **{"limit": LEAST_HITS, **query}), CancelToken()
     ranking = find(view, prepare_blocking(asked, EMBEDDER), token)
     found = read(ranking, asked, token)
     budget, dropped = Budget(amount, "tokens"), found.dropped

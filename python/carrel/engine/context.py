@@ -21,6 +21,8 @@ LEAST_FRESH_LINES = 3
 """A passage that adds fewer lines to what is shown is no place of its own."""
 TOKENS_A_FILE = 700
 """For each so many tokens of the budget one more of the best files has a passage before all others."""
+LEAST_HITS = 20
+"""A pack of fewer hits is made of the hits: a few short passages would take the places of the best ones."""
 PIECES_A_FILE = 3
 """The same for each so many pieces."""
 CHARACTERS_A_TOKEN = 4
@@ -73,13 +75,14 @@ def pack_answer(
     dropped: Sequence[Dropped] = (),
     read_lines: LineReader | None = None,
 ) -> ContextPack:
-    """Fill the budget with the lines that answer: the passages of all candidates, or the hits where there are none to choose.
+    """Fill the budget with the lines that answer: the passages of all candidates, or the hits where there are none to choose or
+    few are asked for.
 
     `hits` are what was read of the ranking, none where nothing is relevant. What a person `attached` comes first. Raises
     `Cancelled`.
     """
     places_only = isinstance(form_of(form) if isinstance(form, str) else form, PlacesForm)
-    if hits and not places_only and (passages := find_passages(ranking, query, cancel)):
+    if hits and query.limit >= LEAST_HITS and not places_only and (passages := find_passages(ranking, query, cancel)):
         packed = pack_passages(
             passages,
             hits,

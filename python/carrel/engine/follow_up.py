@@ -166,7 +166,8 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
         text = _GIVEN.sub(" ", turn.text)
         found_paths = [path for path in dict.fromkeys(_PATH.findall(text)) if _is_path(path)]
         quoted = [span for span in _QUOTED.findall(text) if not _is_path(span)]
-        named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or _names(text)
+        plain = _PATH.sub(lambda found: " " if _is_path(found[0]) else found[0], text)  # the ending of a file is no name
+        named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or _names(plain)
         names += [name for name in named if name not in names and not _is_path(name)]
         if turn.role == "assistant" and not paths:
             paths = tuple(found_paths)

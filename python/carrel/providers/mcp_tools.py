@@ -13,6 +13,7 @@ import os
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -154,8 +155,10 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
         from mcp import StdioServerParameters, stdio_client
 
         env = {name: os.environ[name] for name in server.env if name in os.environ}
+        # Never where Carrel itself was started: `python -m` and `npx` run what a folder holds, and that may be somebody's clone.
+        folder = server.cwd or stack.enter_context(TemporaryDirectory(prefix="carrel-mcp-", ignore_cleanup_errors=True))
         parameters = StdioServerParameters(
-            command=server.command, args=list(server.args), env=env, cwd=server.cwd or None, encoding_error_handler="replace"
+            command=server.command, args=list(server.args), env=env, cwd=folder, encoding_error_handler="replace"
         )
         # A file, not a pipe that nobody empties: what a server logs is no concern of ours.
         return stdio_client(parameters, errlog=stack.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: ASYNC230, PTH123

@@ -255,9 +255,8 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
             except ValueError as error:
                 problems.append(Problem(layer.source, key, str(error)))
                 continue
-            if name in _PATTERNS:
-                value, unusable = _usable(name, value)
-                problems += [Problem(layer.source, key, why) for why in unusable]
+            value, unusable = _usable_part(layer, name, value)
+            problems += [Problem(layer.source, key, why) for why in unusable]
             if _FIELDS[name].metadata["workspace"] == "own" and not layer.own:
                 if value:
                     problems.append(Problem(layer.source, key, f"counts only in your own settings file ({_OWN_FILE})"))
@@ -272,6 +271,14 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
         del values["chunk_overlap"]
         problems.append(Problem(sources["chunk_overlap"], "chunkOverlap", reason))
     return Settings(**values), tuple(problems)
+
+
+def _usable_part(layer: Layer, name: str, value: Any) -> tuple[Any, list[str]]:
+    """Return what of a value may count, and why the rest doesn't."""
+    if name == "store" and value.program and not layer.own:  # some editors let a project set what they send
+        without = msgspec.structs.replace(value, program="")
+        return without, [f"`program` counts only in your own settings file ({_OWN_FILE})"]
+    return _usable(name, value) if name in _PATTERNS else (value, [])
 
 
 def _refused_overlap(settings: Settings) -> str | None:

@@ -49,7 +49,9 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     usearch_from: Annotated[
         int, _described("Chunks from which `segments` is searched by usearch, where that is installed; 0 for never.", ge=0)
     ] = 1_000_000
-    program: Annotated[str, _described("Qdrant's program on this machine, where Carrel shall not look for one.")] = ""
+    program: Annotated[
+        str, _described("Qdrant's program on this machine, where Carrel shall not look for one. Only in your own settings file.")
+    ] = ""
 
 
 def read_store(raw: object) -> StoreSettings:

@@ -29,7 +29,7 @@ class ToolServer(Struct, frozen=True, kw_only=True, rename="camel", omit_default
         tuple[str, ...],
         Meta(description="Names of environment variables that it gets beside PATH and HOME; never values."),
     ] = ()
-    cwd: Annotated[str, Meta(description="The folder that it runs in.")] = ""
+    cwd: Annotated[str, Meta(description="The folder that it runs in; empty for one of its own that holds nothing.")] = ""
     url: Annotated[str, Meta(description="Where it is asked by streamable HTTP.")] = ""
     key: Annotated[str, Meta(description="With `url`, where its bearer token is: `env:NAME` or `keyring`.")] = ""
 

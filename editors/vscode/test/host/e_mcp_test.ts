@@ -4,7 +4,16 @@ import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
 import { carrel, folder, until } from './carrel';
 
-const TOOLS = ['explain_hit', 'get_context', 'index_status', 'search_code', 'search_knowledge_base', 'similar_code'];
+const TOOLS = [
+  'execute_pipeline',
+  'explain_hit',
+  'get_context',
+  'index_status',
+  'search_code',
+  'search_knowledge_base',
+  'search_tools',
+  'similar_code',
+];
 
 async function set(key: string, value: unknown, target = vscode.ConfigurationTarget.Workspace): Promise<void> {
   await vscode.workspace.getConfiguration('carrel').update(key, value, target);

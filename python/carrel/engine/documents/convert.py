@@ -94,7 +94,15 @@ def _html(data: bytes) -> dict[str, str]:
 def _markdown(html: str) -> str:
     from markdownify import markdownify
 
-    text: str = markdownify(html, heading_style="ATX", strip=["img", "a"])
+    # Nothing is escaped: an escaped secret is no longer recognised as one.
+    text: str = markdownify(
+        html,
+        heading_style="ATX",
+        strip=["img", "a"],
+        escape_underscores=False,
+        escape_asterisks=False,
+        escape_misc=False,
+    )
     return re.sub(r"\n{3,}", "\n\n", text)
 
 

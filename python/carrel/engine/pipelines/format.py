@@ -159,6 +159,16 @@ def only_reference(value: object) -> int | None:
     return None if match is None else INPUT if match[2] else int(match[1])
 
 
+def filled_length(value: Any, text_of: Callable[[int], str]) -> int:
+    """Return how many characters `filled` would give, without making them."""
+    if isinstance(value, str):
+        given = sum(len(text_of(INPUT if match[2] else int(match[1]))) for match in _REFERENCE.finditer(value))
+        return len(value) + given
+    if isinstance(value, Mapping):
+        return sum(filled_length(item, text_of) for item in value.values())
+    return sum(filled_length(item, text_of) for item in value) if isinstance(value, list | tuple) else 0
+
+
 def filled(value: Any, text_of: Callable[[int], str]) -> Any:
     """Return a value with its references replaced, in one pass: what comes in is never read for references."""
     if isinstance(value, str):

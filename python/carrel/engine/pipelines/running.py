@@ -19,7 +19,8 @@ from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.structs import whole_characters
 from carrel.engine.model_call import settled
 from carrel.engine.model_json import parse as parse_json
-from carrel.engine.pipelines.format import INPUT, Pipeline, Step, filled, only_reference
+from carrel.engine.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference
+from carrel.engine.pipelines.plain_schema import plain_schema
 from carrel.engine.pipelines.validation import Validated, takes_input
 from carrel.engine.tool_arguments import problem_with
 
@@ -69,6 +70,10 @@ class PipelineResult:
     steps: tuple[StepReport, ...]
     risk: Risk
     problem: str = ""
+
+
+MOST_CHARACTERS = 5_000_000
+"""Of a step's arguments: a plan may name the same large input many times."""
 
 
 class _Failed(Exception):
@@ -122,6 +127,9 @@ def arguments_of(number: int, step: Step, tool: CatalogueTool, input_data: str, 
     def text_of(source: int) -> str:
         return input_data if source == INPUT else outputs[source].text
 
+    length = filled_length([*step.args.values(), step.input], text_of)
+    if length > MOST_CHARACTERS:
+        raise _Failed(f"its arguments would have {length:,} characters; {MOST_CHARACTERS:,} are the most")
     properties = tool.schema.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
     arguments: dict[str, Any] = {}
@@ -137,7 +145,7 @@ def arguments_of(number: int, step: Step, tool: CatalogueTool, input_data: str, 
             arguments["input"] = input_data  # what the plan calls it is a label, and no file is opened
         else:
             arguments["input"] = outputs[-1].text if step.input is None else filled(step.input, text_of)
-    if problem := problem_with(arguments, tool.schema):
+    if problem := problem_with(arguments, plain_schema(tool.schema)):
         raise _Failed(problem)
     return arguments
 

@@ -9,6 +9,7 @@ from typing import Any
 from carrel.core.catalogue_tool import CatalogueTool, Risk, higher
 from carrel.engine.catalogue.files import is_shell
 from carrel.engine.pipelines.format import INPUT, LONGEST_INPUT, Pipeline, Problem, Step, only_reference, references
+from carrel.engine.pipelines.plain_schema import plain_schema
 from carrel.engine.tool_arguments import errors_of
 
 Lookup = Callable[[str], tuple[CatalogueTool | None, str]]
@@ -83,7 +84,7 @@ def _argument_problems(number: int, step: Step, tool: CatalogueTool, tools: list
             gives = "object" if known.output_schema is not None else None
             if gives and kind != gives:
                 yield f"{name}: must be of type {kind}, but step {source} ({known.name}) gives an {gives}"
-    for keyword, instance, sentence in errors_of(arguments, tool.schema):
+    for keyword, instance, sentence in errors_of(arguments, plain_schema(tool.schema)):
         # What a reference brings isn't known yet: it is checked before the step runs.
         if keyword in _OF_THE_WHOLE or not any(True for _ in references(instance)):
             yield sentence

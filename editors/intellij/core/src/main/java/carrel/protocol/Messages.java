@@ -35,6 +35,17 @@ public final class Messages {
 
     public record StatusParams(String workspaceFolder) {}
 
+    /** The copy of an index's vectors in the store that is set. */
+    public record VectorsInfo(
+            String kind,
+            String place,
+            String state,
+            boolean leavesMachine,
+            int held,
+            int backlog,
+            double lagSeconds,
+            String problem) {}
+
     public record StatusResult(
             String workspaceFolder,
             @JsonAdapter(WireNames.class) State state,
@@ -45,6 +56,7 @@ public final class Messages {
             Map<String, Integer> languages,
             ModelInfo model,
             String store,
+            VectorsInfo vectors,
             String lastIndexed,
             String lastCommitSha,
             String headSha,
@@ -67,8 +79,8 @@ public final class Messages {
 
         /** The same status with the lists of files of an earlier one. */
         public StatusResult withFilesOf(StatusResult known) {
-            return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, lastIndexed,
-                    lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
+            return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, vectors,
+                    lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
                     maskedFiles, maskedSecrets, problems, error);
         }
     }
