@@ -145,3 +145,8 @@ def test_one_run_converts_what_changed_only(tmp_path: Path, monkeypatch: pytest.
     (root / "leave.docx").write_bytes(word("Other", "text"))
     mirror.update(CancelToken())
     assert asked[4:] == ["docx"]
+
+
+def test_what_a_document_says_is_not_escaped_past_the_recognition_of_secrets() -> None:
+    page = b"<h1>Access</h1><p>The token is ghp_16C7e42F292c6912E7710c838347Ae178B4a and *that* is it.</p>"
+    assert "ghp_16C7e42F292c6912E7710c838347Ae178B4a and *that* is it." in to_markdown("html", page)["text"]

@@ -61,6 +61,8 @@ def test_a_question_with_a_subject_of_its_own_has_changed_the_topic(text: str) -
 def test_the_newest_turn_that_names_something_says_what_is_spoken_of() -> None:
     assert subjects(SAID) == (["RetrySchedule", "Ledger"], ("shop/retry_schedule.py",))
     assert subjects((*SAID, Message("user", "thanks"), Message("assistant", "Gladly.")))[0] == ["RetrySchedule", "Ledger"]
+    cited = (Message("user", "how does the reactor work?"), Message("assistant", "See lib/shop/reactor.rb:6-22."))
+    assert subjects(cited) == ([], ("lib/shop/reactor.rb",)), "an ending is no name"
     newer = (*SAID, Message("user", "and taxes?"), Message("assistant", "`TaxTable` of `shop/tax.py`."))
     assert subjects(newer) == (["TaxTable"], ("shop/tax.py",))
 

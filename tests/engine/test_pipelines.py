@@ -10,7 +10,9 @@ import pytest
 from carrel.core.catalogue_tool import CatalogueTool, Risk
 from carrel.core.ports import Tool
 from carrel.engine.catalogue.clashes import resolve
+from carrel.engine.pipelines import running
 from carrel.engine.pipelines.format import MOST_STEPS, decision_hash, parse
+from carrel.engine.pipelines.plain_schema import plain_schema
 from carrel.engine.pipelines.running import PipelineLimits, PipelineResult, StepOutput, StepReport, run_pipeline
 from carrel.engine.pipelines.validation import Validated, validate
 from carrel.engine.tools import text_tools
@@ -200,3 +202,24 @@ def test_the_hash_names_plan_input_and_tools() -> None:
         decision_hash(first, "", [CatalogueTool(source="carrel", name="head", description="Other.")]),
     }
     assert len(names) == 4
+
+
+def test_a_plan_cannot_multiply_a_large_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "MOST_CHARACTERS", 10_000)
+    steps = [{"tool": "s.say", "args": {"text": "{{input_data}}" * 50}}]
+    assert not ran(steps, "x" * 100).problem
+    told = ran(steps, "x" * 1_000).problem
+    assert "its arguments would have 50,700 characters; 10,000 are the most" in told
+
+
+def test_of_a_schema_of_others_only_what_is_checked_in_linear_work_is_kept() -> None:
+    doubling: dict[str, Any] = {"type": "string"}
+    for _ in range(40):
+        doubling = {"allOf": [doubling, doubling], "$ref": "#"}
+    inner = {"type": "string", "pattern": "^(a+)+$", "maxLength": 9}
+    kept = plain_schema({"type": "object", "properties": {"a": inner, "b": doubling}, "required": ["a"]})
+    assert kept == {
+        "type": "object",
+        "properties": {"a": {"type": "string", "maxLength": 9}, "b": {}},
+        "required": ["a"],
+    }

@@ -281,3 +281,11 @@ def test_other_rules_for_secrets_need_the_index_anew() -> None:
 def test_other_chunks_need_the_index_anew(changed: Settings) -> None:
     assert Composition().needs_reopening(Settings(), changed)
     assert not Composition().needs_reopening(changed, changed)
+
+
+def test_an_editor_cannot_name_the_program_of_a_store() -> None:
+    store = {"kind": "qdrant", "program": "/clone/qdrant"}
+    settings, problems = resolve(editor(store=store))
+    assert (settings.store.kind, settings.store.program) == ("qdrant", "")
+    assert ["`program`" in str(problem) for problem in problems] == [True]
+    assert resolve(Layer("settings.toml", {"store": store}, own=True))[0].store.program == "/clone/qdrant"
