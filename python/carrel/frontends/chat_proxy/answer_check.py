@@ -17,6 +17,8 @@ HEADER = b"x-carrel-citations"
 MOST_BYTES = 4 << 20
 """Of an answer that is held back for its header, and of what is read of a stream."""
 _MOST_SHOWN = 20
+_MOST_VERDICT = 2_000
+"""Bytes of a verdict. Some clients refuse an answer whose headers are longer than 8 KB."""
 
 
 def verdict(text: str, given: Sequence[ContextItem]) -> bytes:
@@ -28,15 +30,16 @@ def verdict(text: str, given: Sequence[ContextItem]) -> bytes:
     if not citations:
         return b""
     bad = [one for one in citations if not one.ok]
-    value = {
-        "cited": len(citations),
-        "unsupported": len(bad),
-        "places": [
-            {"place": _place(one), "ok": one.ok, **({"reason": one.reason} if one.reason else {})}
-            for one in [*bad, *(one for one in citations if one.ok)][:_MOST_SHOWN]
-        ],
-    }
-    return json.dumps(value, separators=(",", ":")).encode("ascii")
+    places = [
+        {"place": _place(one), "ok": one.ok, **({"reason": one.reason} if one.reason else {})}
+        for one in [*bad, *(one for one in citations if one.ok)][:_MOST_SHOWN]
+    ]
+    while True:
+        value = {"cited": len(citations), "unsupported": len(bad), "places": places}
+        found = json.dumps(value, separators=(",", ":")).encode("ascii")
+        if len(found) <= _MOST_VERDICT or not places:
+            return found
+        places.pop()
 
 
 def comment(found: bytes) -> bytes:
