@@ -200,6 +200,35 @@ def test_nothing_that_a_repository_configures_is_executed(repository: Path, tmp_
     assert not (tmp_path / "sprung").exists()
 
 
+def test_a_git_that_fetches_what_is_missing_runs_no_program_of_the_repository(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "a.py").write_text("def a():\n    return 2\n")
+    commit(repository, "Return two")
+    gone = run(repository, "rev-parse", "HEAD~1^{tree}")
+    (repository / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
+    sprung = tmp_path / "sprung"
+    for key, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", f"ext::sh -c touch% {sprung}"),
+        ("remote.origin.promisor", "true"),
+        ("protocol.ext.allow", "always"),
+    ):
+        run(repository, "config", key, value)
+    known = git._environment
+
+    def older(config: dict[str, str]) -> dict[str, str]:  # before 2.45 git doesn't know the variable
+        return {name: value for name, value in known(config).items() if name != "GIT_NO_LAZY_FETCH"}
+
+    monkeypatch.setattr(git, "_environment", older)
+    git.log(repository, limit=10)
+    assert not sprung.exists()
+    monkeypatch.setattr(git, "_environment", lambda config: {**older(config), "GIT_ALLOW_PROTOCOL": "ext"})
+    git.log(repository, limit=10)
+    assert sprung.exists(), "the trap must be live for this test to mean anything"
+
+
 def test_the_hooks_folder_follows_configuration_and_worktrees(repository: Path, tmp_path: Path) -> None:
     assert git.hooks_folder(repository) == (repository / ".git" / "hooks").absolute()
     linked = tmp_path / "linked"

@@ -308,6 +308,7 @@ def _environment(config: dict[str, str]) -> dict[str, str]:
     """Drop every GIT_* variable (a hook's GIT_DIR points elsewhere) and pass `config` in a way that takes any key."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     clean |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_CONFIG_COUNT": str(len(config))}
+    clean["GIT_ALLOW_PROTOCOL"] = ""  # a repository's own `protocol.ext.allow` goes before the general setting
     for number, (key, value) in enumerate(config.items()):
         clean[f"GIT_CONFIG_KEY_{number}"] = key
         clean[f"GIT_CONFIG_VALUE_{number}"] = value
