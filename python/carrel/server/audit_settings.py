@@ -6,8 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from carrel.core.errors import InvalidInput
-from carrel.core.structs import decode
+from carrel.server.setting_checks import decode_object
 
 
 class AuditSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,11 +22,4 @@ class AuditSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def read_audit(raw: object) -> AuditSettings:
     """Read the setting. Raises `ValueError`."""
-    known = AuditSettings.__struct_fields__
-    unknown = [key for key in raw if key not in known] if isinstance(raw, dict) else []
-    if unknown:
-        raise ValueError(f"{unknown[0]}: there is no such field; there are {', '.join(known)}")
-    try:
-        return decode(AuditSettings, raw)
-    except InvalidInput as error:
-        raise ValueError(error.sentence if error.field == "params" else str(error)) from None
+    return decode_object(raw, AuditSettings)

@@ -6,13 +6,10 @@ A workspace can set none of it: whoever clones a repository must not have their 
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import Meta, Struct
 
-from carrel.core.errors import InvalidInput
-from carrel.core.structs import decode
+from carrel.server.setting_checks import check_key_place, check_url, decode_object
 
 
 def _described(text: str, **limits: Any) -> Meta:
@@ -67,11 +64,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 def read_models(raw: object) -> Models:
     """Read the setting `models`. Raises `ValueError` that says what is wrong where."""
-    refuse_unknown(raw, Models, "")
-    try:
-        models = decode(Models, raw)
-    except InvalidInput as error:
-        raise ValueError(_sentence(error)) from None
+    models = decode_object(raw, Models)
     for role in Models.__struct_fields__:
         model: ModelSettings = getattr(models, role)
         check_key_place(f"{role}.key", model.key)
@@ -82,51 +75,4 @@ def read_models(raw: object) -> Models:
 
 def read_limits(raw: object) -> LimitSettings:
     """Read the setting `limits`. Raises `ValueError`."""
-    refuse_unknown(raw, LimitSettings, "")
-    try:
-        return decode(LimitSettings, raw)
-    except InvalidInput as error:
-        raise ValueError(_sentence(error)) from None
-
-
-def _sentence(error: InvalidInput) -> str:
-    return error.sentence if error.field == "params" else str(error)
-
-
-def check_key_place(field: str, place: str) -> None:
-    """Raise `ValueError` unless this says where a key is."""
-    if place in ("", "keyring", "editor", "none") or (place.startswith("env:") and place.removeprefix("env:").isidentifier()):
-        return
-    # Whatever it is, it may be a key: it must not be repeated.
-    raise ValueError(
-        f"{field}: says where the key is: `env:NAME`, `keyring`, `editor` or `none`. A key itself doesn't belong into a "
-        "settings file; replace it there if you have written one."
-    )
-
-
-def check_url(field: str, url: str) -> None:
-    """Raise `ValueError` for what is given and can't be asked."""
-    if not url:
-        return
-    try:
-        parts = urlsplit(url)
-        fit = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.query
-    except ValueError:
-        fit = False
-    if not fit:
-        raise ValueError(f"{field}: must be a URL that begins with https:// or http://")
-    if parts.username or parts.password:
-        raise ValueError(f"{field}: must hold no user name or password")
-
-
-def refuse_unknown(raw: object, kind: type[Struct], at: str) -> None:
-    """Raise `ValueError` for a field that doesn't exist: a misspelt one would be ignored, and its default sent text elsewhere."""
-    if not isinstance(raw, dict):
-        return
-    fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
-    for key, value in raw.items():
-        if key not in fields:
-            raise ValueError(f"{at}{key}: there is no such field; there are {', '.join(fields)}")
-        inner = fields[key]
-        if isinstance(inner, type) and issubclass(inner, Struct):
-            refuse_unknown(value, inner, f"{at}{key}.")
+    return decode_object(raw, LimitSettings)

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 
 from carrel.core.errors import InvalidInput
 from carrel.core.structs import decode
+from carrel.server.setting_checks import refuse_unknown, sentence_of
 
 SourceKind = Literal["documents", "git"]
 WORKSPACE = "workspace"
@@ -63,12 +64,11 @@ def _read(name: str, raw: object) -> SourceSettings:
     known = [field.encode_name for field in msgspec.structs.fields(SourceSettings)]
     if not isinstance(raw, dict):
         raise ValueError(f"{name}: must be a table with {', '.join(known)}")  # noqa: TRY004 - likewise
-    if unknown := [key for key in raw if key not in known]:
-        raise ValueError(f"{name}.{unknown[0]}: there is no such field; there are {', '.join(known)}")
+    refuse_unknown(raw, SourceSettings, f"{name}.")
     try:
         found = decode(SourceSettings, raw)
     except InvalidInput as error:
-        raise ValueError(f"{name}: {error.sentence if error.field == 'params' else error}") from None
+        raise ValueError(f"{name}: {sentence_of(error)}") from None
     if not found.folder and found.kind == "documents":
         raise ValueError(f"{name}.folder: must name the folder of the documents")
     if found.folder and not folder_of(found).is_absolute():

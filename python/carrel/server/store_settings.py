@@ -11,9 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct
 
-from carrel.core.errors import InvalidInput
-from carrel.core.structs import decode
-from carrel.server.model_settings import check_key_place, check_url, refuse_unknown
+from carrel.server.setting_checks import check_key_place, check_url, decode_object
 
 StoreKind = Literal["segments", "usearch", "lancedb", "qdrant"]
 _URLS = ("s3", "gs", "az", "abfs", "abfss", "file")
@@ -57,11 +55,7 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 def read_store(raw: object) -> StoreSettings:
     """Read the setting `store`: an object, or the name of a kind alone. Raises `ValueError` that says what is wrong where."""
     raw = {"kind": raw} if isinstance(raw, str) else raw
-    refuse_unknown(raw, StoreSettings, "")
-    try:
-        store = decode(StoreSettings, raw)
-    except InvalidInput as error:
-        raise ValueError(error.sentence if error.field == "params" else str(error)) from None
+    store = decode_object(raw, StoreSettings)
     check_key_place("key", store.key)
     if store.kind == "lancedb" and store.url:
         _check_object_store(store.url)

@@ -11,9 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from carrel.core.catalogue_tool import Risk
-from carrel.core.errors import InvalidInput
-from carrel.core.structs import decode
-from carrel.server.model_settings import check_key_place, check_url, refuse_unknown
+from carrel.server.setting_checks import check_key_place, check_url, decode_object, refuse_unknown
 
 _SOURCE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 BUILT_IN = "carrel"
@@ -56,11 +54,7 @@ class ToolSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 def read_tools(raw: object) -> ToolSettings:
     """Read the setting `tools`. Raises `ValueError` that says what is wrong where."""
-    refuse_unknown(raw, ToolSettings, "")
-    try:
-        tools = decode(ToolSettings, raw)
-    except InvalidInput as error:
-        raise ValueError(error.sentence if error.field == "params" else str(error)) from None
+    tools = decode_object(raw, ToolSettings)
     for name in tools.sources:
         if not _SOURCE_NAME.fullmatch(name) or name == BUILT_IN:
             raise ValueError(f"{name}: a source is named by up to 40 small letters, digits, - and _, and not `{BUILT_IN}`")
