@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from carrel.core.atomic_file import replace_file
-from carrel.core.errors import StoreError
 from carrel.core.native import CancelToken
 from carrel.core.structs import whole_characters
 from carrel.engine import git
+from carrel.engine.documents import text_folder
 from carrel.engine.git import LoggedCommit
 
 MOST_COMMITS = 5_000
@@ -43,12 +43,7 @@ class GitMirror:
 
     def prepare(self) -> None:
         """Make the folder of the texts. Raises `StoreError`."""
-        try:
-            self.texts.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise StoreError(
-                f"{self.texts} can't be made ({error.strerror})", "Set `cacheFolder` to a folder that can be written."
-            ) from None
+        text_folder.make(self.texts)
 
     def original(self, path: str) -> str:
         """Return the path that stands for a text."""
@@ -83,9 +78,7 @@ class GitMirror:
             self._write(commits)
             replace_file(self._state, json.dumps({"head": head, "format": _FORMAT}).encode())
         except OSError as error:
-            raise StoreError(
-                f"{self.texts} can't be written ({error.strerror})", "Free some space, or set `cacheFolder`."
-            ) from None
+            raise text_folder.not_writable(self.texts, error) from None
         return len(commits)
 
     def delete(self) -> None:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from carrel.core.atomic_file import replace_file
-from carrel.core.errors import StoreError
 from carrel.core.native import CancelToken
 from carrel.core.structs import whole_characters
+from carrel.engine.documents import text_folder
 from carrel.engine.documents.freshness import front_matter
 from carrel.engine.documents.kinds import suffix_to_convert
 from carrel.engine.documents.open_below import read_below
@@ -64,12 +64,7 @@ class Mirror:
 
     def prepare(self) -> None:
         """Make the folder of the texts, which belongs to the person alone. Raises `StoreError`."""
-        try:
-            self.texts.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise StoreError(
-                f"{self.texts} can't be made ({error.strerror})", "Set `cacheFolder` to a folder that can be written."
-            ) from None
+        text_folder.make(self.texts)
 
     def original(self, path: str) -> str:
         """Return the path of the original of a text."""
@@ -104,9 +99,7 @@ class Mirror:
                 state.failed.pop(path, None)
                 (self.texts / f"{path}.md").unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(
-                f"{self.texts} can't be written ({error.strerror})", "Free some space, or set `cacheFolder`."
-            ) from None
+            raise text_folder.not_writable(self.texts, error) from None
         finally:
             with contextlib.suppress(OSError):
                 self._write_state(state)

@@ -1,0 +1,22 @@
+"""The folder of the texts that stand for what the core can't read; it belongs to the person alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from carrel.core.errors import StoreError
+
+
+def make(folder: Path) -> None:
+    """Make the folder. Raises `StoreError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{folder} can't be made ({error.strerror})", "Set `cacheFolder` to a folder that can be written."
+        ) from None
+
+
+def not_writable(folder: Path, error: OSError) -> StoreError:
+    """Return what is to be raised where a text can't be written."""
+    return StoreError(f"{folder} can't be written ({error.strerror})", "Free some space, or set `cacheFolder`.")
