@@ -1,8 +1,8 @@
-"""What the values of arguments are checked by: text -> value, or argparse's own error with the words for a person."""
+"""What arguments have in common: checks of their values (text -> value, or argparse's own error in words), and `--json`."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 
 
@@ -51,3 +51,8 @@ def path(text: str) -> Path:
     if not text:
         raise ArgumentTypeError("is empty: name a folder, or leave it out for the current one")
     return Path(text)
+
+
+def add_json(command: ArgumentParser) -> None:
+    """Add `--json`, which every command has that gives a result."""
+    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")

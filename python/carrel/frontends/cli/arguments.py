@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from carrel.frontends.cli.argument_types import count, path, place, port, positive, query
+from carrel.frontends.cli.argument_types import add_json, count, path, place, port, positive, query
 from carrel.frontends.cli.audit_arguments import add_audit
 from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
@@ -110,7 +110,7 @@ def parser() -> ArgumentParser:
     index.add_argument(
         "--background", action="store_true", help="for hooks: lowest priority, no output, fine if another Carrel is at it"
     )
-    _json(index)
+    add_json(index)
 
     _asking(commands)
     add_conversations(commands)
@@ -134,7 +134,7 @@ def _asking(commands: _Commands) -> None:
         "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
     )
     _filters(search)
-    _json(search)
+    add_json(search)
 
     context = commands.add_parser("context", help="print the context that a chat request would get")
     _query(context)
@@ -146,13 +146,13 @@ def _asking(commands: _Commands) -> None:
         "--format", choices=("xml", "source", "tool", "places"), default="xml", help="the form of the text (xml)"
     )
     _filters(context)
-    _json(context)
+    add_json(context)
 
     files = commands.add_parser("files", help="find the files that answer a query best")
     _query(files)
     files.add_argument("--limit", type=positive, default=5, metavar="N", help="files at most (5)")
     _filters(files)
-    _json(files)
+    add_json(files)
 
     localize = commands.add_parser(
         "localize",
@@ -166,7 +166,7 @@ def _asking(commands: _Commands) -> None:
     given.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
     localize.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
     localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
-    _json(localize)
+    add_json(localize)
 
     compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
     _query(compare)
@@ -174,12 +174,12 @@ def _asking(commands: _Commands) -> None:
     compare.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
     compare.add_argument("--answers", action="store_true", help="have the chat model that is set answer both ways, side by side")
     compare.add_argument("--model", metavar="NAME", help="with --answers: another model of the provider that is set")
-    _json(compare)
+    add_json(compare)
 
     explain = commands.add_parser("explain", help="say why a line was or wasn't found")
     _query(explain)
     explain.add_argument("place", type=place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
-    _json(explain)
+    add_json(explain)
 
 
 def _maintaining(commands: _Commands) -> None:
@@ -191,7 +191,7 @@ def _maintaining(commands: _Commands) -> None:
     ):
         command = commands.add_parser(name, help=text)
         _folder(command)
-        _json(command)
+        add_json(command)
 
     batch = commands.add_parser("batch", help="answer many queries: JSON lines {id, repo_dir, query, k} in, {id, results} out")
     batch.add_argument("file", metavar="FILE", help='a file of JSON lines, "-" for standard input')
@@ -207,7 +207,7 @@ def _maintaining(commands: _Commands) -> None:
     evaluate.add_argument("--seed", type=count, default=1, metavar="N", help="which texts are drawn (1)")
     evaluate.add_argument("--seconds", type=positive, default=60, metavar="N", help="time for texts and confidence at most (60)")
     evaluate.add_argument("--misses", type=positive, default=10, metavar="N", help="worst questions to show (10)")
-    _json(evaluate)
+    add_json(evaluate)
 
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
     demo.add_argument("path", nargs="?", type=path, metavar="PATH", help="a folder of code (a well-known package by default)")
@@ -222,7 +222,7 @@ def _maintaining(commands: _Commands) -> None:
     hook = commands.add_parser("hook", help="index in the background after commits, merges, checkouts and rebases")
     hook.add_argument("action", choices=("install", "remove"))
     _folder(hook)
-    _json(hook)
+    add_json(hook)
 
 
 def _serving_assistants(commands: _Commands) -> None:
@@ -254,7 +254,7 @@ def _serving_assistants(commands: _Commands) -> None:
         scope.add_argument("--workspace", dest="scope", action="store_const", const="workspace", help="that of a folder")
         action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
         action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-        _json(action)
+        add_json(action)
         if name == "install":
             action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
             action.add_argument(
@@ -294,7 +294,3 @@ def _filters(command: ArgumentParser) -> None:
     group.add_argument("--language", action="append", default=[], metavar="NAME", help="is in this language (repeatable)")
     group.add_argument("--symbol", metavar="NAME", help="is or defines this symbol (Class.method, or a name alone)")
     group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="is code, or documents")
-
-
-def _json(command: ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.argument_types import positive
+from carrel.frontends.cli.argument_types import add_json, positive
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -30,4 +30,4 @@ def add_audit(commands: _Commands) -> None:
     what.add_argument("--export", type=Path, metavar="FILE", help="write all of them into a new file, as JSON lines")
     what.add_argument("--verify", action="store_true", help="check that every entry is as it was written")
     audit.add_argument("--known", metavar="HEAD", help="with --verify: a head that was shown before, which must still be there")
-    audit.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+    add_json(audit)

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.argument_types import positive, query
+from carrel.frontends.cli.argument_types import add_json, positive, query
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -26,7 +26,7 @@ def add_conversations(commands: _Commands) -> None:
     )
     ask.add_argument("query", type=query, metavar="QUESTION")
     _common(ask)
-    ask.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+    add_json(ask)
 
     chat = commands.add_parser(
         "chat",
@@ -47,7 +47,7 @@ def add_conversations(commands: _Commands) -> None:
     review.add_argument("title", type=query, metavar="TITLE", help="the issue in a line")
     review.add_argument("--body", metavar="FILE", help='a file with the rest of it; "-" for standard input')
     _common(review)
-    review.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+    add_json(review)
 
 
 def _common(command: ArgumentParser) -> None:

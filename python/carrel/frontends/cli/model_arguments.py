@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.argument_types import positive
+from carrel.frontends.cli.argument_types import add_json, positive
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -23,7 +23,7 @@ def add_models(commands: _Commands) -> None:
         ("list", "show the models that are set, and the providers that can be"),
         ("check", "ask each model for as little as it can answer"),
     ):
-        _json(actions.add_parser(name, help=text))
+        add_json(actions.add_parser(name, help=text))
 
     chosen = actions.add_parser(
         "set",
@@ -42,14 +42,14 @@ def add_models(commands: _Commands) -> None:
     chosen.add_argument("--dimensions", type=positive, metavar="N", help="numbers of a vector")
     chosen.add_argument("--window", type=positive, metavar="N", help="tokens of a chat model's prompt and answer together")
     chosen.add_argument("--price", type=float, metavar="DOLLARS", help="for a million tokens sent")
-    _json(chosen)
+    add_json(chosen)
 
     key = actions.add_parser("key", help="keep a provider's key in the system's keyring")
     key.add_argument("provider", metavar="PROVIDER")
     how = key.add_mutually_exclusive_group()
     how.add_argument("--stdin", action="store_true", help="read the key from standard input instead of asking")
     how.add_argument("--remove", action="store_true", help="delete it")
-    _json(key)
+    add_json(key)
 
     confirm = commands.add_parser(
         "confirm",
@@ -63,8 +63,4 @@ def add_models(commands: _Commands) -> None:
     what = confirm.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="show what is allowed")
     what.add_argument("--withdraw", action="store_true", help="allow it no more")
-    _json(confirm)
-
-
-def _json(command: ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+    add_json(confirm)

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.argument_types import path, positive
+from carrel.frontends.cli.argument_types import add_json, path, positive
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -30,7 +30,7 @@ def add_sources(commands: _Commands) -> None:
     added.add_argument("--git", action="store_true", help="the history of a repository, in place of documents")
     added.add_argument("--description", metavar="TEXT", help="one line on what it holds, for whoever chooses between sources")
     added.add_argument("--outdated-after", type=positive, metavar="DAYS", help="mark documents that are older as outdated")
-    _json(added)
+    add_json(added)
 
     removed = actions.add_parser(
         "remove",
@@ -39,7 +39,7 @@ def add_sources(commands: _Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     removed.add_argument("id", metavar="ID")
-    _json(removed)
+    add_json(removed)
 
     listed = actions.add_parser(
         "list",
@@ -49,8 +49,4 @@ def add_sources(commands: _Commands) -> None:
     )
     listed.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the workspace folder (the current one)")
     listed.add_argument("--index", action="store_true", help="bring the index of each up to date before")
-    _json(listed)
-
-
-def _json(command: ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+    add_json(listed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.argument_types import path
+from carrel.frontends.cli.argument_types import add_json, path
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -57,7 +57,7 @@ def add_store(commands: _Commands) -> None:
     )
     install.add_argument("--digest", metavar="SHA256", help="of the archive, in place of the published one")
     for command in (status, migrate, verify, install):
-        command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+        add_json(command)
 
 
 def add_selftest(commands: _Commands) -> None:
@@ -72,7 +72,7 @@ def add_selftest(commands: _Commands) -> None:
     )
     selftest.add_argument("--live", action="store_true", help="ask GitHub itself, with the token that Copilot's plugins keep")
     selftest.add_argument("--qdrant", type=path, metavar="PROGRAM", help="Qdrant's program, in place of the one that is found")
-    selftest.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+    add_json(selftest)
 
 
 def _path(command: ArgumentParser) -> None:

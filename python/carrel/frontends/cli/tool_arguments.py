@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.argument_types import path, positive, query
+from carrel.frontends.cli.argument_types import add_json, path, positive, query
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -48,7 +48,7 @@ def add_tools(commands: _Commands) -> None:
     add.add_argument("--openapi", type=path, metavar="FILE", help="an OpenAPI document, JSON or YAML")
     add.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that the program gets (repeatable)")
     add.add_argument("--cwd", type=path, metavar="PATH", help="the folder that the program runs in")
-    _json(add)
+    add_json(add)
 
     remove = actions.add_parser(
         "remove",
@@ -57,7 +57,7 @@ def add_tools(commands: _Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     remove.add_argument("name", metavar="NAME")
-    _json(remove)
+    add_json(remove)
 
     for name, text in (
         ("refresh", "read sources again: servers are started, asked and stopped"),
@@ -67,7 +67,7 @@ def add_tools(commands: _Commands) -> None:
             name, help=text, epilog=f"example:\n  carrel tools {name} git", formatter_class=RawDescriptionHelpFormatter
         )
         action.add_argument("names", nargs="*", metavar="NAME", help="of sources (all of them)")
-        _json(action)
+        add_json(action)
 
     listed = actions.add_parser(
         "list",
@@ -76,7 +76,7 @@ def add_tools(commands: _Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     listed.add_argument("--export", choices=("openai", "anthropic", "mcp"), help="print approved tools as schemas of this form")
-    _json(listed)
+    add_json(listed)
 
     search = actions.add_parser(
         "search",
@@ -88,7 +88,7 @@ def add_tools(commands: _Commands) -> None:
     search.add_argument("--limit", type=positive, default=5, metavar="N", help="tools at most (5)")
     search.add_argument("--risk", choices=RISKS, help="the highest risk that they may have")
     search.add_argument("--tag", action="append", default=[], metavar="TAG", help="that they must have (repeatable)")
-    _json(search)
+    add_json(search)
 
     pipeline = commands.add_parser("pipeline", help="check and run pipelines of tools")
     actions = pipeline.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -102,8 +102,4 @@ def add_tools(commands: _Commands) -> None:
         action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder that tools search (current)")
         if name == "run":
             action.add_argument("--dry-run", action="store_true", help="check it and show its steps, and run nothing")
-        _json(action)
-
-
-def _json(command: ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+        add_json(action)
