@@ -98,7 +98,7 @@ try {
       .first()
       .click();
     await page
-      .getByRole('treeitem', { name: /^Budget: [\d,]+ of 4,000 characters/ })
+      .getByRole('treeitem', { name: /^Budget: [\d,]+ of [\d,]+ tokens/ })
       .first()
       .waitFor();
     await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
