@@ -198,9 +198,13 @@ async def _open_usearch(folder: Path, dim: int) -> _Opened:
 async def _open_lancedb(place: StorePlace, table: str, dim: int, outbound: Outbound) -> _Opened:
     from carrel.store.lance import LanceStore
 
-    if place.destination is not None:
-        outbound.permissions.check(place.destination)
-    store = LanceStore(place.name, table, dim, leaves_machine=place.leaves_machine)
+    destination = place.destination
+
+    def permit() -> None:
+        if destination is not None:
+            outbound.permissions.check(destination)
+
+    store = LanceStore(place.name, table, dim, leaves_machine=place.leaves_machine, permit=permit)
     await store.open()
 
     async def end() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -37,7 +37,17 @@ _NUMBERS = {"start_line": "startLine", "end_line": "endLine"}
 class LanceStore:
     """One table. `place` is a folder or a URL that LanceDB knows, such as `s3://bucket/folder`."""
 
-    def __init__(self, place: str, table: str, dim: int, *, leaves_machine: bool | None = None) -> None:
+    def __init__(
+        self,
+        place: str,
+        table: str,
+        dim: int,
+        *,
+        leaves_machine: bool | None = None,
+        permit: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take `permit`, which raises where nothing may be sent there: it is asked at each use."""
+        self._permit = permit
         self.dim = dim
         self.leaves_machine = "://" in place if leaves_machine is None else leaves_machine
         self._place = place
@@ -58,6 +68,7 @@ class LanceStore:
 
     async def open(self) -> None:
         """Make the table where it is missing. Raises `StoreError`, also where it has another dimension."""
+        self._permit()
         async with self._opening:
             if self._table is not None:
                 return
@@ -121,7 +132,7 @@ class LanceStore:
         """Give the ids of all rows, in pages."""
         await self.open()
         batches = await self._done(self._table.query().select(["id"]).to_batches(max_batch_length=PAGE))
-        async for batch in batches:
+        while (batch := await self._done(anext(batches, None))) is not None:
             if batch.num_rows:
                 yield [ChunkId(chunk) for chunk in batch.column("id").to_pylist()]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import struct
 import uuid
 import warnings
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import ValidationError
 from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from carrel.core.errors import ProviderError
@@ -35,6 +38,10 @@ INDEXED = ("filePath", "language", "source", "kind", "contentHash")
 BATCH = 256
 """Points of one request: 256 vectors of 1,536 values are 1.6 MB."""
 PAGE = 1_000
+MOST_PAGES = 10_000
+"""Pages of one scroll: ten million points, more than any index has. A server that never ends one would fill the memory."""
+_ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
+"""What reading an answer raises that isn't of Qdrant's form; the client's package checks only some of it."""
 
 
 class QdrantStore:
@@ -87,9 +94,9 @@ class QdrantStore:
         if k <= 0 or not any(vector) or (where and not all(where.equals.values())):
             return []
         await self.open()
-        found = await self._asked(
-            functools.partial(
-                self._client.query_points,
+
+        async def ask() -> list[tuple[ChunkId, float]]:
+            found = await self._client.query_points(
                 self.collection,
                 query=_floats(vector),
                 query_filter=_filter(where),
@@ -97,25 +104,23 @@ class QdrantStore:
                 score_threshold=floor,
                 with_payload=False,
             )
-        )
-        return [(_chunk_id(point.id), min(max(point.score, -1.0), 1.0)) for point in found.points]
+            return [(_chunk_id(point.id), _cosine(point.score)) for point in found.points[:k]]
+
+        return await self._asked(ask)
 
     async def vectors(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
         """Return the vectors of those points that are there."""
         await self.open()
         found: dict[ChunkId, bytes] = {}
         for at in range(0, len(ids), PAGE):
-            points = await self._asked(
-                functools.partial(
-                    self._client.retrieve,
-                    self.collection,
-                    [_uuid(chunk) for chunk in ids[at : at + PAGE]],
-                    with_vectors=True,
-                    with_payload=False,
-                )
-            )
-            found |= {_chunk_id(point.id): struct.pack(f"<{self.dim}f", *_row(point)) for point in points}
+            found |= await self._asked(functools.partial(self._rows, ids[at : at + PAGE]))
         return found
+
+    async def _rows(self, ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
+        asked = [_uuid(chunk) for chunk in ids]
+        points = await self._client.retrieve(self.collection, asked, with_vectors=True, with_payload=False)
+        found = {_chunk_id(point.id): struct.pack(f"<{self.dim}f", *_row(point)) for point in points}
+        return {chunk: found[chunk] for chunk in ids if chunk in found}
 
     async def ids(self) -> AsyncIterator[Sequence[ChunkId]]:
         """Give the ids of all points, page by page."""
@@ -126,22 +131,25 @@ class QdrantStore:
         """Give the ids and payloads of all points that fit, page by page."""
         await self.open()
         offset: Any = None
-        while True:
-            page, offset = await self._asked(
-                functools.partial(
-                    self._client.scroll,
-                    self.collection,
-                    limit=PAGE,
-                    offset=offset,
-                    scroll_filter=_filter(where),
-                    with_payload=True,
-                    with_vectors=False,
-                )
-            )
+        for _ in range(MOST_PAGES):
+            page, following = await self._asked(functools.partial(self._page, where, offset))
             if page:
-                yield [(_chunk_id(point.id), _payload_of(point.payload or {})) for point in page]
-            if offset is None:
+                yield page
+            if following is None:
                 return
+            if not page or following == offset:
+                raise self._odd("a page of points that leads nowhere")
+            offset = following
+        raise self._odd(f"more than {MOST_PAGES * PAGE:,} points")
+
+    async def _page(self, where: Where | None, offset: Any) -> tuple[list[tuple[ChunkId, Mapping[str, Any]]], Any]:
+        """Return the points of a page, and where the next one begins."""
+        points, following = await self._client.scroll(
+            self.collection, limit=PAGE, offset=offset, scroll_filter=_filter(where), with_payload=True, with_vectors=False
+        )
+        if len(points) > PAGE:
+            raise ValueError("more points than were asked for")
+        return [(_chunk_id(point.id), _payload_of(point.payload or {})) for point in points], following
 
     async def delete_where(self, where: Where) -> None:
         """Delete all points that fit."""
@@ -152,7 +160,11 @@ class QdrantStore:
     async def count(self) -> int:
         """Return the number of points."""
         await self.open()
-        return (await self._asked(functools.partial(self._client.count, self.collection, exact=True))).count
+
+        async def ask() -> int:
+            return int((await self._client.count(self.collection, exact=True)).count)
+
+        return await self._asked(ask)
 
     async def dimension(self) -> int | None:
         """Return how many values its vectors have; None where there is no such collection. Makes none."""
@@ -190,7 +202,7 @@ class QdrantStore:
             )
 
     async def _asked(self, ask: Callable[[], Coroutine[Any, Any, T] | Awaitable[T]]) -> T:
-        """Ask the server; its failures become `ProviderError`s that quote nothing of what was sent."""
+        """Ask the server and read its answer; failures become `ProviderError`s that quote nothing of what was sent."""
         self._permit()
         try:
             return await ask()
@@ -199,14 +211,24 @@ class QdrantStore:
                 self._open = False  # it was deleted meanwhile: the next use makes it
             raise _refused(self._title, error.status_code) from None
         except (ResponseHandlingException, ApiException, httpx.HTTPError, OSError) as error:
+            if isinstance(getattr(error, "source", None), ValidationError):
+                raise self._odd("an answer of another form") from None
             raise ProviderError(
                 f"{self._title} can't be reached ({type(error).__name__})", "Start it, or check its URL.", retryable=True
             ) from None
-        except ValueError as error:
+        except QdrantException:  # a 429 that says when to come again
+            raise _refused(self._title, 429) from None
+        except _ODD as error:
             if "not found" in str(error):  # the local mode's word for 404
                 self._open = False
                 raise _refused(self._title, 404) from None
-            raise ProviderError(f"{self._title} can't take the request ({type(error).__name__}).") from None
+            raise self._odd(f"an answer that can't be read ({type(error).__name__})") from None
+
+    def _odd(self, what: str) -> ProviderError:
+        return ProviderError(
+            f"{self._title} gave {what}",
+            f"Check that its URL is a Qdrant server's, and that nothing but Carrel writes to its collection {self.collection}.",
+        )
 
     def _point(self, record: VectorRecord) -> models.PointStruct:
         payload = {NAMES.get(key, key): plain(value) for key, value in record.payload.items()}
@@ -214,8 +236,17 @@ class QdrantStore:
 
 
 def connect(url: str, key: str | None, seconds: int, proxy: str) -> AsyncQdrantClient:
-    """Return a client for a server. Nothing is asked yet; the caller closes it."""
-    local = is_loopback(_host(url))
+    """Return a client for a server. Nothing is asked yet; the caller closes it.
+
+    Raises `ProviderError` where a key would go to another machine without encryption.
+    """
+    parts = urlsplit(url)
+    local = is_loopback(parts.netloc)
+    if key and not local and parts.scheme != "https":
+        raise ProviderError(
+            f"Qdrant's key was not sent: {parts.netloc} is asked without encryption",
+            'Set a `url` with https://, or `key` to "none" where the server needs none.',
+        )
     more: dict[str, Any] = {"proxy": proxy} if proxy else {}
     with warnings.catch_warnings():
         if local:  # nobody listens between two programs of one machine
@@ -223,10 +254,6 @@ def connect(url: str, key: str | None, seconds: int, proxy: str) -> AsyncQdrantC
         return AsyncQdrantClient(
             url=url, api_key=key, timeout=seconds, check_compatibility=False, trust_env=not proxy and not local, **more
         )
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc
 
 
 def _refused(title: str, status: int | None) -> ProviderError:
@@ -255,8 +282,19 @@ def _floats(vector: bytes) -> list[float]:
     return list(struct.unpack(f"<{len(vector) // 4}f", vector))
 
 
-def _row(point: Record) -> list[float]:
-    return point.vector if isinstance(point.vector, list) else []  # type: ignore[return-value]
+def _row(point: Record) -> Sequence[float]:
+    """Return the values of a point. Raises one of `_ODD` where they are none, or not finite."""
+    row: Any = point.vector
+    if not math.isfinite(math.hypot(*row)):
+        raise ValueError("a value that is not a finite number")
+    return row  # type: ignore[no-any-return]
+
+
+def _cosine(score: Any) -> float:
+    """Return a score as the cosine that it is, but for rounding. Raises `ValueError` where it is no number."""
+    if not math.isfinite(score):
+        raise ValueError("a score that is not a finite number")
+    return min(max(float(score), -1.0), 1.0)
 
 
 _OWN_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
