@@ -36,6 +36,10 @@ class RemoteEmbedder(Embedder, Protocol):
 class KeepsVectors(Protocol):
     """A model that need not ask for every text."""
 
+    @property
+    def problem(self) -> str | None:
+        """Say why not all that others kept can be used, in words for a person."""
+
     def missing(self, texts: Sequence[str]) -> list[str]:
         """Return the documents that would have to be asked for. Runs on a thread."""
 

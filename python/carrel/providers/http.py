@@ -180,6 +180,11 @@ class ServiceClient:
         async with self._opened("POST", path, body, load) as response:
             return _json(await _read(response, self.service), self.service)
 
+    async def put(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> Any:
+        """Put JSON and return the answer's JSON. Raises `ProviderError`."""
+        async with self._opened("PUT", path, body, load) as response:
+            return _json(await _read(response, self.service), self.service)
+
     async def get(self, path: str) -> Any:
         """Return the JSON at a path. Raises `ProviderError`."""
         async with self._opened("GET", path, None, NO_LOAD) as response:

@@ -24,6 +24,7 @@ VARIABLES: Mapping[str, str] = {
     "jina": "JINA_API_KEY",
     "voyage": "VOYAGE_API_KEY",
     "qdrant": "QDRANT_API_KEY",
+    "team": "CARREL_TEAM_SECRET",
 }
 """The environment variable that each provider's own programs read."""
 _NO_KEYRING = ("There is no keyring on this machine", 'Keep the key in an environment variable: `key = "env:NAME"`.')

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from carrel.server.model_settings import ModelSettings
     from carrel.server.pipelines import ToolService
     from carrel.server.settings import Planning, Settings
+    from carrel.server.team import TeamCache
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +88,7 @@ class Composition:
         self.outbound = outbound or OutboundServices(audit=audit)
         self.confirm = confirm
         self._tools: ToolCatalogue | None = None
+        self._team: tuple[object, TeamCache | None] | None = None
         self._in_use = WeakSet[Any]()
         """Models that may hold connections or a program."""
 
@@ -107,7 +109,19 @@ class Composition:
         from carrel.store.embedding_cache import CachedEmbedder, EmbeddingCache
 
         cache = EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE)
-        return CachedEmbedder(made, cache, mask_by(secret_options(settings)))
+        return CachedEmbedder(made, cache, mask_by(secret_options(settings)), self.team_cache(settings))
+
+    def team_cache(self, settings: Settings) -> TeamCache | None:
+        """Return the team's cache of vectors; None where none is set. Equal settings have one, which knows whether it answers."""
+        if not settings.team.used:
+            return None
+        from carrel.server.team import TEAM_LEDGER, make_team_cache
+
+        ledger = cache_root(settings)[0].parent / TEAM_LEDGER
+        named = (settings.team, settings.http_proxy, ledger)
+        if self._team is None or self._team[0] != named:
+            self._team = (named, self._used(make_team_cache(settings.team, self.outbound.of(settings), ledger)))
+        return self._team[1]
 
     def reranker(self, settings: Settings) -> Reranker | None:
         """Return the reranker that is set, if one is. Raises `InvalidInput`."""
@@ -173,7 +187,9 @@ class Composition:
 
     def needs_reopening(self, old: Settings, new: Settings) -> bool:
         """Tell whether the index must be opened anew to take these settings."""
-        if old.models.embedder != new.models.embedder or (new.models.embedder.provider and old.http_proxy != new.http_proxy):
+        if old.models.embedder != new.models.embedder:
+            return True
+        if new.models.embedder.provider and (old.http_proxy, old.team) != (new.http_proxy, new.team):
             return True
         return any(getattr(old, key) != getattr(new, key) for key in OF_THE_INDEX)
 

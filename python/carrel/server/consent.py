@@ -24,13 +24,18 @@ _OF_STORES = (
     "Vectors of your code and of your questions leave this machine, with the paths and names of what they are of: "
     "much of the code can be guessed from them"
 )
+_OF_TEAMS = (
+    "Vectors of your code leave this machine, encrypted: whoever has your team's secret can read them, and guess much of the "
+    "code from them"
+)
+_RISKS = {"qdrant": _OF_STORES, "lancedb": _OF_STORES, "team": _OF_TEAMS}
 
 
 def of_provider(destination: Destination) -> Confirmation:
     """Return the question whether text may be sent to a provider."""
     return Confirmation(
         "provider",
-        _OF_STORES if destination.provider in ("qdrant", "lancedb") else _OF_MODELS,
+        _RISKS.get(destination.provider, _OF_MODELS),
         {"provider": destination.provider, "host": destination.host},
         hashlib.sha256(f"provider\0{destination.provider}\0{destination.host}".encode("utf-8", "replace")).hexdigest()[:32],
     )

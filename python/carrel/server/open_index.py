@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from carrel.core.remote import RemoteEmbedder
+from carrel.core.remote import KeepsVectors, RemoteEmbedder
 from carrel.server.index_state import STATE_FILE, forget
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class OpenIndex:
     def problems(self) -> tuple[str, ...]:
         """Name what is wrong with it, in words for a person."""
         copy = self.replica.problem if self.replica else self.no_replica
-        told = (self.not_kept, self.unusable, self.waits_for, copy, RENEWED if self.being_renewed else None)
+        cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
+        told = (self.not_kept, self.unusable, self.waits_for, copy, cache, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
 
     @property

@@ -26,6 +26,7 @@ from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 from carrel.server.source_settings import Sources, read_sources
 from carrel.server.store_settings import StoreSettings, read_store
+from carrel.server.team_settings import TeamSettings, read_team
 from carrel.server.tool_settings import ToolSettings, read_tools
 
 Options: TypeAlias = Mapping[str, Any]
@@ -126,6 +127,12 @@ class Settings:
         StoreSettings(),
         'Where vectors are kept and searched besides the index itself: `{"kind": "qdrant"}`; docs/stores.md has an example of '
         "each. They go to another machine only after you allowed it.",
+    )
+    team: TeamSettings = _setting(
+        TeamSettings(),
+        "Where a team keeps the vectors that one of them has paid for, so that nobody pays twice: docs/team.md. Sealed vectors "
+        "go to another machine only after you allowed it. Only in your own settings file.",
+        workspace="own",
     )
     limits: LimitSettings = _setting(
         LimitSettings(), "How much may be asked of each remote service: `requestsPerMinute`, `tokensPerMinute`, `costPerDay`."
@@ -349,6 +356,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "models": read_models,
     "limits": read_limits,
     "store": read_store,
+    "team": read_team,
     "audit": read_audit,
     "sources": read_sources,
     "tools": read_tools,

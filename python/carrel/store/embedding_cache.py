@@ -21,10 +21,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
+from carrel.core.background import run_blocking
 from carrel.core.outbound import Destination
 from carrel.core.ports import EmbeddingSpec
 from carrel.core.remote import RemoteEmbedder
 from carrel.core.vectors import Vectors
+from carrel.store.team_cache import TeamCache
 
 log = logging.getLogger(__name__)
 
@@ -139,13 +141,17 @@ def _make_room(database: sqlite3.Connection, most: int) -> None:
 
 
 class CachedEmbedder:
-    """A `RemoteEmbedder` that asks only for what isn't kept."""
+    """A `RemoteEmbedder` that asks only for what is kept neither here nor by the team."""
 
-    def __init__(self, inner: RemoteEmbedder, cache: EmbeddingCache, mask: Callable[[str], str] = str) -> None:
-        """Take what masks the secrets of a question; documents come masked."""
+    def __init__(
+        self, inner: RemoteEmbedder, cache: EmbeddingCache, mask: Callable[[str], str] = str, team: TeamCache | None = None
+    ) -> None:
+        """Take what masks the secrets of a question; documents come masked. The team is never told of a question."""
         self._inner = inner
         self._cache = cache
         self._mask = mask
+        self._team = team
+        self._estimated = False  # on the loop of callers that have none
 
     @property
     def spec(self) -> EmbeddingSpec:
@@ -167,11 +173,21 @@ class CachedEmbedder:
 
     def with_dim(self, dim: int) -> Self:
         """Return the same with this dimension."""
-        return type(self)(self._inner.with_dim(dim), self._cache, self._mask)
+        return type(self)(self._inner.with_dim(dim), self._cache, self._mask, self._team)
+
+    @property
+    def problem(self) -> str | None:
+        """Say why the team's cache can't be used, in words for a person."""
+        return self._team.problem if self._team else None
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._inner.aclose()
+        team = self._team
+        if team:
+            await team.aclose()
+            if self._estimated:
+                await asyncio.to_thread(lambda: run_blocking(team.aclose()))
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
         """Return one row a text, those that are kept without asking. Raises `ProviderError`."""
@@ -179,18 +195,26 @@ class CachedEmbedder:
             texts = [self._mask(text) for text in texts]
         keys = self.keys(texts, kind)
         rows = await asyncio.to_thread(self._read, keys)
+        if kind == "document":
+            rows |= await self._of_team([key for key in keys if key not in rows])
         missing = [number for number, key in enumerate(keys) if key not in rows]
         if missing:
             given = await self._inner.embed([texts[number] for number in missing], kind)
             if given.fault(self.spec.dim, len(missing)):
                 return given  # whoever asked says what is wrong with it
-            rows |= await asyncio.to_thread(self._keep, [keys[number] for number in missing], given)
+            halves = await asyncio.to_thread(self._halves, [keys[number] for number in missing], given)
+            rows |= await asyncio.to_thread(self._keep, halves)
+            if self._team and kind == "document":
+                await self._team.share({key: half for key, half in halves.items() if any(half)})
         return Vectors(b"".join(rows[key] for key in keys), max(self.spec.dim, 1))
 
     def missing(self, texts: Sequence[str]) -> list[str]:
-        """Return the documents that would have to be asked for. Runs on a thread."""
+        """Return the documents that the model would have to be asked for. Fetches what the team has. Runs on a thread."""
         keys = self.keys(texts, "document")
-        kept = self._cache.read(keys)
+        kept = set(self._cache.read(keys))
+        if self._team and self.spec.dim:
+            self._estimated = True
+            kept |= run_blocking(self._of_team([key for key in keys if key not in kept])).keys()
         return [text for text, key in zip(texts, keys, strict=True) if key not in kept]
 
     def keys(self, texts: Sequence[str], kind: Literal["query", "document"]) -> list[bytes]:
@@ -202,11 +226,18 @@ class CachedEmbedder:
         dim = self.spec.dim
         return {key: _widened(half, dim) for key, half in self._cache.read(keys).items() if len(half) == 2 * dim}
 
-    def _keep(self, keys: Sequence[bytes], vectors: Vectors) -> dict[bytes, bytes]:
-        dim = self.spec.dim
-        halves = {key: struct.pack(f"<{dim}e", *vectors.floats(row)) for row, key in enumerate(keys)}
+    async def _of_team(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return what the team has, which is kept here from now on."""
+        if not self._team or not keys:
+            return {}
+        return await asyncio.to_thread(self._keep, await self._team.find(keys, self.spec.dim))
+
+    def _halves(self, keys: Sequence[bytes], vectors: Vectors) -> dict[bytes, bytes]:
+        return {key: struct.pack(f"<{self.spec.dim}e", *vectors.floats(row)) for row, key in enumerate(keys)}
+
+    def _keep(self, halves: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         self._cache.write(halves)
-        return {key: _widened(half, dim) for key, half in halves.items()}
+        return {key: _widened(half, self.spec.dim) for key, half in halves.items()}
 
 
 def _widened(half: bytes, dim: int) -> bytes:

@@ -126,6 +126,22 @@ def store(folder: Path) -> Iterator[Finding]:
         yield Finding("Vector store", "ok", f"{detail}; whether it answers: carrel store status")
 
 
+def team(folder: Path) -> Iterator[Finding]:
+    """Check the team's cache of vectors that is set: its package, its secret, the permission."""
+    from carrel.server.composition import Composition
+    from carrel.server.settings_files import settings_of
+    from carrel.server.team import problem_of
+
+    chosen = settings_of(folder)[0].team
+    if not chosen.used:
+        return
+    detail = chosen.url or chosen.folder
+    if problem := problem_of(chosen, Composition().outbound.of(settings_of(folder)[0])):
+        yield Finding("Team cache", "warning", f"{detail}: {problem}", "Until then the embedding model is asked for every text.")
+    else:
+        yield Finding("Team cache", "ok", f"{detail}; whether it answers: carrel store status")
+
+
 def settings(folder: Path) -> Iterator[Finding]:
     """Check the user's settings file and what the workspace asks for."""
     from carrel.server.settings_files import settings_of, user_file

@@ -19,6 +19,7 @@ from carrel.server.permissions import PermissionFile
 from carrel.server.settings import resolve
 from carrel.server.settings_files import read_user
 from carrel.server.store_report import store_report
+from carrel.server.team import team_destination
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -39,6 +40,7 @@ def run(arguments: Namespace, output: Output) -> int:
         states = run_blocking(report(Composition(), settings))
         places = [place for state in states for place in state.destinations]
         places += store_report(Composition(), settings).destinations
+        places += filter(None, [team_destination(settings.team, Composition().outbound.of(settings))])
         wanted = [place for place in places if not permissions.allows(place)]
     trail = AuditTrail(Caller("command line"))
     trail.settings = settings.audit
@@ -62,7 +64,7 @@ def _allow(wanted: list[Destination], permissions: PermissionFile, trail: AuditT
         else:
             raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
     if not wanted:
-        output.note("No model and no store that is set waits for a permission.")
+        output.note("No model, no store and no team's cache that is set waits for a permission.")
     if output.json:
         output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
     for place in allowed:

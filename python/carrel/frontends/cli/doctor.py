@@ -22,6 +22,7 @@ CHECKS: tuple[checks.Check, ...] = (
     checks.cache,
     index,
     checks.store,
+    checks.team,
     checks.git,
     checks.limits,
     checks.extras,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Settings
     from carrel.server.stores import VectorReplica
+    from carrel.server.team import TeamStatus
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -37,26 +38,51 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _status(arguments: Namespace, output: Output) -> int:
-    with _index(arguments, output) as (index, _):
-        replica = index.replica
+    with _index(arguments, output) as (index, chosen):
+        replica, team = index.replica, _team(chosen)
+        more = {"team": asdict(team)} if team else {}
         if replica is None:
             if output.json:
-                output.value({"kind": "segments", "state": "ready", "held": index.store.snapshot().chunks, "backlog": 0})
+                output.value({"kind": "segments", "state": "ready", "held": index.store.snapshot().chunks, "backlog": 0, **more})
             else:
                 output.text(f"The index itself holds the vectors: {index.store.snapshot().chunks:,} chunks in {index.directory}")
-            return 0
+                _show_team(team, output)
+            return int(bool(team and team.problem))
         with suppress(CarrelError):  # the state says it
             cancellable(lambda token: run_blocking(replica.probe(), token))
         state = replica.status()
         if output.json:
-            output.value(asdict(state))
+            output.value({**asdict(state), **more})
         else:
             output.text(f"{state.kind}, {state.place}: {state.state}, {state.held:,} chunks, {state.backlog:,} wait")
             if state.leaves_machine:
                 output.text("  vectors go to another machine")
             if state.problem:
                 output.text(f"  problem: {state.problem}")
-        return 1 if state.problem else 0
+            _show_team(team, output)
+        return int(bool(state.problem or (team and team.problem)))
+
+
+def _team(chosen: Settings) -> TeamStatus | None:
+    """Ask the team's cache, if one is set."""
+    composition = Composition()
+    cache = composition.team_cache(chosen)
+    if cache is None:
+        return None
+    found = cancellable(lambda token: run_blocking(cache.probe(), token))
+    composition.outbound.meter.close()
+    return found
+
+
+def _show_team(team: TeamStatus | None, output: Output) -> None:
+    if team is None:
+        return
+    output.text(f"The team's cache, {team.place}: {team.state}")
+    asked = f"{team.found:,} vectors found, {team.missed:,} not there, {team.refused:,} refused"
+    waits = f"{team.waiting:,} wait" + (f" (for {team.lag_seconds:,.0f} s)" if team.waiting else "")
+    output.text(f"  {asked}; {team.shared:,} given, {waits}")
+    if team.problem:
+        output.text(f"  problem: {team.problem}")
 
 
 def _migrate(arguments: Namespace, output: Output) -> int:
