@@ -221,6 +221,29 @@ def test_requests_of_a_batch_are_under_way_together_but_not_all() -> None:
     assert most == embedding.AT_ONCE
 
 
+class SharedEmbedder(AwaitedEmbedder):
+    """One whose vectors a team shares."""
+
+    shared, problem = True, None
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        return list(texts)
+
+
+def test_developers_who_index_the_same_at_once_ask_for_different_parts_first() -> None:
+    async def act(texts: Sequence[str], _: str) -> Vectors:
+        return Vectors.unit([[1.0, float(text), 0.0, 0.0] for text in texts], DIM)
+
+    asked = [EmbeddingRequest(number, (str(number),)) for number in range(40)]
+    orders = []
+    for model in (AwaitedEmbedder(act), SharedEmbedder(act), SharedEmbedder(act)):
+        answers = asyncio.run(embed_documents(model, asked))
+        assert answers == [Vectors.unit([[1.0, float(number), 0.0, 0.0]], DIM) for number in range(40)]
+        orders.append(model.documents())
+    assert orders[0] == [str(number) for number in range(40)]
+    assert orders[0] != orders[1] != orders[2]
+
+
 def test_ctrl_c_while_a_model_of_the_core_embeds_is_no_fault_of_the_model() -> None:
     class Interrupted(FakeEmbedder):
         async def embed(self, texts: Sequence[str], kind: str) -> Vectors:  # noqa: ARG002

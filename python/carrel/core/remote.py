@@ -37,6 +37,10 @@ class KeepsVectors(Protocol):
     """A model that need not ask for every text."""
 
     @property
+    def shared(self) -> bool:
+        """Tell whether others may be giving it vectors at this moment."""
+
+    @property
     def problem(self) -> str | None:
         """Say why not all that others kept can be used, in words for a person."""
 

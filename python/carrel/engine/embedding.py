@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -18,6 +19,7 @@ from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import Batch, CancelToken
 from carrel.core.ports import Embedder, EmbeddingSpec, Tokenizer
+from carrel.core.remote import KeepsVectors
 from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
 from carrel.engine.model_call import within
 
@@ -103,7 +105,8 @@ async def embed_documents(
 ) -> list[Vectors | ProviderError]:
     """Embed each request, a few at once; one that failed for good gives its error. Raises nothing but a cancel.
 
-    Only a `patient` caller has requests tried again.
+    Only a `patient` caller has requests tried again. Where a team shares vectors, requests go out in any order: of several
+    who index the same at the same time, each pays for another part.
     """
     pauses = PAUSES if patient else ()
     turn = asyncio.Semaphore(AT_ONCE)
@@ -112,7 +115,11 @@ async def embed_documents(
         async with turn:
             return await _with_tries(embedder, request, pauses, sleep)
 
-    return await asyncio.gather(*map(one, asked))
+    order = list(range(len(asked)))
+    if isinstance(embedder, KeepsVectors) and embedder.shared:
+        random.shuffle(order)
+    answers = dict(zip(order, await asyncio.gather(*(one(asked[number]) for number in order)), strict=True))
+    return [answers[number] for number in range(len(asked))]
 
 
 async def _with_tries(

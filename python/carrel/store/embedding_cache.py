@@ -176,6 +176,11 @@ class CachedEmbedder:
         return type(self)(self._inner.with_dim(dim), self._cache, self._mask, self._team)
 
     @property
+    def shared(self) -> bool:
+        """Tell whether a team's cache answers."""
+        return self._team is not None and self._team.usable
+
+    @property
     def problem(self) -> str | None:
         """Say why the team's cache can't be used, in words for a person."""
         return self._team.problem if self._team else None

@@ -26,13 +26,14 @@ T = TypeVar("T")
 
 READ_SECONDS = 3.0
 WRITE_SECONDS = 5.0
+PROBE_SECONDS = 60.0
 FIRST_PAUSE_SECONDS = 10.0
 """How long a place that failed is left alone, twice as long after each further failure."""
 LONGEST_PAUSE_SECONDS = 300.0
 AT_ONCE = 100
 """Values of one request: 100 vectors of 1,536 numbers are 0.4 MB."""
-CATCH_UP = 200
-"""Values that waited and are told with those of one batch."""
+CATCH_UP_SECONDS = 5.0
+"""How long a batch waits at most while the place is told what it missed."""
 State = Literal["unused", "ready", "waiting", "unreachable"]
 
 
@@ -93,6 +94,11 @@ class TeamCache:
         self._problem = ""
 
     @property
+    def usable(self) -> bool:
+        """Tell whether it answered when it was asked last."""
+        return self._state == "ready"
+
+    @property
     def problem(self) -> str | None:
         """Return why it can't be used, in words for a person."""
         return f"{self._problem.rstrip('.')}. Meanwhile the embedding model is asked for every text." if self._problem else None
@@ -112,7 +118,7 @@ class TeamCache:
             log.warning("%s gave %d vectors that the team didn't make; they are not used", self.place, refused)
         numbers = {"found": len(found), "missed": len(names) - len(found) - refused, "refused": refused}
         await asyncio.to_thread(self._ledger.count, self.place, numbers)
-        await self._catch_up()
+        await self._catch_up(CATCH_UP_SECONDS)
         return {names[name]: vector for name, vector in found.items()}
 
     async def share(self, vectors: Mapping[bytes, bytes]) -> None:
@@ -134,8 +140,7 @@ class TeamCache:
         self._not_before = 0.0
         self._checked = False
         if await self._ready() is not None:
-            while self._state == "ready" and await self._catch_up():
-                pass
+            await self._catch_up(PROBE_SECONDS)
         return await asyncio.to_thread(self.status)
 
     def status(self) -> TeamStatus:
@@ -193,19 +198,18 @@ class TeamCache:
 
         return not self._read_only and await self._within(self._write_seconds, write, writes=True) is not None
 
-    async def _catch_up(self) -> bool:
-        """Tell the place some of what waited; return whether there was something and it has it."""
-        if not self._behind or self._read_only or self._clock() < self._not_before:
-            return False
-        waited = await asyncio.to_thread(self._ledger.waiting, self.place, CATCH_UP)
-        if not waited:
-            self._behind = False
-            return False
-        if not await self._told(waited):
-            return False
-        await asyncio.to_thread(self._ledger.told, self.place, list(waited))
-        await asyncio.to_thread(self._ledger.count, self.place, {"shared": len(waited)})
-        return True
+    async def _catch_up(self, seconds: float) -> None:
+        """Tell the place what waited, for so long at most. Of several batches at once one does."""
+        if not self._behind or self._read_only:
+            return
+        self._behind = False
+        end = self._clock() + seconds
+        while waited := await asyncio.to_thread(self._ledger.waiting, self.place, AT_ONCE):
+            if self._clock() >= end or not await self._told(waited):
+                self._behind = True
+                return
+            await asyncio.to_thread(self._ledger.told, self.place, list(waited))
+            await asyncio.to_thread(self._ledger.count, self.place, {"shared": len(waited)})
 
     async def _within(self, seconds: float, ask: Callable[[], Awaitable[T]], *, writes: bool = False) -> T | None:
         """Ask the place; a failure is told, and the place left alone for a while."""
