@@ -3,12 +3,14 @@
 `python -m tests.bench.team_cache REPOSITORY [DEVELOPERS]` clones a git repository for each, changes a few files on a branch of
 each clone, and indexes every clone in a process with a home of its own, by a model that a small server on this machine stands in
 for (1,536 numbers, 0.2 s a request). The cache is a real Qdrant: `CARREL_QDRANT_BINARY`.
-`python -m tests.bench.team_cache --values ROWS` fills a Qdrant with so many values. Both print a JSON object a line.
+`python -m tests.bench.team_cache --values ROWS` fills a Qdrant with so many values; `--cluster` uses three servers and kills
+one. Each prints a JSON object a line.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import secrets
@@ -21,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil  # type: ignore[import-untyped,unused-ignore]
 from tests.contract import qdrant_server
 from tests.services.embeddings import KEY, EmbeddingService, running
@@ -220,6 +223,65 @@ async def fill(number: int) -> None:
     process.kill()
 
 
+def node(folder: Path, ports: tuple[int, int, int], bootstrap: str) -> subprocess.Popen[bytes]:
+    """Start a server of a cluster."""
+    http_port, grpc_port, peer_port = ports
+    folder.mkdir()
+    (folder / "config.yaml").write_text(
+        "log_level: WARN\ntelemetry_disabled: true\n"
+        f"storage: {{storage_path: {folder}/storage, snapshots_path: {folder}/snapshots}}\n"
+        f"service: {{host: 127.0.0.1, http_port: {http_port}, grpc_port: {grpc_port}}}\n"
+        f"cluster: {{enabled: true, p2p: {{port: {peer_port}}}}}\n"
+    )
+    words = ["--config-path", str(folder / "config.yaml"), "--uri", f"http://127.0.0.1:{peer_port}"]
+    words += ["--bootstrap", bootstrap] if bootstrap else []
+    return subprocess.Popen([qdrant_server.binary(), *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def cluster(folder: Path, many: int = 2_000) -> None:
+    """Use three servers, three shards and two replicas while one server is down, and print what was found."""
+    ports = [(qdrant_server.free_port(), qdrant_server.free_port(), qdrant_server.free_port()) for _ in range(3)]
+    nodes = [node(folder / "0", ports[0], "")]
+    url = f"http://127.0.0.1:{ports[0][0]}"
+    try:
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
+            for number in (1, 2, 3):
+                peers = 0
+                while peers < number:  # each joins one that answers
+                    await asyncio.sleep(0.5)
+                    with contextlib.suppress(httpx.TransportError):
+                        peers = len((await client.get("/cluster")).json()["result"].get("peers", ()))
+                if number < 3:
+                    nodes.append(node(folder / str(number), ports[number], f"http://127.0.0.1:{ports[0][2]}"))
+            body = {"vectors": {}, "on_disk_payload": True, "shard_number": 3, "replication_factor": 2}
+            (await client.put("/collections/carrel-team", json=body)).raise_for_status()
+        permissions = PermissionFile(folder / "permissions.json")
+        values = QdrantValues(Outbound(permissions, StandardKeys({}), UsageMeter(None, Limits)), url, "carrel-team")
+        written = {key: value for batch in rows(many) for key, value in batch.items()}
+        keys = list(written)
+        for at in range(0, many, 100):
+            await values.write({key: written[key] for key in keys[at : at + 100]})
+        nodes[2].kill()
+        nodes[2].wait()
+        found, times = 0, []
+        for at in range(0, many, 100):
+            began = time.perf_counter()
+            found += len(await values.read(keys[at : at + 100]))
+            times.append(1000 * (time.perf_counter() - began))
+        more = {secrets.token_bytes(16): secrets.token_bytes(100) for _ in range(100)}
+        began = time.perf_counter()
+        await values.write(more)
+        taken = 1000 * (time.perf_counter() - began)
+        kept = len(await values.read(list(more)))
+        await values.aclose()
+        figures = {"values": many, "found_with_one_of_three_down": found, "written_then": kept}
+        print(json.dumps({**figures, "read_100_p50_ms": round(statistics.median(times), 1), "write_100_ms": round(taken)}))
+    finally:
+        for one in nodes:
+            one.kill()
+            one.wait()
+
+
 def main() -> None:
     """Run what the command line asks for."""
     if sys.argv[1] == "--develop":
@@ -227,6 +289,10 @@ def main() -> None:
         return
     if sys.argv[1] == "--values":
         asyncio.run(fill(int(sys.argv[2])))
+        return
+    if sys.argv[1] == "--cluster":
+        with tempfile.TemporaryDirectory() as place:
+            asyncio.run(cluster(Path(place)))
         return
     repository, developers = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10
     os.environ["CARREL_TEAM_SECRET"] = secrets.token_urlsafe(32)
