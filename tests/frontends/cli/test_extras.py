@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -39,7 +40,17 @@ def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for top in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
             if not (folder / top).exists():
                 (folder / top).symlink_to(str(found.locate_file(top)))
-    extras = {"keyring", "lancedb", "mcp", "numpy", "qdrant_client", "tree_sitter_language_pack", "usearch", "uvicorn"}
+    extras = {
+        "cryptography",
+        "keyring",
+        "lancedb",
+        "mcp",
+        "numpy",
+        "qdrant_client",
+        "tree_sitter_language_pack",
+        "usearch",
+        "uvicorn",
+    }
     assert not extras & {path.name for path in folder.iterdir()}
     return folder
 
@@ -71,6 +82,17 @@ def test_doctor_names_what_isnt_installed(base_only: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
     for extra in ("languages", "mcp", "proxy"):
         assert f"pip install 'carrel-context[{extra}]'" in done.stdout
+
+
+def test_a_teams_cache_without_its_extra_is_told(base_only: Path, tmp_path: Path) -> None:
+    settings = Path(environment(tmp_path)["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[team]\nfolder = {json.dumps(str(tmp_path))}\nsecret = 'env:PATH'\n")
+    (tmp_path / "project").mkdir()
+    done = run(base_only, tmp_path, "store", "status", "--path", str(tmp_path / "project"))
+    assert done.returncode == 1
+    assert 'pip install "carrel-context[team]"' in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

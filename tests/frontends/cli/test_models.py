@@ -87,6 +87,18 @@ def test_a_person_types_the_code(project: Path, tmp_path: Path, right: bool) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the console of Windows can't be played by a test")
+def test_a_teams_server_that_is_set_waits_for_a_permission(project: Path, tmp_path: Path) -> None:
+    settings_file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
+    settings_file(tmp_path).write_text('[team]\nurl = "https://qdrant.example.com:6333"\n')
+    code, shown = typed_at_a_terminal(["confirm"], right=True)
+    assert code == 0
+    assert "host: qdrant.example.com:6333" in shown
+    assert "encrypted: whoever has your team's secret can read them" in shown
+    (row,) = json.loads((tmp_path / "data" / "carrel" / "permissions.json").read_text())["providers"]
+    assert (row["provider"], row["host"]) == ("team", "qdrant.example.com:6333")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the console of Windows can't be played by a test")
 def test_a_permission_is_shown_and_withdrawn(project: Path, run: Run) -> None:
     typed_at_a_terminal(["confirm", "openai", "api.openai.com"], right=True)
     assert [row["host"] for row in one_json(run("confirm", "--list", "--json")[1])["providers"]] == ["api.openai.com"]
@@ -104,7 +116,7 @@ def test_what_is_missing_is_named(run: Run, typed: tuple[str, ...]) -> None:
 
 def test_with_no_remote_model_set_there_is_nothing_to_confirm(run: Run) -> None:
     code, _, err = run("confirm")
-    assert (code, "No model and no store that is set waits for a permission." in err) == (0, True)
+    assert (code, "No model, store or team that is set waits for a permission." in err) == (0, True)
 
 
 def typed_at_a_terminal(arguments: list[str], right: bool) -> tuple[int, str]:

@@ -64,7 +64,7 @@ def _allow(wanted: list[Destination], permissions: PermissionFile, trail: AuditT
         else:
             raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
     if not wanted:
-        output.note("No model, no store and no team's cache that is set waits for a permission.")
+        output.note("No model, store or team that is set waits for a permission.")
     if output.json:
         output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
     for place in allowed:
