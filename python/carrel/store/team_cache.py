@@ -202,14 +202,17 @@ class TeamCache:
         """Tell the place what waited, for so long at most. Of several batches at once one does."""
         if not self._behind or self._read_only:
             return
-        self._behind = False
+        self._behind, caught_up = False, False
         end = self._clock() + seconds
-        while waited := await asyncio.to_thread(self._ledger.waiting, self.place, AT_ONCE):
-            if self._clock() >= end or not await self._told(waited):
-                self._behind = True
-                return
-            await asyncio.to_thread(self._ledger.told, self.place, list(waited))
-            await asyncio.to_thread(self._ledger.count, self.place, {"shared": len(waited)})
+        try:
+            while waited := await asyncio.to_thread(self._ledger.waiting, self.place, AT_ONCE):
+                if self._clock() >= end or not await self._told(waited):
+                    return
+                await asyncio.to_thread(self._ledger.told, self.place, list(waited))
+                await asyncio.to_thread(self._ledger.count, self.place, {"shared": len(waited)})
+            caught_up = True
+        finally:
+            self._behind = self._behind or not caught_up
 
     async def _within(self, seconds: float, ask: Callable[[], Awaitable[T]], *, writes: bool = False) -> T | None:
         """Ask the place; a failure is told, and the place left alone for a while."""
