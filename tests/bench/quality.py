@@ -62,6 +62,11 @@ class Bench:
             self._stores[root], self._views[root] = indexed(root, self.embedder, self._place)
         return self._views[root]
 
+    def store(self, root: str) -> Store:
+        """The same index, to be published."""
+        self.view(root)
+        return self._stores[root]
+
     def ask(self, task: Task, k: int, without: frozenset[str] = frozenset()) -> Retrieval:
         """One question, its time kept."""
         view, query, token = self.view(task["repo_dir"]), Query(task["query"], limit=k), CancelToken()

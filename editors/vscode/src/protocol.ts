@@ -562,8 +562,10 @@ export interface HitResult {
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
   readonly source: 'code' | 'docs';
-  /** Which source it is from, where that isn't the workspace; its paths begin with `@`. */
+  /** Which source it is from, where that isn't the workspace; `path` is `@ID/…` then, of a published repository `REPO@COMMIT PATH`. */
   readonly sourceId?: string;
+  /** It lies in a repository that isn't on this machine: `text` was published, and `uri` can't be opened. */
+  readonly notLocal?: boolean;
   /** What must be known of the document: its version and date, that it is outdated. */
   readonly note?: string;
   /** Of the document, where it names one. */

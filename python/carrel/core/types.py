@@ -28,13 +28,14 @@ class Span:
 class Origin:
     """Which source a chunk is from, where it isn't the workspace's code; `note` is what a reader must know of its document.
 
-    `uri` is empty for what lies in the workspace.
+    `uri` is empty for what lies in the workspace. What isn't `local` can't be opened on this machine.
     """
 
     source: str
     uri: str = ""
     note: str = ""
     version: str = ""
+    local: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

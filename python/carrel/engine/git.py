@@ -203,6 +203,18 @@ def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | 
     return LastChange(newest, told.get("author", ""), at, told.get("summary", ""), "\n".join(lines))
 
 
+def checkout(folder: Path) -> tuple[Path, str]:
+    """Return the top folder of the checkout that `folder` is in, and what the repository is called: `owner/name` or `name`.
+
+    The name is that of the remote `origin`, else the top folder's. A folder outside of any repository is its own.
+    """
+    place = _git(folder, "rev-parse", "--show-toplevel")
+    top = Path(place.removesuffix("\n")) if place else folder
+    remote = (_git(folder, "config", "--get", "remote.origin.url") or "").strip().rstrip("/").removesuffix(".git")
+    parts = [part for part in re.split(r"[/:\\]", remote) if part]
+    return top, "/".join(parts[-2:]) if parts else top.name
+
+
 def hooks_folder(folder: Path) -> Path | None:
     """Give the folder whose hooks git runs for `folder`: it respects `core.hooksPath` and worktrees' common folder."""
     output = _git(folder, "rev-parse", "--git-path", "hooks", safe_hooks=False)

@@ -177,18 +177,22 @@ class ServiceClient:
 
     async def post(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> Any:
         """Send JSON and return the answer's JSON. Raises `ProviderError`, `NotAllowed` among them."""
-        async with self._opened("POST", path, body, load) as response:
-            return _json(await _read(response, self.service), self.service)
+        return await self.send("POST", path, body, load)
 
     async def put(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> Any:
         """Put JSON and return the answer's JSON. Raises `ProviderError`."""
-        async with self._opened("PUT", path, body, load) as response:
-            return _json(await _read(response, self.service), self.service)
+        return await self.send("PUT", path, body, load)
 
     async def get(self, path: str) -> Any:
         """Return the JSON at a path. Raises `ProviderError`."""
-        async with self._opened("GET", path, None, NO_LOAD) as response:
-            return _json(await _read(response, self.service), self.service)
+        return await self.send("GET", path, None)
+
+    async def send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, load: Load = NO_LOAD, *, most_bytes: int | None = None
+    ) -> Any:
+        """Send a request and return the answer's JSON, of at most so many bytes. Raises `ProviderError`."""
+        async with self._opened(method, path, body, load) as response:
+            return _json(await _read(response, self.service, most_bytes or MOST_BYTES), self.service)
 
     @asynccontextmanager
     async def lines(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> AsyncIterator[AsyncIterator[str]]:
@@ -301,15 +305,15 @@ def _compressed(response: httpx.Response) -> bool:
     return response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
 
 
-async def _read(response: httpx.Response, service: Service) -> bytes:
+async def _read(response: httpx.Response, service: Service, most_bytes: int) -> bytes:
     import httpx
 
     gathered = bytearray()
     try:
         async for piece in _pieces(response, service):
             gathered += piece
-            if len(gathered) > MOST_BYTES:
-                raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
+            if len(gathered) > most_bytes:
+                raise ProviderError(f"{service.title} sent more than {most_bytes // 1_000_000} MB in one answer.")
     except (httpx.HTTPError, httpx.StreamError) as error:
         raise _unreachable(error, service) from None
     return bytes(gathered)

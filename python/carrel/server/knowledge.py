@@ -1,4 +1,5 @@
-"""The sources beside the workspace that a person set: folders of documents and git history, each with an index of its own.
+"""The sources beside the workspace that a person set: folders of documents and git history, each with an index of its own, and
+published repositories (`server.remote_source`), which a server holds.
 
 An index of a source is a `Workspace` whose folder nobody has open: it is opened, followed, kept current and written by one
 process as any other. What the core can't read itself is mirrored as text in Carrel's cache (`engine.documents.mirror`), and that
@@ -22,8 +23,9 @@ from carrel.core.errors import CarrelError, NotReady
 from carrel.server.index_location import cache_root, folder_name
 from carrel.server.indexing import IndexRunner, check_root
 from carrel.server.jobs import Work
+from carrel.server.remote_source import RemoteSource, remote_source
 from carrel.server.source_settings import Sources, SourceSettings, folder_of
-from carrel.server.state import State
+from carrel.server.source_state import SourceReport
 
 if TYPE_CHECKING:
     from carrel.core.local_index import Progress as TellProgress
@@ -149,23 +151,6 @@ class _Part:
             self.gate.close()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReport:
-    """The state of one source; `files` and `chunks` count what its indexes hold, `updated` is when they were last compared."""
-
-    id: str
-    kind: str
-    description: str
-    folder: str = ""
-    state: State = "empty"
-    files: int = 0
-    chunks: int = 0
-    pending: int = 0
-    updated: float | None = None
-    problems: tuple[str, ...] = ()
-    failed: tuple[tuple[str, str], ...] = ()
-
-
 @dataclass(slots=True, eq=False)
 class ServedSource:
     """A source that answers."""
@@ -174,6 +159,8 @@ class ServedSource:
     settings: SourceSettings
     folder: Path
     parts: list[_Part] = field(default_factory=list)
+    notice: str | None = None
+    """What must be told with its hits."""
 
     @property
     def description(self) -> str:
@@ -265,6 +252,9 @@ def _failed(mirror: TextMirror, _: CancelToken) -> list[tuple[str, str]]:
     return list(mirror.failed.items())
 
 
+Source = ServedSource | RemoteSource
+
+
 class KnowledgeBase:
     """The sources of one process: made when they are first asked, closed when the settings name them no more."""
 
@@ -273,10 +263,10 @@ class KnowledgeBase:
         self._composition = composition
         self._settings = settings
         self._make_index = make_index
-        self._served: dict[tuple[str, Path], tuple[object, ServedSource]] = {}
+        self._served: dict[tuple[str, Path], tuple[object, Source]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def sources(self, root: Path) -> list[ServedSource]:
+    def sources(self, root: Path) -> list[Source]:
         """Return the sources that the settings name, for the workspace at `root`."""
         from carrel.server.composition import OF_THE_INDEX
 
@@ -301,12 +291,14 @@ class KnowledgeBase:
         served, self._served = list(self._served.values()), {}
         await asyncio.gather(*(source.close() for _, source in served), *self._closing, return_exceptions=True)
 
-    def _close(self, source: ServedSource) -> None:
+    def _close(self, source: Source) -> None:
         task = asyncio.get_running_loop().create_task(source.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def _made(self, name: str, source: SourceSettings, folder: Path, settings: Settings) -> ServedSource:
+    def _made(self, name: str, source: SourceSettings, folder: Path, settings: Settings) -> Source:
+        if source.kind == "repository":
+            return remote_source(name, source, folder, self._composition, self._settings)
         from carrel.engine.documents.git_mirror import GitMirror
         from carrel.engine.documents.kinds import ONLY_DOCUMENTS
         from carrel.engine.documents.mirror import Mirror

@@ -13,6 +13,7 @@ from carrel.server.model_settings import ModelSettings
 if TYPE_CHECKING:
     from carrel.core.outbound import Outbound
     from carrel.core.ports import ChatModel, Embedder, Reranker
+    from carrel.core.published import PublishedStore
     from carrel.providers.chat import ChatOptions
 
 M = TypeVar("M")
@@ -83,6 +84,14 @@ def hashed_words() -> Embedder:
     from carrel.providers.local import LocalEmbedder
 
     return LocalEmbedder.hashed()
+
+
+def published_repository(url: str, key: str, outbound: Outbound) -> PublishedStore:
+    """Return a published repository by its address and the place of its key. Raises `InvalidInput`."""
+    from carrel.core.published import PublishedAddress
+    from carrel.providers.published_repository import QdrantRepository
+
+    return QdrantRepository(PublishedAddress.read(url), outbound, key)
 
 
 @_KEPT

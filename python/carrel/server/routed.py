@@ -20,7 +20,8 @@ from carrel.server.source_settings import WORKSPACE
 if TYPE_CHECKING:
     from carrel.engine.retriever import Ranking
     from carrel.engine.routing import Route, Routing
-    from carrel.server.knowledge import ServedSource
+    from carrel.engine.routing_rules import Target
+    from carrel.server.knowledge import Source
     from carrel.server.settings import Planning
     from carrel.server.workspace import Workspace
 
@@ -117,14 +118,14 @@ async def _routed(
     workspace: Workspace,
     query: Query,
     named: Sequence[str],
-    served: dict[str, ServedSource],
+    served: dict[str, Source],
     plan: Planning | None,
     end: float | None,
 ) -> Routing:
     from carrel.engine.routing import Routing, SourceChoice, by_model, by_rules, everywhere
 
     own = SourceChoice(WORKSPACE, "code", THE_WORKSPACE)
-    others = [SourceChoice(source.id, source.settings.kind, source.description) for source in served.values()]
+    others = [SourceChoice(source.id, _target(source), source.description) for source in served.values()]
     if named:
         return everywhere(query.text, [one for one in (own, *others) if one.id in named], "it was asked for by name")
     if only_documents(query.filters):
@@ -138,13 +139,18 @@ async def _routed(
     return await by_model(query.text, [own, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
 
 
+def _target(source: Source) -> Target:
+    return "code" if source.settings.kind == "repository" else source.settings.kind
+
+
 async def _search(
-    source: ServedSource, query: Query, explicit: bool, wait_ms: int, seconds: float
+    source: Source, query: Query, explicit: bool, wait_ms: int, seconds: float
 ) -> tuple[tuple[Hit, ...], str | None]:
     """Search one source; a fault costs its help only."""
     try:
         async with asyncio.timeout(seconds):
-            return tuple(await source.search(query, explicit=explicit, wait_ms=wait_ms)), None
+            hits = await source.search(query, explicit=explicit, wait_ms=wait_ms)
+            return tuple(hits), source.notice
     except TimeoutError:
         return (), f"The source {source.id} gave no answer in time."
     except CarrelError as error:

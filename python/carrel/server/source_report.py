@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from carrel.server.knowledge import SourceReport
 from carrel.server.source_settings import WORKSPACE
+from carrel.server.source_state import SourceReport
 
 if TYPE_CHECKING:
     from carrel.server.workspace import Workspace

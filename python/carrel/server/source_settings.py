@@ -1,4 +1,4 @@
-"""The settings of sources beside the workspace: folders of documents, and git history.
+"""The settings of sources beside the workspace: folders of documents, git history, and published repositories.
 
 Only the person's own settings file counts: neither a project nor an editor's settings, which a project may bring along, can name
 a folder to be read.
@@ -14,10 +14,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.core.errors import InvalidInput
+from carrel.core.published import PublishedAddress
 from carrel.core.structs import decode
-from carrel.server.setting_checks import refuse_unknown, sentence_of
+from carrel.server.setting_checks import check_key_place, refuse_unknown, sentence_of
 
-SourceKind = Literal["documents", "git"]
+SourceKind = Literal["documents", "git", "repository"]
 WORKSPACE = "workspace"
 """The id of the workspace itself among the sources."""
 MOST_SOURCES = 50
@@ -27,14 +28,22 @@ _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One source."""
 
-    kind: Annotated[SourceKind, Meta(description="`documents` is a folder of them, `git` the history of a repository.")] = (
-        "documents"
-    )
+    kind: Annotated[
+        SourceKind,
+        Meta(
+            description="`documents` is a folder of them, `git` the history of a repository, `repository` one that "
+            "`carrel publish` published."
+        ),
+    ] = "documents"
     folder: Annotated[
         str,
         Meta(
             description="Its absolute path; `~` is your home folder. For `git` it may be empty: the repository of the workspace."
         ),
+    ] = ""
+    url: Annotated[str, Meta(description="Of `repository` its address, `qdrant://HOST:PORT/NAME`.")] = ""
+    key: Annotated[
+        str, Meta(description="Of `repository` where its key is: `env:NAME`, `keyring`, `editor` or `none`; empty for none.")
     ] = ""
     description: Annotated[
         str, Meta(description="One line that says what it holds, for whoever chooses between sources.", max_length=300)
@@ -69,10 +78,25 @@ def _read(name: str, raw: object) -> SourceSettings:
         found = decode(SourceSettings, raw)
     except InvalidInput as error:
         raise ValueError(f"{name}: {sentence_of(error)}") from None
+    if found.kind == "repository":
+        return _checked_repository(name, found)
+    if found.url or found.key:
+        raise ValueError(f"{name}: only a source of the kind `repository` has `url` and `key`")
     if not found.folder and found.kind == "documents":
         raise ValueError(f"{name}.folder: must name the folder of the documents")
     if found.folder and not folder_of(found).is_absolute():
         raise ValueError(f"{name}.folder: must be an absolute path, not {found.folder!r}")
+    return found
+
+
+def _checked_repository(name: str, found: SourceSettings) -> SourceSettings:
+    if found.folder:
+        raise ValueError(f"{name}.folder: a published repository has a `url` and no folder")
+    check_key_place(f"{name}.key", found.key)
+    try:
+        PublishedAddress.read(found.url)
+    except InvalidInput as error:
+        raise ValueError(f"{name}.url: {error.sentence}") from None
     return found
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from carrel.engine.indexer import IndexReport
     from carrel.server.audit import AuditTrail
     from carrel.server.composition import Composition
-    from carrel.server.knowledge import KnowledgeBase, ServedSource
+    from carrel.server.knowledge import KnowledgeBase, Source
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning, Settings
 
@@ -202,13 +202,13 @@ class Workspace:
         """Return how tokens are counted for a chat model."""
         return self.composition.tokenizer(self.settings, model)
 
-    def sources(self) -> list[ServedSource]:
+    def sources(self) -> list[Source]:
         """Return the sources beside it that are set."""
         return self._knowledge.sources(self.root) if self._knowledge else []
 
     def source_uri(self, path: str) -> str | None:
         """Return the URI of a path that a source beside it gave, None for any other."""
-        return next(filter(None, (source.uri(path) for source in self.sources())), None) if path.startswith("@") else None
+        return next(filter(None, (source.uri(path) for source in self.sources())), None) if "@" in path else None
 
     def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
         """Return the models that help with a question; None for what the settings say."""

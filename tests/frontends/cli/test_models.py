@@ -116,7 +116,7 @@ def test_what_is_missing_is_named(run: Run, typed: tuple[str, ...]) -> None:
 
 def test_with_no_remote_model_set_there_is_nothing_to_confirm(run: Run) -> None:
     code, _, err = run("confirm")
-    assert (code, "No model, store or team that is set waits for a permission." in err) == (0, True)
+    assert (code, "No model, store, team or repository that is set waits for a permission." in err) == (0, True)
 
 
 def typed_at_a_terminal(arguments: list[str], right: bool) -> tuple[int, str]:

@@ -32,6 +32,10 @@ end
 
 --- Open a hit's file at its first line.
 function M.open(hit)
+  if hit.notLocal then
+    vim.notify("carrel: this place is in a repository that isn't on this machine", vim.log.levels.INFO)
+    return
+  end
   vim.cmd('edit ' .. vim.fn.fnameescape(vim.uri_to_fname(hit.uri)))
   vim.api.nvim_win_set_cursor(0, { math.min(hit.startLine, vim.api.nvim_buf_line_count(0)), 0 })
 end

@@ -153,7 +153,7 @@ export class Participant {
         { justification: 'To answer your question about this project' },
         token,
       );
-      const citations = new CitationStream(pack.hits);
+      const citations = new CitationStream(pack.hits.filter(hit => !hit.notLocal));
       const names = chipNames(pack.hits);
       for await (const fragment of response.text) {
         turn.said += fragment;
@@ -172,7 +172,7 @@ export class Participant {
 
 /** The places that the answer stands on, and what a person should know about them. */
 function tell(pack: ContextResult, stream: vscode.ChatResponseStream): void {
-  for (const hit of pack.hits) stream.reference(location(hit.uri, hit.startLine, hit.endLine));
+  for (const hit of pack.hits) if (!hit.notLocal) stream.reference(location(hit.uri, hit.startLine, hit.endLine));
   if (pack.error) stream.markdown(`> ${pack.error}\n\n`);
   else if (pack.pending) stream.markdown(`> The index isn't complete: ${count(pack.pending, 'file')} to go.\n\n`);
   else if (!pack.hits.length) stream.markdown('> Nothing in the project fits this question.\n\n');
@@ -183,7 +183,9 @@ function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
   tell(pack, stream);
   for (const hit of pack.hits) {
     stream.markdown(`\n- ${hit.score.toFixed(2)} `);
-    stream.anchor(location(hit.uri, hit.startLine, hit.endLine), `${hit.path}:${hit.startLine}`);
+    const place = `${hit.path}:${hit.startLine}`;
+    if (hit.notLocal) stream.markdown(`\`${place}\``);
+    else stream.anchor(location(hit.uri, hit.startLine, hit.endLine), place);
     if (hit.symbol) stream.markdown(` \`${hit.symbol}\``);
   }
   stream.markdown('\n');

@@ -70,6 +70,10 @@ export function receiptCommands(receipts: Receipts, contextClient: ContextClient
 
 /** Lines are 1-based and inclusive, as people count them. */
 export async function openPlace(uri: string, startLine: number, endLine: number): Promise<void> {
+  if (uri.startsWith('qdrant:')) {
+    void vscode.window.showInformationMessage("This place is in a repository that isn't on this machine.");
+    return;
+  }
   const place = new vscode.Range(startLine - 1, 0, Math.max(endLine, startLine) - 1, Number.MAX_SAFE_INTEGER);
   const start = new vscode.Range(place.start, place.start);
   const editor = await vscode.window.showTextDocument(vscode.Uri.parse(uri, true), { selection: start, preview: true });

@@ -21,7 +21,7 @@ from carrel.frontends.cli.audit_arguments import add_audit
 from carrel.frontends.cli.conversation_arguments import add_conversations
 from carrel.frontends.cli.model_arguments import add_models
 from carrel.frontends.cli.proxy_arguments import add_proxies
-from carrel.frontends.cli.source_arguments import add_sources
+from carrel.frontends.cli.source_arguments import add_publish, add_sources
 from carrel.frontends.cli.store_arguments import add_selftest, add_store
 from carrel.frontends.cli.tool_arguments import add_tools, split_program
 
@@ -119,6 +119,7 @@ def parser() -> ArgumentParser:
     add_models(commands)
     add_audit(commands)
     add_sources(commands)
+    add_publish(commands)
     add_store(commands)
     add_selftest(commands)
     add_proxies(commands)

@@ -10,6 +10,7 @@ from carrel.core.background import run_blocking
 from carrel.core.caller import Caller
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.core.outbound import Destination
+from carrel.core.published import PublishedAddress
 from carrel.frontends.cli.terminal_confirmation import agreed
 from carrel.server import consent
 from carrel.server.audit import AuditTrail
@@ -41,6 +42,7 @@ def run(arguments: Namespace, output: Output) -> int:
         places = [place for state in states for place in state.destinations]
         places += store_report(Composition(), settings).destinations
         places += filter(None, [team_destination(settings.team, Composition().outbound.of(settings))])
+        places += [Destination("qdrant", PublishedAddress.read(it.url).host) for _, it in settings.sources.by_id if it.url]
         wanted = [place for place in places if not permissions.allows(place)]
     trail = AuditTrail(Caller("command line"))
     trail.settings = settings.audit
@@ -64,7 +66,7 @@ def _allow(wanted: list[Destination], permissions: PermissionFile, trail: AuditT
         else:
             raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
     if not wanted:
-        output.note("No model, store or team that is set waits for a permission.")
+        output.note("No model, store, team or repository that is set waits for a permission.")
     if output.json:
         output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
     for place in allowed:

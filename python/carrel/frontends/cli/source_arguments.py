@@ -1,4 +1,4 @@
-"""What can be typed after `carrel sources`."""
+"""What can be typed after `carrel sources` and `carrel publish`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ if TYPE_CHECKING:
 
 def add_sources(commands: _Commands) -> None:
     """Add the command."""
-    sources = commands.add_parser("sources", help="choose what is searched beside the workspace: documents, git history")
+    sources = commands.add_parser(
+        "sources", help="choose what is searched beside the workspace: documents, git history, repositories"
+    )
     actions = sources.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     added = actions.add_parser(
         "add",
         help="name a source, in your settings file",
-        epilog="examples:\n  carrel sources add runbooks ~/ops/runbooks --outdated-after 365\n  carrel sources add history --git",
+        epilog="examples:\n  carrel sources add runbooks ~/ops/runbooks --outdated-after 365\n  carrel sources add history --git"
+        "\n  carrel sources add qdrant://qdrant.example.com:6333/billing --key env:QDRANT_API_KEY",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    added.add_argument("id", metavar="ID", help="what it is called: small letters, digits, - and _")
-    added.add_argument("folder", nargs="?", type=path, metavar="FOLDER", help="the folder; with --git the workspace's by default")
+    added.add_argument("id", metavar="ID", help="what it is called: small letters, digits, - and _; a repository may do without")
+    added.add_argument(
+        "folder", nargs="?", metavar="PLACE", help="the folder, with --git the workspace's by default; or qdrant://HOST:PORT/NAME"
+    )
+    added.add_argument("--key", metavar="PLACE", help="where the key of a repository's server is: env:NAME, keyring or none")
     added.add_argument("--git", action="store_true", help="the history of a repository, in place of documents")
     added.add_argument("--description", metavar="TEXT", help="one line on what it holds, for whoever chooses between sources")
     added.add_argument("--outdated-after", type=positive, metavar="DAYS", help="mark documents that are older as outdated")
@@ -50,3 +56,23 @@ def add_sources(commands: _Commands) -> None:
     listed.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the workspace folder (the current one)")
     listed.add_argument("--index", action="store_true", help="bring the index of each up to date before")
     add_json(listed)
+
+
+def add_publish(commands: _Commands) -> None:
+    """Add `carrel publish`."""
+    publish = commands.add_parser(
+        "publish",
+        help="put a repository's index on a Qdrant server, to be searched without a checkout",
+        description="Index a repository and publish what changed. What is there stays visible until all of the new state is. "
+        "A run that was stopped or killed is taken up by the next one.",
+        epilog="example:\n  carrel publish --repo billing --to qdrant://qdrant.example.com:6333 --text no",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    publish.add_argument("--repo", required=True, metavar="NAME", help="what it is called there, such as billing or acme/billing")
+    publish.add_argument("--to", metavar="URL", help="the server, qdrant://HOST:PORT; by default that of the setting `store`")
+    publish.add_argument("--text", choices=("yes", "no"), default="yes", help="publish the text of chunks, or their places alone")
+    publish.add_argument("--key", default="", metavar="PLACE", help="where the server's key is: env:NAME, keyring or none")
+    publish.add_argument("--allow-dirty", action="store_true", help="publish files that differ from the commit as they are")
+    publish.add_argument("--replace", action="store_true", help="delete what is there first, as for a model of another dimension")
+    publish.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the repository's folder (the current one)")
+    add_json(publish)

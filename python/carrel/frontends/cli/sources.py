@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import InvalidInput
+from carrel.core.outbound import Destination
+from carrel.core.published import SCHEME, PublishedAddress
 from carrel.frontends.cli.in_process import folder, with_commands
 from carrel.server import knowledge
 from carrel.server.settings import resolve
@@ -29,6 +32,10 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _add(arguments: Namespace, output: Output) -> int:
+    if SCHEME in f"{arguments.id} {arguments.folder}":
+        return _add_repository(arguments, output)
+    if arguments.key:
+        raise InvalidInput("--key", "is for repositories on a server")
     name, kind = arguments.id, "git" if arguments.git else "documents"
     given = {
         "kind": "git" if arguments.git else "",
@@ -47,6 +54,30 @@ def _add(arguments: Namespace, output: Output) -> int:
     if output.json:
         output.value({"file": str(path), "id": name, "kind": kind, "folder": given["folder"]})
     output.note(f"Written to {path}. Every workspace of yours is searched together with it from now on.")
+    return 0
+
+
+def _add_repository(arguments: Namespace, output: Output) -> int:
+    """Name a published repository; where no id is given, its name is one."""
+    if arguments.git or arguments.outdated_after:
+        raise InvalidInput("URL", "is no folder", "Leave out --git and --outdated-after.")
+    url = arguments.folder or arguments.id
+    address = PublishedAddress.read(url)
+    name = arguments.id if arguments.folder else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
+    given = {"kind": "repository", "url": str(address), "key": arguments.key, "description": arguments.description}
+    fields = {key: value for key, value in given.items() if value}
+    try:
+        read_sources({name: fields})
+    except ValueError as error:
+        raise InvalidInput("sources", str(error)) from None
+    path = set_source(name, fields)
+    if output.json:
+        output.value({"file": str(path), "id": name, "kind": "repository", "url": str(address)})
+    output.note(f"Written to {path}. Every workspace of yours is searched together with it from now on.")
+    if not Destination("qdrant", address.host).local:
+        output.note(
+            f"Questions are sent there, as vectors and hashed words, once you allowed it: carrel confirm qdrant {address.host}"
+        )
     return 0
 
 

@@ -143,6 +143,7 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitR
         source=chunk.source,
         source_id=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
         note=chunk.note or UNSET,
+        not_local=bool(chunk.origin and not chunk.origin.local),
         version=(chunk.origin.version if chunk.origin else "") or UNSET,
         masked=chunk.masked if masked is None else masked,
         attached=hit.attached,

@@ -398,8 +398,16 @@ class HitResult(Wire, kw_only=True, frozen=True):
     updated_at: Annotated[str, Meta(description="ISO 8601, UTC.")]
     source: Literal["code", "docs"]
     source_id: Annotated[
-        str | UnsetType, Meta(description="Which source it is from, where that isn't the workspace; its paths begin with `@`.")
+        str | UnsetType,
+        Meta(
+            description="Which source it is from, where that isn't the workspace; `path` is `@ID/…` then, of a published "
+            "repository `REPO@COMMIT PATH`."
+        ),
     ] = UNSET
+    not_local: Annotated[
+        bool,
+        Meta(description="It lies in a repository that isn't on this machine: `text` was published, and `uri` can't be opened."),
+    ] = False
     note: Annotated[
         str | UnsetType, Meta(description="What must be known of the document: its version and date, that it is outdated.")
     ] = UNSET

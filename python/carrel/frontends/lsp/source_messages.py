@@ -10,7 +10,7 @@ from carrel.frontends.common.wire import State, Wire, iso_time
 from carrel.frontends.lsp.messages import FailedFile, FolderParams
 
 if TYPE_CHECKING:
-    from carrel.server.knowledge import SourceReport
+    from carrel.server.source_state import SourceReport
 
 
 class SourcesParams(FolderParams, kw_only=True, frozen=True):

@@ -118,9 +118,7 @@ class Place(Wire, kw_only=True, frozen=True):
     start_line: Annotated[int, Meta(description="1-based, inclusive.")]
     end_line: Annotated[int, Meta(description="1-based, inclusive.")]
     score: Annotated[float, Meta(description="0 to 1, comparable across questions.")]
-    source: Annotated[
-        str | UnsetType, Meta(description="Which source it is from, where that isn't the workspace; its paths begin with `@`.")
-    ] = UNSET
+    source: Annotated[str | UnsetType, Meta(description="Which source it is from, where that isn't the workspace.")] = UNSET
     note: Annotated[
         str | UnsetType, Meta(description="What must be known of the document: its version and date, that it is outdated.")
     ] = UNSET

@@ -249,6 +249,7 @@ public final class Messages {
             String updatedAt,
             String source,
             String sourceId,
+            Boolean notLocal,
             String note,
             String version,
             int masked,

@@ -26,6 +26,10 @@ final class IdePanelHost implements PanelHost {
 
     @Override
     public void open(String uri, int line) {
+        if (!uri.startsWith("file:")) {
+            ServerNotifications.tell(project, "This place isn't on this machine: " + uri, NotificationType.INFORMATION);
+            return;
+        }
         var file = LocalFileSystem.getInstance().refreshAndFindFileByNioFile(Path.of(URI.create(uri)));
         if (file == null) {
             ServerNotifications.tell(project, "The file isn't there any more: " + uri, NotificationType.WARNING);

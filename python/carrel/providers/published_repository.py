@@ -1,0 +1,309 @@
+"""Published repositories on a Qdrant server, by its HTTP API: what readers and the one publisher ask of it.
+
+One collection a repository holds its chunks, each with the numbers of the generation that added it and, once it is gone, of the
+one that removed it, and one point without vectors: what is visible (`Head`). A new generation is written beside the visible one
+and becomes visible by one write of that point. Answers are bounded and checked piece by piece: whoever writes there may be
+anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from carrel.core.errors import ProviderError
+from carrel.core.outbound import Load, Outbound
+from carrel.core.published import (
+    FORMAT,
+    FoundIds,
+    Head,
+    KeptPoint,
+    Point,
+    PublishedAddress,
+    ReadPoint,
+    payload_of,
+    read_chunk,
+    read_head,
+)
+from carrel.providers.http import NO_LOAD, Refusal, Service, ServiceClient, key_for
+
+HEAD_ID = str(uuid.UUID(int=1))
+MOST_BYTES = 16_000_000
+"""The longest answer to a question; 40 chunks with text and words take some 200 KB."""
+PAGE = 5_000
+IDLE_SECONDS = 60.0
+_READING = ("/points", "/points/query/batch")
+_READERS_PAUSES = (0.0,)
+"""Seconds before each further try: a server closes connections that nobody used for a while, which is no failure."""
+_PUBLISHERS_PAUSES = (0.5, 1.0, 2.0, 4.0)
+_MOST_TERMS = 5_000
+"""Of a chunk that is read."""
+_REFUSALS: Mapping[int, Refusal] = {
+    401: ("{0} refused the key ({1})", "Say where the right one is: `key` of the source, or `--key`.", False),
+    403: ("{0} doesn't open this repository to your key ({1})", "Ask whoever gives out its keys.", False),
+    404: ("{0} has no such repository ({1})", "Publish it: `carrel publish --repo NAME`.", False),
+    413: ("{0} found the request too long ({1})", "", False),
+}
+
+
+class QdrantRepository:
+    """One published repository: a `PublishedStore`."""
+
+    def __init__(
+        self, address: PublishedAddress, outbound: Outbound, key: str = "", *, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
+        """Take the place of its key: of several servers each has its own, so none that nobody named is sent."""
+        title = f"Qdrant at {address.host}"
+        service = Service("qdrant", title, address.base_url, "store", idle_seconds=idle_seconds, refusals=_REFUSALS)
+        self.address = address
+        self.destination = service.destination
+        self._at = f"/collections/{address.collection}"
+        self._client = ServiceClient(service, outbound, key_for(outbound, service, key, own=False, header="api-key"))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._client.aclose()
+
+    # --- readers
+
+    async def head(self) -> Head | None:
+        """Return what is visible; None where nothing was published yet. Raises `ProviderError`."""
+        found = _points(await self._post("/points", {"ids": [HEAD_ID], "with_payload": True}))
+        if not found:
+            return None
+        head = read_head(found[0].get("payload"))
+        if head is None:
+            raise ProviderError(f"{self.address} doesn't hold what `carrel publish` writes", "Check the name.")
+        if head.format != FORMAT:
+            raise ProviderError(f"{self.address} was published in format {head.format}", "Update Carrel.")
+        return head
+
+    async def search(
+        self, head: Head, vector: Sequence[float], indices: Sequence[int], limit: int, characters: int = 0
+    ) -> FoundIds:
+        """Search by vector and by words in one request; either may be empty. Raises `ProviderError`."""
+        visible = visible_at(head)
+        searches: list[dict[str, Any]] = []
+        if vector:
+            searches.append(_search(list(vector), "dense", limit, visible))
+        if indices:
+            whole = {"indices": list(indices), "values": [1.0] * len(indices)}
+            searches.append(_search(whole, "words", limit, visible))
+        # The best chunk of one term tells its rarity: the score is that times the chunk's own value.
+        searches += [_search({"indices": [index], "values": [1.0]}, "words", 1, visible, ["words"]) for index in indices]
+        if not searches:
+            return FoundIds()
+        answer = await self._post("/points/query/batch", {"searches": searches}, Load(1, characters))
+        results = answer.get("result")
+        groups = [_points(item) for item in results] if isinstance(results, list) else []
+        if len(groups) != len(searches):
+            raise _strange(self.address)
+        dense = _scored(groups.pop(0)) if vector else ()
+        words = _scored(groups.pop(0)) if indices else ()
+        rarities: dict[int, float] = {}
+        for index, [*best] in zip(indices, groups, strict=True):
+            score, own = (best[0].get("score"), _words_of(best[0]).get(index)) if best else (None, None)
+            if isinstance(score, float | int) and own and score > 0:
+                rarities[index] = float(score) / own
+        return FoundIds(dense, words, rarities)
+
+    async def read(self, ids: Sequence[str]) -> list[ReadPoint]:
+        """Return the chunks that are there and fit, in no order. Raises `ProviderError`."""
+        if not ids:
+            return []
+        answer = await self._post("/points", {"ids": list(ids), "with_payload": True, "with_vector": ["words"]})
+        wanted = frozenset(ids)
+        found = []
+        for item in _points(answer):
+            chunk = read_chunk(item.get("payload"))
+            if chunk is not None and item.get("id") in wanted:
+                found.append(ReadPoint(str(item["id"]), chunk, _words_of(item)))
+        return found
+
+    # --- the publisher
+
+    async def prepare(self, dim: int) -> None:
+        """Make the collection where it is missing. Raises `ProviderError`, also where it has vectors of another dimension."""
+        try:
+            answer = await self._send("GET", "", None, NO_LOAD)
+        except ProviderError as error:
+            if error.status != 404:
+                raise
+            await self._put("", {"vectors": {"dense": {"size": dim, "distance": "Cosine"}}, "sparse_vectors": _SPARSE})
+            for name in ("added", "removed"):
+                await self._put("/index?wait=true", {"field_name": name, "field_schema": "integer"})
+            return
+        held = _held_dimension(answer)
+        if held != dim:
+            raise ProviderError(
+                f"{self.address} holds vectors of {held or 'several kinds of'} values; the model gives {dim}",
+                "Publish it anew with --replace.",
+            )
+
+    async def drop(self) -> None:
+        """Delete everything that was published under the name."""
+        try:
+            await self._send("DELETE", "", None, NO_LOAD)
+        except ProviderError as error:
+            if error.status != 404:
+                raise
+
+    async def write_head(self, head: Head, expected: Head | None) -> Head:
+        """Replace what is visible, unless somebody else did since `expected` was read. Raises `ProviderError` then."""
+        written = msgspec.structs.replace(
+            head, version=expected.version + 1 if expected else 1, token=secrets.token_hex(16), format=FORMAT
+        )
+        body: dict[str, Any] = {"points": [{"id": HEAD_ID, "vector": {}, "payload": msgspec.to_builtins(written)}]}
+        if expected is not None:
+            body["update_filter"] = {"must": [{"key": "token", "match": {"value": expected.token}}]}
+        await self._put("/points?wait=true", body)
+        await self.check_claim(written)
+        return written
+
+    async def check_claim(self, written: Head) -> None:
+        """Raise `ProviderError` where somebody else has written since."""
+        found = await self.head()
+        if found is None or found.token != written.token:
+            raise ProviderError(f"Another publish of {self.address} has begun since", "It goes on; nothing was lost.")
+
+    async def kept(self) -> AsyncIterator[Sequence[KeptPoint]]:
+        """Give all points of chunks, page by page."""
+        offset: Any = None
+        while True:
+            body = {"limit": PAGE, "with_payload": ["added", "removed"], "with_vector": False}
+            answer = await self._post("/points/scroll", body | ({"offset": offset} if offset is not None else {}))
+            yield [point for item in _points(answer) if (point := _kept(item))]
+            result = answer.get("result")
+            offset = result.get("next_page_offset") if isinstance(result, dict) else None
+            if offset is None:
+                return
+
+    async def add(self, points: Sequence[Point], generation: int) -> None:
+        """Write chunks of a generation; one that is there already, by another run whose turn it is now, stays as it is."""
+        own = {"must": [{"key": "added", "match": {"value": generation}}]}
+        body = {"points": [_encoded(point, generation) for point in points], "update_filter": own}
+        await self._put("/points?wait=true", body)
+
+    async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
+        """Set `added` or `removed` of points."""
+        for at in range(0, len(ids), PAGE):
+            await self._post("/points/payload?wait=true", {"payload": {name: generation}, "points": list(ids[at : at + PAGE])})
+
+    async def unmark(self, ids: Sequence[str]) -> None:
+        """Take back that points were removed."""
+        for at in range(0, len(ids), PAGE):
+            await self._post("/points/payload/delete?wait=true", {"keys": ["removed"], "points": list(ids[at : at + PAGE])})
+
+    async def delete(self, ids: Sequence[str]) -> None:
+        """Delete points."""
+        for at in range(0, len(ids), PAGE):
+            await self._post("/points/delete?wait=true", {"points": list(ids[at : at + PAGE])})
+
+    async def count(self, head: Head) -> int:
+        """Return how many chunks are visible."""
+        answer = await self._post("/points/count", {"filter": visible_at(head), "exact": True})
+        result = answer.get("result")
+        count = result.get("count") if isinstance(result, dict) else None
+        if not isinstance(count, int):
+            raise _strange(self.address)
+        return count
+
+    async def _post(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> dict[str, Any]:
+        return self._object(await self._send("POST", path, body, load))
+
+    async def _put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._object(await self._send("PUT", path, body, NO_LOAD))
+
+    async def _send(self, method: str, path: str, body: Mapping[str, Any] | None, load: Load) -> Any:
+        """Send a request; one that is cut or refused for a while is sent again: to say any of them twice is harmless."""
+        for pause in _READERS_PAUSES if path in _READING else _PUBLISHERS_PAUSES:
+            try:
+                return await self._client.send(method, self._at + path, body, load, most_bytes=MOST_BYTES)
+            except ProviderError as error:
+                if not error.retryable:
+                    raise
+            await asyncio.sleep(pause)
+        return await self._client.send(method, self._at + path, body, load, most_bytes=MOST_BYTES)
+
+    def _object(self, answer: Any) -> dict[str, Any]:
+        if not isinstance(answer, dict):
+            raise _strange(self.address)
+        return answer
+
+
+_SPARSE = {"words": {"modifier": "idf"}}
+
+
+def visible_at(head: Head) -> dict[str, Any]:
+    """Return the filter of what is visible."""
+    dead = list(head.dead)
+    aborted = [{"key": "added", "match": {"any": dead}}] if dead else []
+    gone: dict[str, Any] = {"must": [{"key": "removed", "range": {"lte": head.generation}}]}
+    if dead:
+        gone["must_not"] = [{"key": "removed", "match": {"any": dead}}]
+    return {"must": [{"key": "added", "range": {"lte": head.generation}}], "must_not": [*aborted, gone]}
+
+
+def _search(query: Any, using: str, limit: int, visible: Mapping[str, Any], vectors: Sequence[str] = ()) -> dict[str, Any]:
+    asked = {"query": query, "using": using, "limit": limit, "filter": visible, "with_payload": False}
+    return asked | {"with_vector": list(vectors)} if vectors else asked
+
+
+def _encoded(point: Point, generation: int) -> dict[str, Any]:
+    words = {"indices": [index for index, _ in point.words], "values": [value for _, value in point.words]}
+    vector: dict[str, Any] = {"words": words} if point.words else {}
+    if any(point.vector):
+        vector["dense"] = list(point.vector)
+    return {"id": point.id, "vector": vector, "payload": {**payload_of(point.chunk), "added": generation}}
+
+
+def _points(answer: object) -> list[dict[str, Any]]:
+    """Return the points of an answer, whichever of the API's forms it has."""
+    found = answer.get("result", answer) if isinstance(answer, dict) else None
+    found = found.get("points") if isinstance(found, dict) else found
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _scored(items: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
+    return [
+        (item["id"], float(item["score"]))
+        for item in items
+        if isinstance(item.get("id"), str) and isinstance(item.get("score"), float | int)
+    ]
+
+
+def _kept(item: Mapping[str, Any]) -> KeptPoint | None:
+    payload = item.get("payload")
+    added, removed = (payload.get("added"), payload.get("removed")) if isinstance(payload, dict) else (None, None)
+    if not isinstance(added, int):  # what says what is visible has none
+        return None
+    return KeptPoint(str(item.get("id")), added, removed if isinstance(removed, int) else None)
+
+
+def _words_of(item: Mapping[str, Any]) -> dict[int, float]:
+    vectors = item.get("vector")
+    words = vectors.get("words") if isinstance(vectors, dict) else None
+    if not isinstance(words, dict):
+        return {}
+    indices, values = words.get("indices"), words.get("values")
+    if not isinstance(indices, list) or not isinstance(values, list) or len(indices) > _MOST_TERMS:
+        return {}
+    pairs = zip(indices, values, strict=False)
+    return {index: float(value) for index, value in pairs if isinstance(index, int) and isinstance(value, float | int)}
+
+
+def _held_dimension(answer: object) -> int | None:
+    try:
+        size = answer["result"]["config"]["params"]["vectors"]["dense"]["size"]  # type: ignore[index]
+    except (KeyError, TypeError):
+        return None
+    return size if isinstance(size, int) else None
+
+
+def _strange(address: PublishedAddress) -> ProviderError:
+    return ProviderError(f"Qdrant at {address.host} gave an answer of another form", "Check that it is Qdrant 1.16 or later.")

@@ -1,0 +1,188 @@
+"""Publish the index of a repository, so that others can search it without a checkout: `carrel publish`.
+
+What is there already is told by the server, so nothing has to be kept between two runs of CI. A run writes a new generation
+beside the visible one: it adds what is new, marks what is gone, counts, and makes all of it visible by one write. A run that is
+killed leaves the visible generation whole; the next one takes over what it added. Two at the same time: the later one goes on,
+the earlier one stops.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported when something is published
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.published import BATCH, FORMAT, Head, PublishedStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from carrel.core.local_index import SnapshotView
+    from carrel.core.native import Store
+    from carrel.core.ports import EmbeddingSpec
+
+_MOST_DEAD = 16
+"""Runs that never ended and are remembered, in case one of them still writes."""
+_TRIES = 3
+
+Tell = Callable[[int, int], None]
+"""(chunks done, chunks in all) of what this run has to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The state of the repository that is published."""
+
+    commit: str
+    branch: str = ""
+    dirty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PublishReport:
+    """What a run did. Nothing was to be done where `generation` is that of before."""
+
+    generation: int
+    commit: str
+    files: int
+    chunks: int
+    added: int
+    taken_over: int
+    removed: int
+
+
+def checkout_of(root: Path, *, allow_dirty: bool) -> Checkout:
+    """Return the state of the repository at `root`. Raises `CarrelError` for one that can't be published."""
+    from carrel.engine import git
+
+    state = git.state(root)
+    if state is None or state.head is None:
+        raise CarrelError(f"{root} is no git repository with a commit", "What is found is named by a commit: publish a checkout.")
+    if not state.root.samefile(root):
+        raise InvalidInput("path", f"{root} is a folder inside of the repository {state.root}", "Publish the whole repository.")
+    if state.dirty and not allow_dirty:
+        names = ", ".join(state.dirty[:3]) + (", …" if len(state.dirty) > 3 else "")
+        raise CarrelError(
+            f"{len(state.dirty)} files differ from the commit ({names})",
+            "Commit them, or publish them with --allow-dirty.",
+        )
+    return Checkout(state.head, state.branch or "", bool(state.dirty))
+
+
+@dataclass(slots=True)
+class _Difference:
+    """What is to be done so that a generation holds what is wanted, and nothing else: ids of points."""
+
+    add: list[str] = field(default_factory=list)
+    take_over: list[str] = field(default_factory=list)  # added by a run that never ended
+    restore: list[str] = field(default_factory=list)  # marked as removed by such a run
+    remove: list[str] = field(default_factory=list)
+    delete: list[str] = field(default_factory=list)  # not visible, nor wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One run: which index is published, at which state, with its chunks' text or without."""
+
+    index: Store
+    model: EmbeddingSpec
+    checkout: Checkout
+    with_text: bool
+
+    async def run(self, repository: PublishedStore, tell: Tell = lambda _done, _all: None) -> PublishReport:
+        """Publish what changed. Raises `CarrelError`; what was visible before stays so then."""
+        from carrel.engine.published_chunks import wanted_chunks
+
+        view = self.index.snapshot()
+        wanted, files = await asyncio.to_thread(
+            wanted_chunks, view, self.index.index_state(), self.model.id, with_text=self.with_text
+        )
+        await repository.prepare(self.model.dim)
+        before = await repository.head()
+        visible = before or Head(format=FORMAT)
+        number = max(visible.generation, visible.claim, *visible.dead, 0) + 1
+        dead = tuple(dict.fromkeys((*visible.dead, *([visible.claim] if visible.claim else []))))[-_MOST_DEAD:]
+        held = await repository.write_head(msgspec.structs.replace(visible, claim=number, dead=dead), before)
+        new = msgspec.structs.replace(
+            held,
+            generation=number,
+            claim=0,
+            commit=self.checkout.commit,
+            branch=self.checkout.branch[:300],
+            dirty=self.checkout.dirty,
+            model=self.model.id,
+            floor=self.model.floor,
+            chunks=len(wanted),
+            files=files,
+            with_text=self.with_text,
+            published_at=round(time.time(), 3),
+        )
+        removed: set[str] = set()
+        added = taken_over = 0
+        for _ in range(_TRIES):
+            difference = await _difference(repository, wanted, held)
+            added, taken_over = added + len(difference.add), taken_over + len(difference.take_over)
+            removed.update(difference.remove)
+            await self._apply(repository, difference, wanted, view, held, tell)
+            if await repository.count(new) == len(wanted):
+                break
+            # An earlier run, which stops at its next step, may have written meanwhile.
+        else:
+            raise CarrelError(f"{repository.address} doesn't hold what was written there", "Run it again.")
+        await repository.write_head(new, held)
+        await repository.delete(list(removed))  # of a run that is killed here the next one does it
+        return PublishReport(number, self.checkout.commit, files, len(wanted), added, taken_over, len(removed))
+
+    async def _apply(
+        self,
+        repository: PublishedStore,
+        difference: _Difference,
+        wanted: Mapping[str, str],
+        view: SnapshotView,
+        held: Head,
+        tell: Tell,
+    ) -> None:
+        """Write the difference as the generation that is claimed; nothing of it is visible yet."""
+        from carrel.engine.published_chunks import points_of
+
+        await repository.delete(difference.delete)
+        await repository.mark(difference.take_over, "added", held.claim)
+        await repository.unmark(difference.restore)
+        for at in range(0, len(difference.add), BATCH):
+            tell(at, len(difference.add))
+            batch = {point: wanted[point] for point in difference.add[at : at + BATCH]}
+            points = await asyncio.to_thread(points_of, view, batch, with_text=self.with_text)
+            await repository.check_claim(held)
+            await repository.add(points, held.claim)
+        tell(len(difference.add), len(difference.add))
+        await repository.check_claim(held)
+        await repository.mark(difference.remove, "removed", held.claim)
+
+
+async def _difference(repository: PublishedStore, wanted: Mapping[str, str], held: Head) -> _Difference:
+    """Compare what is wanted with all that is there."""
+    found, seen, dead = _Difference(), set[str](), frozenset(held.dead)
+    async for page in repository.kept():
+        for point in page:
+            removed = point.removed
+            visible = point.added <= held.generation and point.added not in dead
+            if removed is not None and removed <= held.generation and removed not in dead:
+                found.delete.append(point.id)
+            elif point.id in wanted:
+                seen.add(point.id)
+                if not visible and point.added != held.claim:
+                    found.take_over.append(point.id)
+                if removed is not None:
+                    found.restore.append(point.id)
+            elif not visible:
+                found.delete.append(point.id)
+            elif removed != held.claim:
+                found.remove.append(point.id)
+    found.add = [point for point in wanted if point not in seen]
+    return found

@@ -1,0 +1,223 @@
+"""A repository that isn't checked out, as a source: searched on the server where `carrel publish` put it.
+
+What it gives is marked as not local. Where the workspace is a checkout of the same repository, its own files answer instead.
+A server that fails or is slow is left alone for a while, and every answer says so; nobody waits for it then.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from carrel.core.errors import CarrelError, NotAllowed, ProviderError
+from carrel.core.published import Head, PublishedAddress, PublishedStore
+from carrel.server.models import bundled, published_repository
+from carrel.server.source_settings import SourceSettings
+from carrel.server.source_state import SourceReport
+
+if TYPE_CHECKING:
+    from carrel.core.ports import Embedder
+    from carrel.core.types import Hit, Query
+    from carrel.engine.published_search import RemoteQuestion
+    from carrel.server.composition import Composition
+    from carrel.server.settings import Settings
+
+T = TypeVar("T")
+
+SECONDS = 3.0
+"""How long a question waits for a server, whatever else its deadline allows."""
+FIRST_REST, LONGEST_REST = 1.0, 60.0
+"""Seconds that a server which failed isn't asked again, doubled with each failure."""
+
+
+@dataclass(slots=True, eq=False)
+class RemoteSource:
+    """A published repository that answers. `embedder` finds the model of an id here, `mask` masks secrets in a text of a path."""
+
+    id: str
+    settings: SourceSettings
+    root: Path  # of the workspace that asks
+    repository: PublishedStore
+    embedder: Callable[[str], Embedder | None]
+    mask: Callable[[str, str], str]
+    notice: str | None = None
+    """What must be told with its hits."""
+    _head: Head | None = None
+    _rest: float = 0.0
+    _rests_until: float = 0.0
+    _last_problem: str = ""
+    _checkout: tuple[Path, bool] | None = None  # of the workspace, and whether it is the same repository
+
+    @property
+    def address(self) -> PublishedAddress:
+        """Return where it is."""
+        return self.repository.address
+
+    @property
+    def description(self) -> str:
+        """Return its line for whoever chooses."""
+        return self.settings.description or f"The code of the repository {self.address.name}, which isn't on this machine."
+
+    def uri(self, path: str) -> str | None:
+        """Return the URI of a path as its hits have it, `repo@commit path`; None for another source's."""
+        place, _, inside = path.partition(" ")
+        name, _, commit = place.rpartition("@")
+        return self.address.uri(commit.removesuffix("+"), inside) if name == self.address.name and inside else None
+
+    async def search(self, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:  # noqa: ARG002 - as every source
+        """Return its chunks for a question, best first. Raises `CarrelError` where its server can't answer."""
+        return await self._asked(lambda: self._search(query))
+
+    async def _search(self, query: Query) -> list[Hit]:
+        from carrel.engine.published_search import RemoteQuestion
+        from carrel.engine.question_secrets import masked
+
+        asked = RemoteQuestion.read(masked(query.searched_text))
+        if self._head is None:
+            self._head = await self._visible()
+        for _ in range(2):
+            head = self._head
+            vector = await self._vector(asked, head)
+            # Whether what was searched is still what is visible is asked at the same time.
+            hits, now = await asyncio.gather(self._found(asked, head, vector, query), self._visible())
+            self._head = now
+            if now.token == head.token or now.generation == head.generation:
+                break
+        return hits
+
+    async def _found(self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query) -> list[Hit]:
+        from carrel.engine.published_search import POOL, Shown, best_ids, ranked
+
+        found = await self.repository.search(head, vector, asked.indices, POOL, len(query.text))
+        points = await self.repository.read(best_ids(found))
+        shown = Shown(self.id, self.address, head, self.mask)
+
+        def work() -> list[Hit]:
+            return ranked(asked, found, [point for point in points if not self._is_local(point.chunk.path)], shown, query)
+
+        return await asyncio.to_thread(work)
+
+    async def _visible(self) -> Head:
+        head = await self.repository.head()
+        if head is None or not head.generation:
+            raise ProviderError(f"Nothing is published as {self.address} yet", "Publish it: `carrel publish --repo NAME`.")
+        return head
+
+    async def _vector(self, asked: RemoteQuestion, head: Head) -> list[float]:
+        """Return the question's vector of the model that the repository was published with; empty where it isn't here."""
+        from carrel.engine.embedding import embed_queries
+
+        text = asked.question.text
+        model = self.embedder(head.model)
+        self.notice = None
+        if model is None:
+            self.notice = (
+                f"{self.address.name} was published with the model {head.model or 'none'}, which isn't the one set here: it was "
+                "searched by words alone."
+            )
+        if model is None or not text:
+            return []
+        try:
+            given = (await embed_queries(model, [text], seconds=SECONDS / 2))[text]
+        except CarrelError as error:
+            self.notice = f"{str(error).rstrip('.')}. {self.address.name} was searched by words alone."
+            return []
+        return list(struct.unpack(f"<{len(given) // 4}f", given))
+
+    def _is_local(self, path: str) -> bool:
+        """Tell whether the workspace has the file itself: it is the same repository, and the file is there. Runs on a thread."""
+        from carrel.engine.git import checkout
+
+        if self._checkout is None:
+            top, name = checkout(self.root)
+            ours, theirs = name.casefold().split("/"), self.address.name.casefold().split("/")
+            shorter = min(len(ours), len(theirs))
+            self._checkout = (top, ours[-shorter:] == theirs[-shorter:])
+        top, same = self._checkout
+        return same and os.path.lexists(top / path)
+
+    async def bring_up_to_date(self, wait_ms: int) -> None:  # noqa: ARG002 - as every source
+        """Look what is visible now. Raises `CarrelError`."""
+        self._head = await self._asked(self._visible)
+
+    async def report(self) -> SourceReport:
+        """Describe its state: asks the server."""
+
+        problem = ""
+        try:
+            await self.bring_up_to_date(0)
+        except CarrelError as error:
+            problem = str(error)
+        head = self._head if not problem else None
+        at = f" at {head.commit[:12]}" + (f" ({head.branch})" if head.branch else "") if head else ""
+        return SourceReport(
+            self.id,
+            self.settings.kind,
+            self.description,
+            f"{self.address}{at}",
+            "error" if problem else "ready",
+            head.files if head else 0,
+            head.chunks if head else 0,
+            0,
+            head.published_at if head else None,
+            (problem,) if problem else (),
+        )
+
+    async def close(self) -> None:
+        """Release its connections."""
+        await self.repository.aclose()
+
+    async def _asked(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Ask the server, for `SECONDS` at most and not at all while it rests. Raises `CarrelError`."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        if began < self._rests_until:
+            raise ProviderError(f"{self._last_problem.rstrip('.')}. It is asked again in {self._rests_until - began:.0f} s")
+        try:
+            async with asyncio.timeout(SECONDS):
+                found = await work()
+        except TimeoutError:
+            slow = ProviderError(f"{self.address} gave no answer within {SECONDS:g} s", retryable=True)
+            self._failed(slow)
+            raise slow from None
+        except asyncio.CancelledError:
+            if clock() - began > SECONDS / 2:  # a caller's deadline, not a person who thought better of it
+                self._failed(ProviderError(f"{self.address} was slow"))
+            raise
+        except NotAllowed:
+            raise
+        except ProviderError as error:
+            self._failed(error)
+            raise
+        self._rest = self._rests_until = 0.0
+        return found
+
+    def _failed(self, error: ProviderError) -> None:
+        """Leave the server alone for a while."""
+        self._rest = min(max(2 * self._rest, FIRST_REST), LONGEST_REST)
+        self._rests_until, self._last_problem = asyncio.get_running_loop().time() + self._rest, str(error)
+
+
+def remote_source(
+    name: str, source: SourceSettings, root: Path, composition: Composition, settings: Callable[[], Settings]
+) -> RemoteSource:
+    """Return a published repository as a source of the workspace at `root`; models and rules are those of each moment."""
+
+    def embedder(model: str) -> Embedder | None:
+        known = (bundled(), composition.embedder(settings()))
+        return next((one for one in known if one.spec.id == model), None)
+
+    def mask(path: str, text: str) -> str:
+        from carrel.core.native import mask_secrets
+        from carrel.server.composition import secret_options
+
+        return mask_secrets(path, text, secret_options(settings()))
+
+    repository = published_repository(source.url, source.key, composition.outbound.of(settings()))
+    return RemoteSource(name, source, root, repository, embedder, mask)

@@ -1,0 +1,80 @@
+"""A repository that isn't checked out: published by the command line, named as a source, found by an editor's server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tests.contract import qdrant_server
+from tests.shop import write_files
+
+from .conftest import Start, paths
+
+QUESTION = "which function returns the exchange rate that is converted with"
+RATES = (
+    "class ExchangeRates:\n    def rate_for_invoice(self, currency, day):\n"
+    '        """Return the exchange rate that an invoice of that day is converted with."""\n'
+    "        return self.table[currency, day]\n"
+)
+
+
+def carrel(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "carrel", *arguments],
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def billing(root: Path) -> Path:
+    write_files(root, {"src/rates.py": RATES, "secrets.env": "KEY=1\n", ".gitignore": "secrets.env\n"})
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
+    return root
+
+
+async def test_from_publishing_to_an_answer_and_a_server_that_is_gone(
+    start: Start, project: Path, env: dict[str, str], tmp_path: Path
+) -> None:
+    url, process, _ = qdrant_server.start(qdrant_server.binary())
+    name, server = f"billing-{uuid.uuid4().hex[:6]}", f"qdrant://{url.partition('://')[2]}"
+    root = billing(tmp_path / "billing")
+    published = await asyncio.to_thread(carrel, env, "publish", "--repo", name, "--to", server, "--path", str(root), "--json")
+    report = json.loads(published.stdout)
+    assert (published.returncode, report["chunks"], report["files"]) == (0, 1, 1), published.stderr
+    (root / "new.py").write_text("x = 1\n")
+    dirty = await asyncio.to_thread(carrel, env, "publish", "--repo", name, "--to", server, "--path", str(root))
+    assert (dirty.returncode, "1 files differ" in dirty.stderr) == (1, True)
+    added = await asyncio.to_thread(carrel, env, "sources", "add", f"{server}/{name}")
+    assert added.returncode == 0, added.stderr
+    try:
+        async with start(project) as client:
+            ask: dict[str, Any] = {"query": QUESTION, "limit": 5, "waitMs": 60_000}
+            result = await client.request("carrel/search", ask)
+            assert result["hits"], result
+            hit = result["hits"][0]
+            assert hit["path"] == f"{name}@{report['commit'][:12]} src/rates.py"
+            assert (hit["startLine"], hit["endLine"], hit["notLocal"], hit["sourceId"]) == (1, 4, True, name)
+            assert hit["uri"].startswith(f"{server}/{name}/src/rates.py?commit=")
+            pack = await client.request("carrel/context", {"query": QUESTION, "trigger": "explicit"})
+            assert f'file="{hit["path"]}" lines="1-4"' in pack["text"]
+            assert "not on this machine" in pack["text"]
+            [source] = [one for one in (await client.request("carrel/sources", {}))["sources"] if one["id"] == name]
+            assert (source["state"], source["chunks"]) == ("ready", 1)
+
+            process.kill()
+            process.wait()
+            login = await client.request("carrel/search", ask | {"query": "where is a login checked"})
+            assert paths(login)[0] == "src/auth.py", "the workspace answers"
+            assert f"The source {name} can't answer yet" in json.dumps(login["plan"])
+    finally:
+        process.kill()
