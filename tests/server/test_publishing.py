@@ -21,9 +21,10 @@ import pytest
 from tests.contract import qdrant_server
 from tests.shop import IGNORED, SHOP, write_files
 
-from carrel.core.errors import CarrelError, InvalidInput, ProviderError
-from carrel.core.fakes import fake_outbound
+from carrel.core.errors import CarrelError, InvalidInput, NotAllowed, ProviderError
+from carrel.core.fakes import FakeKeys, FakeMeter, FakePermissions, fake_outbound
 from carrel.core.native import CancelToken, SecretOptions, mask_secrets
+from carrel.core.outbound import Outbound
 from carrel.core.ports import Embedder
 from carrel.core.published import Point, PublishedAddress, read_chunk
 from carrel.core.types import Hit, Query
@@ -400,6 +401,14 @@ async def test_a_server_that_hangs_costs_no_more_than_its_share(monkeypatch: pyt
         await found(one)
     await repository.aclose()
     hanging.close()
+
+
+async def test_nothing_is_sent_to_a_host_that_nobody_allowed() -> None:
+    outbound = Outbound(FakePermissions([]), FakeKeys(), FakeMeter())
+    one = source(QdrantRepository(PublishedAddress.read("qdrant://q.example.com/shop"), outbound))
+    for _ in range(2):  # what a person may allow at any moment is no failure of the server
+        with pytest.raises(NotAllowed, match=r"carrel confirm qdrant q\.example\.com:6333"):
+            await found(one)
 
 
 def test_what_is_no_checkout_of_a_commit_is_refused(shop: Path, tmp_path: Path) -> None:

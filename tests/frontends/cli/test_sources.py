@@ -35,9 +35,32 @@ def test_a_source_is_added_searched_listed_and_removed(run: Run, tmp_path: Path,
     assert kept == [], "texts of converted documents are deleted with the source"
 
 
+def test_a_published_repository_is_named_by_its_address(run: Run, tmp_path: Path, project: Path) -> None:
+    typed = ("sources", "add", "qdrant://Q.example.com/acme/Billing", "--key", "env:BILLING_KEY")
+    assert "carrel confirm qdrant q.example.com:6333" in run(*typed)[2]
+    code, out, err = run(*typed, "--json")
+    assert (code, one_json(out)["id"], one_json(out)["url"]) == (0, "acme-billing", "qdrant://q.example.com:6333/acme/Billing"), (
+        err
+    )
+    assert run("sources", "add", "mine", "qdrant://localhost:1/billing")[0] == 0
+    text = settings_file(tmp_path).read_text("utf-8")
+    assert "[sources.acme-billing]" in text
+    assert 'key = "env:BILLING_KEY"' in text
+    code, out, _ = run("sources", "list", "--path", str(project))
+    assert "mine: repository, error" in out
+    assert "Nothing was sent to qdrant at q.example.com:6333: nobody allowed it yet" in out
+    code, _, err = run("sources", "remove", "mine")
+    assert (code, "What is published stays." in err) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
+        (("add", "qdrant://h/a/b/c"), "is no name of a repository"),
+        (("add", "qdrant://u:p@h/a"), "must hold no user name or password"),
+        (("add", "ops", "qdrant://h/a", "--git"), "is no folder"),
+        (("add", "ops", "qdrant://h/a", "--key", "sk-123456"), "says where the key is"),
+        (("add", "ops", ".", "--key", "env:A"), "is for repositories"),
         (("add", "workspace", "."), "can't be the id of a source"),
         (("add", "ops"), "must name the folder"),
         (("add", "ops", "nowhere"), "is no folder"),

@@ -91,7 +91,8 @@ def _remove(arguments: Namespace, output: Output) -> int:
     knowledge.forget(settings, found)
     if output.json:
         output.value({"file": str(path), "id": arguments.id})
-    output.note(f"Taken out of {path}; what was kept of it is deleted. The folder itself is as it was.")
+    stays = "What is published stays." if found.kind == "repository" else "The folder itself is as it was."
+    output.note(f"Taken out of {path}; what was kept of it is deleted. {stays}")
     return 0
 
 
