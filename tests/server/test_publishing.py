@@ -365,9 +365,8 @@ def encoded(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-async def test_a_server_that_is_killed_is_told_and_left_alone_and_answers_again(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_is_killed_is_told_and_left_alone(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.providers.published_repository._PUBLISHERS_PAUSES", (0.01,))
     url, process, _ = qdrant_server.start(qdrant_server.binary())
     repository = at(url, "shop")
     try:
