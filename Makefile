@@ -5,6 +5,7 @@
 #                    variables name them (tests/services/test_real_services.py); ends in minutes, not seconds
 #   make fuzz [SECONDS=60]  fuzz every reader of hostile bytes for so long each (needs a nightly Rust and cargo-fuzz; CPython 3.11 on Linux)
 #   make torture [MINUTES=60]  kill, damage, fill and change what servers work on, and compare what they answer
+#   make vsix [OFFLINE=1]  the VS Code extension for this machine's platform; OFFLINE=1 puts a Python inside, OFFLINE=FILE one of an archive
 #   make vscode-test  the VS Code extension, in a real VS Code (needs Node.js 20+; gets the editor and a browser)
 #   make intellij-test  the IntelliJ plugin, over the real server (needs a JDK 17+ and Maven 3.8+; gets a virtual screen)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
@@ -26,7 +27,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans dist lock clean setup build rust-test vscode-test intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans dist lock clean setup build rust-test vscode-test vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -72,6 +73,9 @@ lint: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	@if command -v luacheck >/dev/null; then cd editors/neovim && luacheck --no-color -q .; \
 	else echo "luacheck is not installed (Debian: apt-get install lua-check): the Neovim plugin's Lua is not checked"; fi
+
+vsix: build
+	PYTHON=$(CURDIR)/$(BIN)/python OFFLINE=$(OFFLINE) editors/vscode/test.sh package
 
 vscode-test: build
 	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh

@@ -26,6 +26,7 @@ export default tseslint.config(
         require: 'readonly',
         exports: 'writable',
         setTimeout: 'readonly',
+        fetch: 'readonly',
       },
     },
   },

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | host]
+# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host]
 #   static  types, lint, generated files, unit tests
+#   package only makes the .vsix; OFFLINE=1: with a Python inside, OFFLINE=FILE: with the one of this archive
 #   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and tours of its screen (Linux on x64)
 # Both without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
@@ -19,6 +20,20 @@ node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null
 export npm_config_fetch_retries=5 PIP_RETRIES=5
 [[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
+package() {
+  if [[ -n ${CARREL_WHEEL:-} ]]; then local from=(--wheel "$CARREL_WHEEL"); else local from=(--source); fi
+  case "${OFFLINE:-}" in '') ;; 1) from+=(--offline) ;; *) from+=(--offline --archive "$OFFLINE") ;; esac
+  rm -f ./*.vsix
+  npm run --silent bundle-server -- "${from[@]}"
+  npm run --silent package | tail -n 1
+}
+
+if [[ $part == package ]]; then
+  step "the package"
+  package
+  ls -l ./*.vsix
+  exit
+fi
 if [[ $part != host ]]; then
   step "types, lint, generated files"
   npm run --silent check
@@ -42,10 +57,7 @@ CHROMIUM="$(command -v "$browser")"
 export CHROMIUM
 
 step "the package"
-if [[ -n ${CARREL_WHEEL:-} ]]; then from=(--wheel "$CARREL_WHEEL"); else from=(--source); fi
-rm -f ./*.vsix
-npm run --silent bundle-server -- "${from[@]}"
-npm run --silent package | tail -n 1
+package
 vsix="$(echo ./*.vsix)"
 node scripts/build.mjs --tests
 
@@ -57,6 +69,8 @@ node test/editor/run.mjs "$editor" "$vsix"
 
 step "a new person's first minutes"
 node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+step "a machine without Python"
+node test/editor/python.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "a remote model: permission and key"
 node test/editor/models.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "done"

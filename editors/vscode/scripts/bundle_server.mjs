@@ -1,12 +1,27 @@
-// Puts the server with all that it needs under bundled/libs, so that the extension works without a network:
-//   common/   Carrel, and what is the same for all     cp3xx/   what is compiled for one Python version
-// node scripts/bundle_server.mjs (--wheel FILE | --source) [--target linux-x64] [--python PROGRAM]
-// --source takes the repository's own python/carrel with the module that was built in place.
+// Puts the server with all that it needs under bundled/:
+//   libs/common/   Carrel, and what is the same for all     libs/cp3xx/   what is compiled for one Python version
+//   python.json    which Python the extension may get for whoever has none     mcp.txt   what `carrel mcp` needs beside it, with hashes
+// node scripts/bundle_server.mjs (--wheel FILE | --source) [--target linux-x64] [--python PROGRAM] [--offline [--archive FILE]]
+// --source takes the repository's own python/carrel with the module that was built in place. --offline puts a Python and what `carrel mcp`
+// needs into the package, so that nothing is ever fetched: the archive that scripts/python.json names, or FILE, one of the same form.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { extract } from 'tar';
 
 const { values } = parseArgs({
   options: {
@@ -14,11 +29,13 @@ const { values } = parseArgs({
     source: { type: 'boolean' },
     target: { type: 'string', default: `${process.platform}-${process.arch}` },
     python: { type: 'string', default: process.env.PYTHON ?? 'python3' },
+    offline: { type: 'boolean', default: false },
+    archive: { type: 'string' },
   },
 });
 if (!values.wheel === !values.source) throw new Error('give --wheel FILE or --source');
+if (values.archive && !values.offline) throw new Error('--archive is for --offline');
 
-const VERSIONS = ['3.11', '3.12', '3.13', '3.14'];
 const PLATFORMS = {
   'linux-x64': ['manylinux_2_28_x86_64', 'manylinux_2_17_x86_64', 'manylinux2014_x86_64'],
   'linux-arm64': ['manylinux_2_28_aarch64', 'manylinux_2_17_aarch64', 'manylinux2014_aarch64'],
@@ -38,7 +55,8 @@ const WHEEL_TAG = {
 
 const extension = fileURLToPath(new URL('..', import.meta.url));
 const repository = join(extension, '..', '..');
-const libraries = join(extension, 'bundled', 'libs');
+const bundled = join(extension, 'bundled');
+const libraries = join(bundled, 'libs');
 const common = join(libraries, 'common');
 
 function pip(folder, version, ...what) {
@@ -74,10 +92,76 @@ function constraints() {
   return file;
 }
 
-/** What the server needs, and what `carrel mcp` needs beside it. */
-function dependencies() {
+/** What pyproject.toml names under `dependencies`, or under an extra's name. */
+function dependencies(name) {
   const project = readFileSync(join(repository, 'pyproject.toml'), 'utf8');
-  return ['dependencies', 'mcp'].flatMap(name => JSON.parse(new RegExp(`^${name} = (\\[.*\\])$`, 'm').exec(project)[1]));
+  return JSON.parse(new RegExp(`^${name} = (\\[.*\\])$`, 'm').exec(project)[1]);
+}
+
+const canonical = name => name.toLowerCase().replace(/[-_.]+/g, '-');
+
+/** Names of the distributions in a folder. */
+function distributions(folder) {
+  return new Set(
+    readdirSync(folder)
+      .filter(name => name.endsWith('.dist-info'))
+      .map(name => canonical(name.split('-')[0])),
+  );
+}
+
+/** The lines of requirements/dev.txt, versions and hashes for every platform, for what `carrel mcp` needs and the server hasn't. */
+function mcpRequirements() {
+  const folder = mkdtempSync(join(tmpdir(), 'carrel-mcp-'));
+  try {
+    pip(folder, VERSIONS[0], '--constraint', pins, ...dependencies('mcp'));
+    const there = distributions(common);
+    const wanted = [...distributions(folder)].filter(name => !there.has(name));
+    const blocks = readFileSync(join(repository, 'requirements', 'dev.txt'), 'utf8').match(
+      /^[A-Za-z0-9][^\n]*\\\n(?: +--hash[^\n]*\n)+/gm,
+    );
+    const chosen = blocks.filter(block => wanted.includes(canonical(/^[A-Za-z0-9_.-]+/.exec(block)[0])));
+    if (chosen.length < wanted.length)
+      throw new Error('requirements/dev.txt lacks something that `carrel mcp` needs: run make lock');
+    return chosen.join('');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The archive that is pinned for the target: the file, and which Python it holds. Elsewhere's file is checked like the extension checks it. */
+async function pythonArchive({ from, name, sha256 }) {
+  const file = join(mkdtempSync(join(tmpdir(), 'carrel-python-')), 'archive.tar.gz');
+  const response = await fetch(`${from}/${name}`);
+  if (!response.ok) throw new Error(`${from}/${name}: ${response.status}`);
+  const content = Buffer.from(await response.arrayBuffer());
+  if (createHash('sha256').update(content).digest('hex') !== sha256) throw new Error(`${name}: the SHA-256 differs`);
+  writeFileSync(file, content);
+  return file;
+}
+
+/** What only builders of programs and people at a prompt use. */
+const NEEDLESS =
+  /(^|\/)(include|share|test|tests|idlelib|tkinter|turtledemo|lib2to3|ensurepip|pip|pip-[^/]*|Doc|tcl[^/]*|tk[^/]*|itcl[^/]*)(\/|$)|\.a$|__pycache__/;
+
+async function unpackPython(file) {
+  const folder = join(bundled, 'python');
+  mkdirSync(folder);
+  await extract({ file, cwd: folder, strip: 1, strict: true, filter: path => !NEEDLESS.test(path) });
+  const programs = join(folder, 'bin');
+  if (!existsSync(programs)) return; // Windows has python.exe in the root
+  // A .vsix holds no links: each would be one more copy.
+  const [real] = readdirSync(programs).filter(name => /^python3\.\d+$/.test(name));
+  for (const name of readdirSync(programs)) if (name !== real) rmSync(join(programs, name));
+  renameSync(join(programs, real), join(programs, 'python3'));
+}
+
+/** The version of the packaged Python, as the names of its files tell it: it may be for another machine than this. */
+function ownVersion() {
+  const folder = join(bundled, 'python');
+  const named = [folder, join(folder, 'lib')].filter(existsSync).flatMap(one => readdirSync(one));
+  const found = named.map(name => /^python3\.(\d+)$|^python3(\d\d)\.dll$/.exec(name)).find(Boolean);
+  if (!found) throw new Error('the archive holds no Python');
+  return `3.${found[1] ?? found[2]}`;
 }
 
 const isCompiled = name => /\.(so|pyd|dylib)$/.test(name);
@@ -99,10 +183,21 @@ function compiled(folder) {
     });
 }
 
-rmSync(libraries, { recursive: true, force: true });
+const pinned = JSON.parse(readFileSync(join(extension, 'scripts', 'python.json'), 'utf8'));
+const archive = { version: pinned.version, from: pinned.from, ...pinned.archives[values.target] };
+rmSync(bundled, { recursive: true, force: true });
 mkdirSync(common, { recursive: true });
+let VERSIONS = ['3.11', '3.12', '3.13', '3.14'];
+if (values.offline) {
+  await unpackPython(values.archive ?? (await pythonArchive(archive)));
+  VERSIONS = [ownVersion()];
+}
 const pins = constraints();
-pip(common, VERSIONS[0], '--constraint', pins, ...dependencies());
+pip(common, VERSIONS[0], '--constraint', pins, ...dependencies('dependencies'), ...(values.offline ? dependencies('mcp') : []));
+if (!values.offline) {
+  writeFileSync(join(bundled, 'python.json'), JSON.stringify(archive));
+  writeFileSync(join(bundled, 'mcp.txt'), mcpRequirements());
+}
 const perVersion = compiled(common);
 for (const top of perVersion.flatMap(({ tops }) => [...tops])) rmSync(join(common, top), { recursive: true, force: true });
 for (const version of VERSIONS) {
@@ -129,4 +224,4 @@ rmSync(join(common, 'bin'), { recursive: true, force: true });
 rmSync(pins);
 if (!existsSync(join(common, 'carrel')) || !readdirSync(join(common, 'carrel')).some(isCompiled))
   throw new Error("Carrel's compiled module is missing: build it first (make build)");
-console.log(`bundled for ${values.target}: ${readdirSync(libraries).join(', ')}`);
+console.log(`bundled for ${values.target}${values.offline ? ', with a Python' : ''}: ${readdirSync(libraries).join(', ')}`);

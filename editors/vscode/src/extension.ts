@@ -7,6 +7,7 @@ import { IssueReview } from './chat/issue_review';
 import { Participant } from './chat/participant';
 import { SearchTool } from './chat/search_tool';
 import { Doctor } from './commands/doctor';
+import { GetPython, openServerSettings } from './commands/get_python';
 import { memoryCommands } from './commands/memory_commands';
 import { searchCommands } from './commands/search_commands';
 import { McpProvider } from './mcp_provider';
@@ -21,6 +22,8 @@ import { ReceiptView, receiptCommands } from './receipts/view';
 import { editorPython } from './server/editor_python';
 import { locate, type Located } from './server/locate';
 import { realMachine } from './server/machine';
+import { McpPackages } from './server/mcp_packages';
+import { OwnPython } from './server/own_python';
 import { Supervisor, messageOf } from './server/supervisor';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
 import { Switches } from './switches';
@@ -45,12 +48,15 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const log = vscode.window.createOutputChannel('Carrel', { log: true });
   const folder = context.globalStorageUri.fsPath;
   mkdirSync(folder, { recursive: true });
+  const bundled = context.asAbsolutePath('bundled');
   const libraries = context.asAbsolutePath('bundled/libs');
+  const own = new OwnPython(bundled, folder);
   const find = async (): Promise<Located> => {
     // Settings files are written by hand: what is no text is no path.
     const text = (key: string): string => String(configuration().get(key) ?? '');
-    const wanted = { program: text('server.path'), python: text('server.python'), editorPython: await editorPython(), libraries };
-    return locate(wanted, realMachine(folder));
+    const { present } = own;
+    const wanted = { program: text('server.path'), python: text('server.python'), own: present, libraries };
+    return locate({ ...wanted, editorPython: present.length ? undefined : await editorPython() }, realMachine(folder));
   };
   const keys = new Keys(context.secrets);
   const switches = new Switches(context.workspaceState);
@@ -76,10 +82,11 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   );
   const { version } = context.extension.packageJSON as { readonly version: string };
   const doctor = new Doctor(find, server, memory, version, folder);
-  const mcp = new McpProvider(find, folder, version, log, switches);
+  const mcp = new McpProvider(find, folder, version, log, switches, new McpPackages(bundled, folder));
   context.subscriptions.push(doctor, mcp, vscode.lm.registerMcpServerDefinitionProvider('carrel.mcp', mcp));
   context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(contextClient, memory)));
 
+  const getPython = new GetPython(own, realMachine(folder), server);
   const commands: Record<string, (...args: never[]) => unknown> = {
     ...memoryCommands(memory),
     ...searchCommands(server, contextClient),
@@ -88,6 +95,9 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     'carrel.doctor': () => doctor.run(),
     'carrel.showLog': () => log.show(),
     'carrel.restartServer': () => server.restart(),
+    'carrel.getPython': () => getPython.run(),
+    'carrel.openServerSettings': openServerSettings,
+    'carrel.getMcpPackages': () => mcp.getPackages(),
     'carrel.ask': () => vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel ', isPartialQuery: true }),
     'carrel.walkthrough': () =>
       vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),

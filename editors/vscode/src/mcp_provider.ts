@@ -3,12 +3,14 @@
 import * as vscode from 'vscode';
 import { localFolders } from './memory/memory';
 import type { Located } from './server/locate';
+import type { McpPackages } from './server/mcp_packages';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
 import type { Switches } from './switches';
 
 export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<void>();
   private readonly disposables: vscode.Disposable[];
+  private offered = false;
   readonly onDidChangeMcpServerDefinitions = this.emitter.event;
 
   /** `find` is how the extension finds its own server; `folder` is where programs run, never the workspace. */
@@ -18,6 +20,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
     private readonly version: string,
     private readonly log: vscode.LogOutputChannel,
     private readonly switches: Switches,
+    private readonly packages: McpPackages,
   ) {
     const changed = (): void => this.emitter.fire();
     this.disposables = [
@@ -34,9 +37,14 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
   async provideMcpServerDefinitions(): Promise<vscode.McpStdioServerDefinition[]> {
     const folders = localFolders();
     if (!vscode.workspace.isTrusted || !folders.length || configuration().get('mcp.enabled') !== true) return [];
-    const { launch, tried } = await this.find();
+    const found = await this.find();
+    if (!found.launch) {
+      this.log.warn(`MCP: no server is offered: ${found.tried.join('; ')}`);
+      return [];
+    }
+    const launch = this.packages.complete(found.launch);
     if (!launch) {
-      this.log.warn(`MCP: no server is offered: ${tried.join('; ')}`);
+      void this.offerPackages();
       return [];
     }
     const set = Object.entries(serverSettings(this.switches)).filter(([, value]) => value !== null);
@@ -49,6 +57,34 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
     const definition = new vscode.McpStdioServerDefinition('Carrel', launch.command, args, { ...launch.env }, this.version);
     definition.cwd = vscode.Uri.file(this.folder);
     return [definition];
+  }
+
+  /** `Carrel: Get the MCP Server's Packages`; gives whether they are there. */
+  async getPackages(): Promise<boolean> {
+    const { launch } = await this.find();
+    if (!launch) throw new Error('there is no server yet to get packages for.');
+    const stop = new AbortController();
+    await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Notification, title: "Carrel: getting the MCP server's packages", cancellable: true },
+      async (_, token) => {
+        token.onCancellationRequested(() => stop.abort());
+        await this.packages.get(launch, stop.signal).catch((error: unknown) => {
+          if (!stop.signal.aborted) throw error;
+        });
+      },
+    );
+    this.emitter.fire();
+    return this.packages.complete(launch) !== undefined;
+  }
+
+  /** Once in a window: who doesn't want them turns the setting off, or asks again by the command. */
+  private async offerPackages(): Promise<void> {
+    if (this.offered) return;
+    this.offered = true;
+    const text = "Carrel's MCP server needs more Python packages (16 MB from your package index).";
+    const chosen = await vscode.window.showInformationMessage(text, 'Get Them', 'Open Settings');
+    if (chosen === 'Get Them') await vscode.commands.executeCommand('carrel.getMcpPackages');
+    if (chosen === 'Open Settings') await vscode.commands.executeCommand('workbench.action.openSettings', 'carrel.mcp');
   }
 
   dispose(): void {

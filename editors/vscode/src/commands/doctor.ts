@@ -61,7 +61,7 @@ export class Doctor implements vscode.Disposable {
       for (const place of places.length ? places : [this.folder])
         lines.push('', `## ${place}`, '', ...(await this.examine(found.launch, place)), this.writer(place));
     } else {
-      lines.push(`- ${SIGNS.error} No server can be started. ${found.remedy}`);
+      lines.push(`- ${SIGNS.error} ${found.problem} ${found.remedy}`);
     }
     return lines.join('\n') + '\n';
   }

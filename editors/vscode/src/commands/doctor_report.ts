@@ -20,7 +20,8 @@ const REINSTALL = 'Uninstall and install the Carrel extension again, for this pl
 export function remedyFor({ check, remedy }: Finding, ours: boolean): string {
   if (!remedy) return '';
   if (ours && ['Packages', 'Native core'].includes(check)) return REINSTALL;
-  if (ours && check === 'Python') return 'Install Python 3.11 to 3.14, or choose one with the setting carrel.server.python.';
+  if (ours && check === 'Python')
+    return 'Run “Carrel: Get Python”, or choose a Python 3.11 to 3.14 with the setting carrel.server.python.';
   return remedy
     .replace(/, or by `carrel index`\./, ', or by “Carrel: Index This Project”.')
     .replace(/Run `carrel index`:/, 'Run “Carrel: Index This Project”:')

@@ -99,8 +99,11 @@ export function badge(
     trouble: false,
     command,
   });
-  if (server.kind === 'failed')
-    return { ...about('warning', 'Carrel: problem', `${server.problem}\n${server.remedy}`, 'carrel.doctor'), trouble: true };
+  if (server.kind === 'failed') {
+    const text = server.lacks === 'python' ? 'Carrel: needs Python' : 'Carrel: problem';
+    const command = server.lacks === 'python' ? 'carrel.getPython' : 'carrel.doctor';
+    return { ...about('warning', text, `${server.problem}\n${server.remedy}`, command), trouble: true };
+  }
   if (server.kind === 'starting') return about('sync~spin', 'Carrel: starting', 'the server starts');
   if (server.kind === 'waiting') return about('sync~spin', 'Carrel: starting', `the server ${server.reason}; it starts again`);
   if (work) return about('sync~spin', `Carrel: indexing, ${progressText(work)}`, `${work.title}, ${progressText(work)}`);

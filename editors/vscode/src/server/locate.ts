@@ -8,6 +8,8 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** For people: what was chosen, and from where. */
   readonly description: string;
+  /** Of the packaged server: the interpreter's version, as in 3.13. */
+  readonly python?: string;
 }
 
 export interface ServerChoice {
@@ -17,6 +19,8 @@ export interface ServerChoice {
   readonly python: string;
   /** The interpreter that is active in the editor, if one is known and may be used. */
   readonly editorPython: string | undefined;
+  /** Interpreters of Carrel's own, packaged or got before. */
+  readonly own: readonly string[];
   /** The folder that holds the packaged server: `common/` and one `cp3xx/` for each Python version. */
   readonly libraries: string;
 }
@@ -28,10 +32,19 @@ export interface Machine {
   output(command: string, args: readonly string[]): Promise<string | undefined>;
 }
 
+/** Why there is no server, in a sentence, and what is missing: a Python can be got, a setting can be corrected. */
+export interface NoServer {
+  readonly problem: string;
+  readonly remedy: string;
+  readonly lacks: 'python' | 'setting';
+}
+
 /** `tried` says in words what was looked at and why it wasn't taken. */
 export type Located =
   | { readonly launch: Launch; readonly tried: readonly string[] }
-  | { readonly launch: undefined; readonly tried: readonly string[]; readonly remedy: string };
+  | ({ readonly launch: undefined; readonly tried: readonly string[] } & NoServer);
+
+const PYTHONS = 'Python 3.11 to 3.14';
 
 /** Find the server: the setting, the packaged one, `carrel` on PATH. */
 export async function locate(wanted: ServerChoice, machine: Machine): Promise<Located> {
@@ -42,19 +55,38 @@ export async function locate(wanted: ServerChoice, machine: Machine): Promise<Lo
     return {
       launch: undefined,
       tried: [`${wanted.program} (setting carrel.server.path) can't be run`],
-      remedy: 'Correct the setting carrel.server.path, or empty it to use the server that comes with the extension.',
+      problem: `The setting carrel.server.path names ${wanted.program}, which can't be run.`,
+      remedy: 'Correct it, or empty it to use the server that comes with the extension.',
+      lacks: 'setting',
     };
   }
-  const packaged = await bundled(wanted, machine, tried);
+  const versions: string[] = [];
+  const packaged = await bundled(wanted, machine, tried, versions);
   if (packaged) return { launch: packaged, tried };
   const onPath = await program('carrel', 'PATH', machine);
   if (onPath) return { launch: onPath, tried };
   tried.push('carrel is not on PATH');
+  return { launch: undefined, tried, ...explain(wanted, machine, versions) };
+}
+
+function explain(wanted: ServerChoice, machine: Machine, versions: readonly string[]): NoServer {
+  const has = [...new Set(versions)].join(', ');
+  if (!hasServer(wanted, machine))
+    return {
+      problem: 'This build of the extension holds no server.',
+      remedy: 'Install the one for this platform, or name a carrel program with the setting carrel.server.path.',
+      lacks: 'setting',
+    };
+  if (wanted.python)
+    return {
+      problem: `The setting carrel.server.python names ${wanted.python}, which ${has ? `is Python ${has}` : "can't be run"}.`,
+      remedy: `Carrel needs ${PYTHONS}: correct it, or empty it.`,
+      lacks: 'setting',
+    };
   return {
-    launch: undefined,
-    tried,
-    remedy:
-      'Install Python 3.11 or newer, or choose one with the setting carrel.server.python, or a server with carrel.server.path.',
+    problem: `Carrel needs ${PYTHONS}, and this machine has ${has ? `only ${has}` : 'none'}.`,
+    remedy: 'Carrel can get one for itself alone.',
+    lacks: 'python',
   };
 }
 
@@ -64,9 +96,14 @@ async function program(command: string, origin: string, machine: Machine): Promi
   return { command, args: ['serve'], env: {}, description: `${command} (${origin}, ${version.trim()})` };
 }
 
-async function bundled(wanted: ServerChoice, machine: Machine, tried: string[]): Promise<Launch | undefined> {
+function hasServer({ libraries }: ServerChoice, machine: Machine): boolean {
+  return machine.exists(path.join(libraries, 'common', 'carrel'));
+}
+
+/** `versions` gets those of the interpreters that don't fit. */
+async function bundled(wanted: ServerChoice, machine: Machine, tried: string[], versions: string[]): Promise<Launch | undefined> {
   const common = path.join(wanted.libraries, 'common');
-  if (!machine.exists(path.join(common, 'carrel'))) {
+  if (!hasServer(wanted, machine)) {
     tried.push('this build of the extension holds no server');
     return undefined;
   }
@@ -79,6 +116,7 @@ async function bundled(wanted: ServerChoice, machine: Machine, tried: string[]):
     const compiled = path.join(wanted.libraries, `cp${version.replace('.', '')}`);
     if (!machine.exists(compiled)) {
       tried.push(`${python} is Python ${version}, for which this build holds no libraries`);
+      versions.push(version);
       continue;
     }
     return {
@@ -87,6 +125,7 @@ async function bundled(wanted: ServerChoice, machine: Machine, tried: string[]):
       args: ['-P', '-m', 'carrel', 'serve'],
       env: { PYTHONPATH: [compiled, common].join(machine.windows ? ';' : ':'), PYTHONNOUSERSITE: '1', PYTHONUTF8: '1' },
       description: `bundled server, run by ${python} (Python ${version})`,
+      python: version,
     };
   }
   return undefined;
@@ -96,7 +135,7 @@ function interpreters(wanted: ServerChoice, machine: Machine): readonly string[]
   if (wanted.python) return [wanted.python];
   const named = ['3.14', '3.13', '3.12', '3.11'].map(version => `python${version}`);
   const usual = machine.windows ? ['python', 'py'] : ['python3', 'python', ...named];
-  return wanted.editorPython ? [wanted.editorPython, ...usual] : usual;
+  return [...wanted.own, ...(wanted.editorPython ? [wanted.editorPython] : []), ...usual];
 }
 
 async function pythonVersion(python: string, machine: Machine): Promise<string | undefined> {

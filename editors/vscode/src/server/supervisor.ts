@@ -6,17 +6,24 @@ import type { KeyReceiver } from '../models/keys';
 import type { ConfirmParams, ConfirmResult, Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
 import { Backoff } from './backoff';
 import type { Askable, Connection, ReviewListener, WorkProgress } from './connection';
-import type { Located } from './locate';
+import type { Located, NoServer } from './locate';
 
 export type ServerState =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'starting' }
   | { readonly kind: 'running'; readonly version: string; readonly pid: number | undefined; readonly description: string }
   | { readonly kind: 'waiting'; readonly reason: string }
-  | { readonly kind: 'failed'; readonly problem: string; readonly remedy: string };
+  | { readonly kind: 'failed'; readonly problem: string; readonly remedy: string; readonly lacks?: NoServer['lacks'] };
 
 /** A secret storage that doesn't answer must not hold the server up. */
 const KEYS_PATIENCE_MS = 3_000;
+
+/** What a message about a server that can't be had offers: each button with its command. */
+const BUTTONS = {
+  python: { 'Get Python': 'carrel.getPython', 'Open Settings': 'carrel.openServerSettings' },
+  setting: { 'Open Settings': 'carrel.openServerSettings' },
+  other: { 'Try Again': 'carrel.restartServer', Doctor: 'carrel.doctor', 'Show Log': 'carrel.showLog' },
+} as const;
 
 /** What a server asks of the person. */
 export interface Owner {
@@ -184,7 +191,7 @@ export class Supervisor implements vscode.Disposable {
     this.become({ kind: 'starting' });
     const found = await this.find();
     for (const line of found.tried) this.log.info(`Server: ${line}`);
-    if (!found.launch) throw this.fail(`Carrel found no server to start: ${found.tried.join('; ')}.`, found.remedy);
+    if (!found.launch) throw this.fail(found.problem, found.remedy, found.lacks);
     this.log.info(`Server: ${found.launch.description}`);
     const began = Date.now();
     const listener = {
@@ -234,18 +241,18 @@ export class Supervisor implements vscode.Disposable {
   }
 
   /** Tells people once for each time that the server fails, not for each request that it fails. */
-  private fail(problem: string, remedy: string): ServerUnavailable {
+  private fail(problem: string, remedy: string, lacks?: NoServer['lacks']): ServerUnavailable {
     this.log.error(`${problem} ${remedy}`);
-    this.become({ kind: 'failed', problem, remedy });
-    if (this.shownProblem !== problem) void this.tell(`${problem} ${remedy}`);
+    this.become({ kind: 'failed', problem, remedy, ...(lacks ? { lacks } : {}) });
+    if (this.shownProblem !== problem) void this.tell(`${problem} ${remedy}`, BUTTONS[lacks ?? 'other']);
     this.shownProblem = problem;
     return new ServerUnavailable(`${problem} ${remedy}`);
   }
 
-  private async tell(text: string): Promise<void> {
-    const commands = { 'Try Again': 'carrel.restartServer', Doctor: 'carrel.doctor', 'Show Log': 'carrel.showLog' } as const;
-    const chosen = await vscode.window.showErrorMessage(text, ...(Object.keys(commands) as (keyof typeof commands)[]));
-    if (chosen) await vscode.commands.executeCommand(commands[chosen]);
+  private async tell(text: string, commands: Readonly<Record<string, string>>): Promise<void> {
+    const chosen = await vscode.window.showErrorMessage(text, ...Object.keys(commands));
+    const command = chosen && commands[chosen];
+    if (command) await vscode.commands.executeCommand(command);
   }
 
   private become(state: ServerState): void {

@@ -1,6 +1,6 @@
 // A VS Code of one's own: server side with the packaged extension, browser side under playwright. Nothing of the person who runs it is touched.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,9 +9,9 @@ import { join } from 'node:path';
 const START_PATIENCE_MS = 90_000;
 
 export class Editor {
-  /** `install` is where install.sh put the editor, `vsix` the packages to install, `settings` the person's own settings. A `driven` editor
-   * takes a payload (the test suite), and shows no notifications. */
-  static async start({ install, vsix, settings = {}, trust = false, driven = false }) {
+  /** `install` is where install.sh put the editor, `vsix` the packages to install, `settings` the person's own settings, `path` the PATH
+   * of the machine. A `driven` editor takes a payload (the test suite), and shows no notifications. */
+  static async start({ install, vsix, settings = {}, trust = false, driven = false, path = process.env.PATH }) {
     const editor = new Editor();
     editor.install = install;
     editor.folder = mkdtempSync(join(tmpdir(), 'carrel-vscode-'));
@@ -29,6 +29,7 @@ export class Editor {
     const entry = join(install, 'node_modules/code-server/out/node/entry.js');
     const env = {
       ...process.env,
+      PATH: path,
       EXTENSIONS_GALLERY: '{"serviceUrl":""}',
       RECORDING_LOG: editor.recording,
       TEST_REPORT: editor.report,
@@ -77,6 +78,12 @@ export class Editor {
       ],
     });
     return editor;
+  }
+
+  /** A file of the extension as it is installed. */
+  installed(name) {
+    const [extension] = readdirSync(join(this.folder, 'extensions')).filter(folder => folder.startsWith('carrel.carrel'));
+    return join(this.folder, 'extensions', extension, name);
   }
 
   get host() {

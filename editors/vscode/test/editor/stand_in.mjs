@@ -1,14 +1,14 @@
 // A server whose embedding model is remote, at a host that nobody reaches: the packaged server with tests/stand_in_carrel.py.
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const script = fileURLToPath(new URL('../../../../tests/stand_in_carrel.py', import.meta.url));
 
 /** Settings that choose it, and the keys that its model was asked with. */
-export function standIn({ folder }) {
-  const extension = readdirSync(join(folder, 'extensions')).find(name => name.startsWith('carrel.carrel'));
-  const libraries = join(folder, 'extensions', extension, 'bundled/libs');
+export function standIn(editor) {
+  const { folder } = editor;
+  const libraries = editor.installed('bundled/libs');
   const keys = join(folder, 'stand_in_keys');
   const program = join(folder, 'stand_in.sh');
   writeFileSync(keys, '');

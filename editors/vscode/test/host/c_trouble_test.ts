@@ -12,15 +12,15 @@ describe('trouble', () => {
     await set('server.path', undefined);
   });
 
-  it('no Python fits: one message says what was tried and what to do', async () => {
+  it('a Python that is set and no good: one message says so', async () => {
     const { server, memory } = await carrel();
     await set('server.python', '/nowhere/python3');
     const failed = await until('a failure', () => server.state.kind === 'failed' && server.state);
-    assert.match(failed.problem, /\/nowhere\/python3 can't be run; carrel is not on PATH/);
-    assert.match(failed.remedy, /Install Python 3\.11 or newer/);
+    assert.equal(failed.problem, "The setting carrel.server.python names /nowhere/python3, which can't be run.");
+    assert.match(failed.remedy, /Python 3\.11 to 3\.14/);
     assert.match(memory.item.text, /warning/);
     const report = await vscode.commands.executeCommand<string>('carrel.doctor');
-    assert.match(report, /No server can be started/);
+    assert.match(report, /· \/nowhere\/python3 can't be run\n[^]*✗ The setting carrel\.server\.python/);
   });
 
   it('a program that is no server is recognised', async () => {

@@ -66,6 +66,14 @@ describe('the MCP server of the extension', () => {
     assert.deepEqual(await offered(), []);
   });
 
+  it('is offered when its packages are there, which come when the person wants them', async () => {
+    await set('mcp.enabled', true);
+    assert.deepEqual(await offered(), []);
+    assert.equal(await vscode.commands.executeCommand('carrel.getMcpPackages'), true);
+    assert.equal((await offered()).length, 1);
+    await set('mcp.enabled', undefined);
+  });
+
   it('is the server that the extension found, for the open folders, with their settings', async () => {
     const { mcp } = await carrel();
     let changes = 0;
@@ -84,7 +92,7 @@ describe('the MCP server of the extension', () => {
     const { editorExclude, ...own } = JSON.parse(args.at(-1) ?? '') as { editorExclude: string[] };
     assert.deepEqual(own, { exclude: ['orders.py'] });
     assert(editorExclude.includes('**/node_modules'), editorExclude.join()); // a default of VS Code's search.exclude
-    assert.match(String(env.PYTHONPATH), /bundled.libs.cp3\d+.*bundled.libs.common/);
+    assert.match(String(env.PYTHONPATH), /bundled.libs.cp3\d+.*bundled.libs.common.*mcp-packages-[0-9a-f]{12}-cp3\d+$/);
     assert(cwd && !cwd.fsPath.startsWith(folder().uri.fsPath), 'no folder of the project: what lies there must not be run');
   });
 

@@ -34,7 +34,8 @@ describe('a key', () => {
 
   it('reaches the server, and never the log, however much is logged', async () => {
     const libraries = `${vscode.extensions.getExtension('carrel.carrel')?.extensionPath ?? ''}/bundled/libs`;
-    const found = await locate({ program: '', python: '', editorPython: undefined, libraries }, realMachine(folder().uri.fsPath));
+    const wanted = { program: '', python: '', editorPython: undefined, own: [], libraries };
+    const found = await locate(wanted, realMachine(folder().uri.fsPath));
     assert(found.launch);
     const { log, text } = recorder();
     const listener = {
