@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host]
+# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host | prompts]
 #   static  types, lint, generated files, unit tests
 #   package only makes the .vsix; OFFLINE=1: with a Python inside, OFFLINE=FILE: with the one of this archive
 #   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and tours of its screen (Linux on x64)
-# Both without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
+#   prompts only what @carrel sends of two unknown projects (docs/quality.md), as a table; not part of the others
+# Static and host without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
 # PICTURES: a folder for screenshots.
 set -euo pipefail
@@ -34,7 +35,7 @@ if [[ $part == package ]]; then
   ls -l ./*.vsix
   exit
 fi
-if [[ $part != host ]]; then
+if [[ $part != host && $part != prompts ]]; then
   step "types, lint, generated files"
   npm run --silent check
   step "unit tests"
@@ -64,6 +65,11 @@ node scripts/build.mjs --tests
 step "the editor"
 test/editor/install.sh "$editor"
 
+if [[ $part == prompts ]]; then
+  step "what is sent of unknown projects"
+  node test/editor/prompts.mjs "$editor" "$vsix" "${PYTHON:-../../.venv/bin/python}"
+  exit
+fi
 step "in a real VS Code"
 node test/editor/run.mjs "$editor" "$vsix"
 

@@ -20,7 +20,7 @@ await build({
   sourcemap: production ? false : 'linked',
 });
 if (process.argv.includes('--tests')) {
-  for (const folder of ['unit', 'host', 'untrusted', 'multiroot']) {
+  for (const folder of ['unit', 'host', 'untrusted', 'multiroot', 'prompts']) {
     const entryPoints = readdirSync(`test/${folder}`)
       .filter(name => name.endsWith('.ts'))
       .map(name => `test/${folder}/${name}`);

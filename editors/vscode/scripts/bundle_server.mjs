@@ -6,6 +6,7 @@
 // needs into the package, so that nothing is ever fetched: the archive that scripts/python.json names, or FILE, one of the same form.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { Buffer } from 'node:buffer';
 import {
   cpSync,
   existsSync,

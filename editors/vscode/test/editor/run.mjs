@@ -1,4 +1,5 @@
 // node test/editor/run.mjs INSTALL VSIX [SUITE]: the Mocha suites of out/ inside the extension host of a real VS Code, with the packaged extension.
+// node test/editor/run.mjs INSTALL VSIX prompts FOLDER: what is sent of the project in FOLDER; prompts.mjs starts it.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +43,7 @@ function second(project) {
 const SUITES = {
   host: { bulk: 400, prepare: () => undefined },
   multiroot: { bulk: 5, prepare: second },
+  prompts: { bulk: 0, prepare: () => resolve(process.argv[5]), alone: true },
   untrusted: {
     bulk: 5,
     prepare: hostile,
@@ -87,6 +89,6 @@ async function run(suite, { bulk, prepare, trust, settings }) {
 }
 
 let good = true;
-for (const [suite, options] of Object.entries(SUITES).filter(([name]) => !only || name === only))
+for (const [suite, options] of Object.entries(SUITES).filter(([name, { alone }]) => (only ? name === only : !alone)))
   good = (await run(suite, options)) && good;
 process.exit(good ? 0 : 1);

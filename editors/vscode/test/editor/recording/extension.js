@@ -12,6 +12,8 @@ const MODEL = {
   capabilities: { toolCalling: true, imageInput: false },
   isUserSelectable: true,
 };
+/** As models on a laptop have it. */
+const SMALL = { ...MODEL, id: 'recording-small', name: 'Recording Small', family: 'recording-small', maxInputTokens: 8000 };
 const textOf = part =>
   typeof part === 'string'
     ? part
@@ -42,7 +44,7 @@ async function review(record, tools, progress, token) {
 exports.activate = context => {
   context.subscriptions.push(
     vscode.lm.registerLanguageModelChatProvider('recording', {
-      provideLanguageModelChatInformation: async () => [MODEL],
+      provideLanguageModelChatInformation: async () => [MODEL, SMALL],
       provideLanguageModelChatResponse: async (_model, messages, options, progress, token) => {
         const record = messages.map(({ role, content }) => ({ role, text: [...content].map(textOf).join('') }));
         fs.appendFileSync(process.env.RECORDING_LOG, JSON.stringify(record) + '\n');
@@ -55,6 +57,15 @@ exports.activate = context => {
     vscode.chat.createChatParticipant('carrel-test.plain', async (request, _context, stream, token) => {
       const answer = await request.model.sendRequest([vscode.LanguageModelChatMessage.User(request.prompt)], {}, token);
       for await (const text of answer.text) stream.markdown(text);
+    }),
+  );
+  context.subscriptions.push(
+    vscode.chat.createChatParticipant('carrel-test.attached', request => {
+      const attached = request.references.map(({ value }) => ({
+        path: (value.uri ?? value).path,
+        lines: value.range && [value.range.start.line + 1, value.range.end.line + 1],
+      }));
+      fs.appendFileSync(process.env.RECORDING_LOG, JSON.stringify([{ role: 1, text: JSON.stringify(attached) }]) + '\n');
     }),
   );
   // Without this the model isn't listed.

@@ -1,0 +1,3 @@
+/** The editor's entry to this suite. */
+
+export { run } from '../host/index';
