@@ -2,10 +2,12 @@
 
 import { mkdirSync } from 'node:fs';
 import * as vscode from 'vscode';
+import { auditCommands, AuditView } from './audit/view';
 import { ContextClient } from './context_client';
 import { IssueReview } from './chat/issue_review';
 import { Participant } from './chat/participant';
 import { SearchTool } from './chat/search_tool';
+import { decideInstructions } from './commands/agent_instructions';
 import { Doctor } from './commands/doctor';
 import { GetPython, openServerSettings } from './commands/get_python';
 import { memoryCommands } from './commands/memory_commands';
@@ -37,6 +39,7 @@ export interface Carrel {
   readonly receiptView: ReceiptView;
   readonly mcp: McpProvider;
   readonly switches: Switches;
+  readonly audit: AuditView;
   /** What `activate` cost: processor time, in which a busy machine doesn't count. */
   readonly activationMs: number;
 }
@@ -87,11 +90,14 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   context.subscriptions.push(vscode.lm.registerTool('carrel_search', new SearchTool(contextClient, memory)));
 
   const getPython = new GetPython(own, realMachine(folder), server);
+  const audit = new AuditView(server, receipts);
+  context.subscriptions.push(audit);
   const commands: Record<string, (...args: never[]) => unknown> = {
     ...memoryCommands(memory),
     ...searchCommands(server, contextClient),
     ...receiptCommands(receipts, contextClient),
     ...modelCommands(server, keys),
+    ...auditCommands(audit),
     'carrel.doctor': () => doctor.run(),
     'carrel.showLog': () => log.show(),
     'carrel.restartServer': () => server.restart(),
@@ -102,6 +108,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     'carrel.walkthrough': () =>
       vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
     'carrel.turnOn': () => turnOn(switches, memory),
+    'carrel.agentInstructions': () => decideInstructions(context.extensionUri),
   };
   for (const [id, run] of Object.entries(commands))
     context.subscriptions.push(vscode.commands.registerCommand(id, withErrorMessage(run, log)));
@@ -116,7 +123,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   if (switches.anyOn) void server.start().catch(() => undefined);
   else void offerMemory(context, switches, memory);
   const { user, system } = process.cpuUsage(began);
-  return { server, memory, receipts, receiptView, mcp, switches, activationMs: (user + system) / 1_000 };
+  return { server, memory, receipts, receiptView, mcp, switches, audit, activationMs: (user + system) / 1_000 };
 }
 
 /** Which server runs may be set at any time. The other settings are the server's to follow. */

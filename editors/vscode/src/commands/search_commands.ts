@@ -7,6 +7,7 @@ import type { ContextResult, HitResult } from '../protocol';
 import { lines } from '../receipts/nodes';
 import { openPlace } from '../receipts/view';
 import type { Supervisor } from '../server/supervisor';
+import { attach } from './chat_context';
 
 /** Typing rests so long before the server is asked. */
 const REST_MS = 150;
@@ -27,11 +28,7 @@ export function searchCommands(server: Supervisor, contextClient: ContextClient)
     },
     'carrel.insertContext': async (text?: string) => {
       const pack = await contextFor(contextClient, text);
-      if (pack)
-        await vscode.commands.executeCommand('workbench.action.chat.open', {
-          query: `${pack.text}\n\n${pack.query}`,
-          isPartialQuery: true,
-        });
+      if (pack) await attach(pack);
       return pack;
     },
     'carrel.searchProject': () => search(server),

@@ -155,6 +155,21 @@ try {
     assert(asked.includes('def authenticate_user'), asked);
   });
 
+  await step('the audit log says what was given to whom, and opens as text', async () => {
+    await page
+      .getByRole('button', { name: /^Memory Section|^Receipt Section/ })
+      .first()
+      .click(); // makes room
+    await page.getByRole('button', { name: /^Audit Section/ }).click();
+    const given = page.getByRole('treeitem', { name: new RegExp(`^Given to a chat: ${QUESTION.replace('?', '\\?')}`) });
+    await given.first().click();
+    await page
+      .locator('.tab')
+      .filter({ hasText: /^Entry \d+\.md/ })
+      .waitFor();
+    await page.locator('.view-lines').getByText('src/auth.py:1-4: score').waitFor();
+  });
+
   await step('the walkthrough opens from the palette', async () => {
     await page.keyboard.press('F1');
     await page.keyboard.type('Carrel: Get Started', { delay: 10 });

@@ -60,6 +60,25 @@ describe('@carrel', () => {
     await vscode.commands.executeCommand('workbench.action.files.revert');
   });
 
+  it('gives its places to any other chat as attachments, which go with the question', async () => {
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    await vscode.commands.executeCommand('workbench.action.chat.newChat');
+    const pack = await vscode.commands.executeCommand<{ hits: { path: string; startLine: number; endLine: number }[] }>(
+      'carrel.insertContext',
+      QUESTION,
+    );
+    const messages = await sayNext(`@attached ${QUESTION}`);
+    const attached = JSON.parse(lastOf(messages)) as { path: string; lines: [number, number] }[];
+    const [first] = pack.hits;
+    assert(first);
+    assert.deepEqual(
+      attached.find(({ path }) => path.endsWith(`/${first.path}`))?.lines,
+      [first.startLine, first.endLine],
+      JSON.stringify(attached),
+    );
+    assert(pack.hits.every(({ path }) => attached.some(one => one.path.endsWith(`/${path}`))));
+  });
+
   it('tells the model the whole conversation, in the words of the person and of the model', async () => {
     const { receipts } = await carrel();
     const answered = (): Promise<unknown> => until('the answer', () => receipts.shown?.outcome === 'sent');

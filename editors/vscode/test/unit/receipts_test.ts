@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { merged } from '../../src/receipts/merged';
 import { readFileSync } from 'node:fs';
 import type { ContextResult, HitResult } from '../../src/protocol';
 import { answerNodes, receiptNodes, spent } from '../../src/receipts/nodes';
@@ -235,4 +236,27 @@ describe('the receipt view', () => {
       assert(labels.includes(label), label);
     assert.equal(answerNodes([empty])[0]?.command?.id, 'carrel.receipt.show');
   });
+});
+
+describe('places as attachments', () => {
+  const places = (text: string): { uri: string; startLine: number; endLine: number }[] =>
+    text.split(' ').map(one => {
+      const [uri = '', startLine, endLine] = one.split(/[:-]/);
+      return { uri, startLine: Number(startLine), endLine: Number(endLine) };
+    });
+  for (const [given, expected] of [
+    ['a:1-4 b:1-4', 'a:1-4 b:1-4'],
+    ['a:1-4 a:5-8', 'a:1-8'],
+    ['a:1-4 a:6-8', 'a:1-4 a:6-8'],
+    ['a:5-8 b:1-2 a:1-6', 'b:1-2 a:1-8'],
+    ['a:1-3 a:7-9 a:3-7', 'a:1-9'],
+  ] as const) {
+    it(`${given} are ${expected}`, () =>
+      assert.deepEqual(
+        merged(places(given))
+          .map(({ uri, startLine, endLine }) => `${uri}:${startLine}-${endLine}`)
+          .join(' '),
+        expected,
+      ));
+  }
 });
