@@ -130,7 +130,8 @@ function settings(choices: Choices): Node[] {
 
 function troubles(server: ServerState): Node[] {
   if (server.kind !== 'failed') return [];
-  return [{ id: 'failed', label: server.problem, tooltip: server.remedy, icon: 'warning', command: { id: 'carrel.doctor' } }];
+  const id = server.lacks === 'python' ? 'carrel.getPython' : 'carrel.doctor';
+  return [{ id: 'failed', label: server.problem, tooltip: server.remedy, icon: 'warning', command: { id } }];
 }
 
 function index(folder: Folder, running: boolean): Node[] {

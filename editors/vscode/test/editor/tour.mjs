@@ -161,7 +161,7 @@ try {
       .first()
       .click(); // makes room
     await page.getByRole('button', { name: /^Audit Section/ }).click();
-    const given = page.getByRole('treeitem', { name: new RegExp(`^Given to a chat: ${QUESTION.replace('?', '\\?')}`) });
+    const given = page.getByRole('treeitem', { name: new RegExp(`^Given to a chat: ${QUESTION.replace('?', '\\?')}: \\d`) });
     await given.first().click();
     await page
       .locator('.tab')

@@ -87,6 +87,14 @@ describe('the words of the memory', () => {
     assert.equal(stateOf({ ...STATUS, state: 'error', error: 'the disk is full' }), 'the disk is full');
   });
 
+  it('offer a Python where that is what is missing', () => {
+    const lacking = { kind: 'failed', problem: 'p', remedy: 'r', lacks: 'python' } as const;
+    const { text, command } = badge(lacking, [], undefined, { on: true, usable: true });
+    assert.deepEqual([text, command], ['$(warning) Carrel: needs Python', 'carrel.getPython']);
+    const [row] = memoryNodes(CHOICES, lacking, undefined, [], []).filter(({ id }) => id === 'failed');
+    assert.equal(row?.command?.id, 'carrel.getPython');
+  });
+
   it('show trouble first, then work, then whether it is on', () => {
     const work = { title: 'Indexing shop', message: '18445/50001 files', percentage: 36 };
     const on = { on: true, usable: true };
