@@ -146,8 +146,11 @@ class Batch:
     def text_paths(self) -> list[str]:
         """The file of each of `texts`, in the same order."""
     def set_vectors(self, vectors: bytes) -> None: ...
+    def lack_vectors(self, first: int, count: int, reason: str) -> None:
+        """Have so many of `texts`, from the first on, stored without the vector that was set: words find them, and the next run
+        embeds them (spec B1)."""
     def fail(self, paths: Sequence[str], reason: str) -> None:
-        """Leave these files as they were; the next run tries them again (spec B1)."""
+        """Leave these files as they were; the next run tries them again."""
     def paths(self) -> list[str]: ...
     def set_properties(self, path: str, *, metadata: Mapping[str, str | float | bool] = ..., version: str | None = None) -> None:
         """Keep what the source of one of its files says of it. Without this a file keeps what was said before: its version as long as
@@ -168,7 +171,8 @@ class Commit:
     def skipped(self) -> int:
         """Found unusable only on reading (binary, minified …)."""
     @property
-    def failed(self) -> int: ...
+    def failed(self) -> int:
+        """Files that failed, or of which chunks lack their vector."""
     @property
     def chunks(self) -> int:
         """Chunks that were embedded by this commit."""
@@ -427,7 +431,7 @@ class Snapshot:
     def chunks(self) -> int: ...
     @property
     def chunks_without_vectors(self) -> int:
-        """How many chunks have vectors of another model, so that words alone find them."""
+        """How many chunks words alone find: their vectors are of another model, or the model failed to give them."""
     def languages(self) -> dict[str, int]: ...
     def dense(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[ScoredDoc]: ...
     def find(

@@ -326,16 +326,22 @@ class Index:
     def _current(self) -> OpenIndex:
         """Return the index with what its writer committed; one that was never made is made now.
 
-        One whose files all failed a moment ago is left empty: the answer says why.
+        One whose files all failed a moment ago is left as it is: the answer says why.
         """
         self._index.follow()
-        if self._on_disk and not self._index.store.snapshot().files and time.monotonic() >= self._next_try:
+        if self._on_disk and self._has_nothing() and time.monotonic() >= self._next_try:
             self.index()
             if self._index.store.failed_count:
                 self._next_try = time.monotonic() + RETRY_SECONDS
         elif replica := self._index.replica:
             run_blocking(replica.catch_up(_STORE_SECONDS))
         return self._index
+
+    def _has_nothing(self) -> bool:
+        """Tell whether it has no file, or none of which the model gave a vector."""
+        store = self._index.store
+        view = store.snapshot()
+        return not view.files or (store.failed_count > 0 and view.chunks_without_vectors == view.chunks)
 
 
 class BagOfWords:

@@ -120,26 +120,35 @@ async def test_vectors_that_can_not_be_used_are_an_error_that_names_the_model(gi
     assert "awaited-1" in str(caught.value)
 
 
-def test_a_failed_request_costs_its_own_files_only_and_the_next_run_tries_them_again(tmp_path: Path) -> None:
+def symbols_with_vectors(store: Store) -> list[str]:
+    view = store.snapshot()
+    return [chunk.symbol for path in view.paths() for chunk in view.file_chunks(path) if view.vector(chunk.doc)]
+
+
+def test_a_failed_request_costs_its_own_chunks_only_and_the_next_run_embeds_these_alone(tmp_path: Path) -> None:
     broken = True
 
     async def act(texts: Sequence[str], _: str) -> Vectors:
-        if broken and any("def b" in text for text in texts):
+        if broken and any("def refund" in text for text in texts):
             raise ProviderError("refused")
         return rows(texts)
 
     model = AwaitedEmbedder(act, max_texts=1)
-    with folder(tmp_path / "shop", {f"{name}.py": function(name) for name in "abc"}) as store:
+    files = {"a.py": function("order") + "\n\n" + function("refund") + "\n\n" + function("pay"), "b.py": function("ship")}
+    with folder(tmp_path / "shop", files) as store:
         report = run_index_blocking(store, model, CancelToken())
-        assert (report.added, report.failed) == (2, 1)
-        assert sorted(store.snapshot().paths()) == ["a.py", "c.py"]
+        assert (report.added, report.failed, report.chunks) == (2, 1, 3)
+        assert symbols_with_vectors(store) == ["order", "pay", "ship"]
+        assert (store.snapshot().chunks_without_vectors, store.failed()) == (1, [("a.py", "refused")])
+        by_words, _ = search(store.snapshot(), SearchText(read("refund")), Query("refund"), 0.1, CancelToken())
+        assert "refund" in {candidate.symbol for candidate in by_words}
         broken = False
         asked = len(model.asked)
         report = run_index_blocking(store, model, CancelToken())
-        assert (report.added, report.failed) == (1, 0)
+        assert (report.changed, report.failed, report.chunks) == (1, 0, 1)
         assert len(model.asked) == asked + 1  # only what failed was paid for again
-        [doc] = [chunk.doc for chunk in store.snapshot().file_chunks("b.py")]
-        assert any(store.snapshot().vector(doc))
+        assert symbols_with_vectors(store) == ["order", "refund", "pay", "ship"]
+        assert (store.snapshot().chunks_without_vectors, store.failed()) == (0, [])
 
 
 def test_a_model_that_is_down_is_waited_for_once_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,4 +273,5 @@ def test_a_model_that_fails_again_and_again_is_not_asked_for_every_file(tmp_path
         report = run_index_blocking(store, model, CancelToken())
         assert (len(model.asked), report.failed) == (3, 9)
         model = AwaitedEmbedder()
-        assert run_index_blocking(store, model, CancelToken()).added == 9
+        report = run_index_blocking(store, model, CancelToken())
+        assert (report.added, report.changed, store.snapshot().chunks_without_vectors) == (6, 3, 0)

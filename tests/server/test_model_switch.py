@@ -14,6 +14,9 @@ from tests.shop import SHOP, write_files
 from carrel.core.outbound import Destination
 from carrel.core.remote import Confirmation
 from carrel.core.types import Query
+from carrel.frontends.cli.output import Output
+from carrel.frontends.cli.status import _show
+from carrel.frontends.lsp.commands import status_result
 from carrel.providers.keys import StandardKeys
 from carrel.server import model_index, model_switch, queries
 from carrel.server.composition import Composition
@@ -179,6 +182,40 @@ async def test_what_a_failed_batch_left_is_all_that_the_next_run_asks_for(
     workspace.request_index()
     await until(lambda: MODEL in model_of(workspace))
     assert len(service.texts) - asked < asked / 2
+
+
+THREE = "\n\n".join(
+    f"def {name}(order):\n    return order.total() * {name!r}  # long enough for a chunk\n"
+    for name in ("cancel", "refund", "ship")
+)
+
+
+async def test_of_a_saved_file_only_the_request_that_failed_is_asked_for_again(
+    person: Person, service: EmbeddingService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace = await switched(person, service, max_texts=1)
+    service.refused = "def refund"
+    write_files(workspace.root, {"src/orders.py": THREE})
+    before = len(service.texts)
+    await asyncio.wait({workspace.queue.request(paths=["src/orders.py"]).done})
+    assert "ship" in await found(workspace, "ship")
+    status = status_result(workspace, await workspace.status())
+    assert (status.chunks_without_vectors, [file.path for file in status.failed]) == (1, ["src/orders.py"])
+    _show(status, Output())
+    assert "without a vector: 1 chunk, found by words until the next run\n" in capsys.readouterr().out
+    sent = service.texts[before:]
+    assert [sum(name in text for text in sent) for name in ("def cancel", "def ship")] == [1, 1]
+
+    service.refused = ""
+    clone = person.open(remote(service, max_texts=1), write_files(tmp_path / "clone" / "shop", {**SHOP, "src/orders.py": THREE}))
+    before = len(service.texts)
+    await found(clone, "anything")
+    await until(lambda: MODEL in model_of(clone))
+    (again,) = set(service.texts[before:])
+    assert "def refund" in again, "the cache has the rest of the file"
+
+    await asyncio.wait({workspace.request_index().done})
+    assert (await workspace.status()).chunks_without_vectors == 0
 
 
 async def test_a_run_that_was_stopped_in_the_middle_is_resumed(

@@ -66,11 +66,12 @@ class Fault:
 
 @dataclass
 class EmbeddingService:
-    """What the server knows and was asked. `faults` are used up in turn; `always` stands."""
+    """What the server knows and was asked. `faults` are used up in turn; `always` stands, and so does the word in `refused`."""
 
     dims: dict[str, int] = field(default_factory=lambda: dict(DIMS))
     faults: list[Fault] = field(default_factory=list)
     always: Fault | None = None
+    refused: str = ""
     pause: float = 0.0
     keeps_connections: bool = True
     lifetime: float = 1_800.0
@@ -154,6 +155,8 @@ class EmbeddingService:
 
     async def _answer(self, body: Any, form: Any) -> Response:
         await asyncio.sleep(self.pause)
+        if self.refused and any(self.refused in text for text in _texts(body)):
+            return _refusal(400, "this text isn't embedded")
         fault = self._fault() or Fault("none")
         match fault.kind:
             case "status":

@@ -478,7 +478,7 @@ export interface ExplainParams {
   readonly line?: number;
 }
 
-/** A file that could not be read, cut or embedded, and why. The next run tries it again; what was known of it stays. */
+/** A file that could not be read or cut, or not be embedded as a whole, and why. The next run tries it again. */
 export interface FailedFile {
   readonly path: string;
   readonly reason: string;
@@ -1054,6 +1054,8 @@ export interface StatusResult {
   readonly failed: readonly FailedFile[];
   /** How many files failed; `carrel/statusChanged` has this number alone. */
   readonly failedFiles: number;
+  /** Chunks that words alone find, until the embedding model gives them a vector. */
+  readonly chunksWithoutVectors?: number;
   /** Files in which secrets are masked. */
   readonly maskedFiles: number;
   /** How many secrets are masked in them. */

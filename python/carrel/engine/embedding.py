@@ -161,18 +161,15 @@ def batch_requests(batch: Batch, spec: EmbeddingSpec, tokenizer: Tokenizer | Non
 def give_vectors(
     batch: Batch, asked: Sequence[EmbeddingRequest], answers: Sequence[Vectors | ProviderError], spec: EmbeddingSpec
 ) -> None:
-    """Give a batch its vectors. The files of requests that failed are left as they were, and tried again by the next run."""
-    parts: list[bytes] = []
-    paths = batch.text_paths()
-    for request, answer in zip(asked, answers, strict=True):
-        if isinstance(answer, Vectors):
-            parts.append(answer.data)
-            continue
-        parts.append(_zeros(len(request.texts), spec))
-        concerned = sorted(set(paths[request.first : request.first + len(request.texts)]))
-        log.warning("%d files were not embedded and will be tried again: %s", len(concerned), answer)
-        batch.fail(concerned, str(answer))
-    batch.set_vectors(b"".join(parts))
+    """Give a batch its vectors. The chunks of requests that failed lack theirs until the next run; words find them meanwhile."""
+    answered = list(zip(asked, answers, strict=True))
+    batch.set_vectors(
+        b"".join(answer.data if isinstance(answer, Vectors) else _zeros(len(request.texts), spec) for request, answer in answered)
+    )
+    for request, answer in answered:
+        if isinstance(answer, ProviderError):
+            log.warning("%d chunks were not embedded and will be tried again: %s", len(request.texts), answer)
+            batch.lack_vectors(request.first, len(request.texts), str(answer))
 
 
 def run_with(embedder: Embedder, work: Coroutine[Any, Any, T], cancel: CancelToken | None = None) -> T:

@@ -45,7 +45,10 @@ class RunNative(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one run did, in files; `chunks` counts those that were embedded, `trivial` pieces that were too small for one."""
+    """What one run did, in files; `chunks` counts those that were embedded, `trivial` pieces that were too small for one.
+
+    A file of which chunks lack their vector counts as failed, besides being added or changed.
+    """
 
     added: int = 0
     changed: int = 0
@@ -73,8 +76,8 @@ async def run_index(
     `native` runs work on a thread. A model of the core embeds there, in one piece with all other work; any other is awaited
     between two steps, so that it holds no thread. `progress` is called on the thread; `tokenizer` counts where it has limits.
 
-    Raises `Cancelled` and `StoreError`; batches that were committed before stay. What the model can't embed is left as it was
-    and counted as failed: the next run tries it again.
+    Raises `Cancelled` and `StoreError`; batches that were committed before stay. Chunks that a model which is awaited can't embed
+    are found by words, their files counted as failed: the next run embeds these chunks alone.
     """
     run = _Run(store, cancel, progress)
     if isinstance(embedder, CoreEmbedder):

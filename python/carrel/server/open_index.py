@@ -22,6 +22,8 @@ RENEWED = "The index was deleted or damaged while it was in use. It is being bui
 _LAST_INDEXED = "last_indexed"
 _LAST_COMMIT = "last_commit"
 _UNFINISHED = "unfinished"
+_FEW_LACKING = 0.01
+"""Of the chunks: so few without a vector are told by `status` alone, since a service may refuse the same text for ever."""
 _COMMITS = 200
 _FILES_A_COMMIT = 200
 """Older commits, and more files of one, say little about which of two copies is worked on."""
@@ -86,7 +88,7 @@ class OpenIndex:
         if problem:
             return problem
         lacking = view.chunks_without_vectors
-        if not lacking:
+        if lacking <= view.chunks * _FEW_LACKING:
             return None
         which = "The index has" if lacking == view.chunks else f"{lacking:,} of {view.chunks:,} chunks of the index have"
         by_words = "the question was answered by its words alone" if lacking == view.chunks else "words alone find them"

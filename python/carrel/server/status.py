@@ -49,7 +49,9 @@ class Status:
     skipped: tuple[tuple[str, str], ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     failed_files: int = 0
-    """How many failed; `failed` names the first of them."""
+    """How many failed or lack vectors; `failed` names the first of them."""
+    chunks_without_vectors: int = 0
+    """How many words alone find, until their model gives them a vector."""
     problems: tuple[str, ...] = ()
     masked: tuple[int, int] = (0, 0)
     """Files with masked secrets, and how many secrets those are."""
@@ -95,6 +97,7 @@ class Status:
             skipped=details.skipped,
             failed=details.failed,
             failed_files=store.failed_count,
+            chunks_without_vectors=snapshot.chunks_without_vectors,
             problems=(*problems, *index.problems),
             error=error,
             masked=store.masked,

@@ -85,6 +85,10 @@ impl PyBatch {
         detached(py, || self.0.set_vectors(&floats))
     }
 
+    fn lack_vectors(&self, py: Python<'_>, first: usize, count: usize, reason: &str) -> PyResult<()> {
+        detached(py, || self.0.lack_vectors(first, count, reason))
+    }
+
     fn fail(&self, py: Python<'_>, paths: Vec<String>, reason: &str) -> PyResult<()> {
         detached(py, || self.0.fail(&paths, reason))
     }

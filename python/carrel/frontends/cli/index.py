@@ -75,8 +75,10 @@ def _index(arguments: Namespace, output: Output) -> int:
         if output.json:
             output.value(IndexResult(**asdict(report)))
         else:
+            lacking = snapshot.chunks_without_vectors
             output.text(
-                f"{snapshot.files:,} files, {snapshot.chunks:,} chunks: {report.added:,} added, {report.changed:,} changed, "
+                f"{snapshot.files:,} files, {snapshot.chunks:,} chunks{f' ({lacking:,} without a vector)' if lacking else ''}: "
+                f"{report.added:,} added, {report.changed:,} changed, "
                 f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
                 f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
                 f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"

@@ -83,13 +83,19 @@ def _show(status: StatusResult, output: Output) -> None:
         output.text(f"  {skipped.reason}: {skipped.path}")
     if (more := len(status.skipped) - _SHOWN_SKIPPED) > 0:
         output.text(f"  … {more:,} more: `carrel status --json` names them all")
+    _show_failed(status, output)
+    if isinstance(status.error, str):
+        output.text(f"error: {status.error}")
+    for problem in status.problems:
+        output.text(f"problem: {problem}")
+
+
+def _show_failed(status: StatusResult, output: Output) -> None:
+    if lacking := status.chunks_without_vectors:
+        output.text(f"without a vector: {lacking:,} chunk{'s' if lacking > 1 else ''}, found by words until the next run")
     if status.failed_files:
         output.text(f"failed: {status.failed_files:,} file{'s' if status.failed_files > 1 else ''}, tried again by the next run")
     for failed in status.failed[:_SHOWN_FAILED]:
         output.text(f"  {failed.path}: {failed.reason}")
     if (more := status.failed_files - _SHOWN_FAILED) > 0:
         output.text(f"  … {more:,} more: `carrel status --json` names them")
-    if isinstance(status.error, str):
-        output.text(f"error: {status.error}")
-    for problem in status.problems:
-        output.text(f"problem: {problem}")

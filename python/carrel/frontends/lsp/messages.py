@@ -277,7 +277,7 @@ class SkippedFile(Wire, kw_only=True, frozen=True):
 
 
 class FailedFile(Wire, kw_only=True, frozen=True):
-    """A file that could not be read, cut or embedded, and why. The next run tries it again; what was known of it stays."""
+    """A file that could not be read or cut, or not be embedded as a whole, and why. The next run tries it again."""
 
     path: str
     reason: str
@@ -337,6 +337,9 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
     failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
     failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
+    chunks_without_vectors: Annotated[
+        int, Meta(description="Chunks that words alone find, until the embedding model gives them a vector.")
+    ] = 0
     masked_files: Annotated[int, Meta(description="Files in which secrets are masked.")]
     masked_secrets: Annotated[int, Meta(description="How many secrets are masked in them.")]
     problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()

@@ -16,6 +16,8 @@ pub const REMAINDER: u16 = 1;
 const BLOCK_BYTES: usize = BLOCK / 2;
 /// What the largest component of a row becomes: `16 * 7 + 7`.
 const LARGEST: f32 = 119.0;
+/// Slack of a row that stands for no vector: a zero with a sign, which the length of no vector has. It scores as zeros do.
+const ABSENT: f32 = -0.0;
 /// What is added to each half, so that it has no sign.
 const EXCESS: u8 = 8;
 /// A byte of two halves that are 0.
@@ -46,6 +48,11 @@ pub struct VectorRow<'a> {
 }
 
 impl VectorRow<'_> {
+    /// Whether it only holds the place of a vector that is still to be made.
+    pub fn is_absent(&self) -> bool {
+        is_absent([self.scale, self.slack])
+    }
+
     /// Its components in steps of the scale; those over in the last block are 0.
     pub fn steps(&self) -> impl Iterator<Item = i8> {
         let blocks = self.high.chunks_exact(BLOCK_BYTES).zip(self.low.chunks_exact(BLOCK_BYTES));
@@ -130,6 +137,18 @@ impl Vectors {
         self.scales.resize(self.scales.len() + count * SCALES_BYTES, 0);
     }
 
+    /// Replace rows by ones that stand for no vector; past the end nothing happens.
+    pub fn make_absent(&mut self, rows: Range<usize>, dim: usize) {
+        let bytes = plane_bytes(dim);
+        for row in rows.start..rows.end.min(self.len()) {
+            self.high[row * bytes..(row + 1) * bytes].fill(ZERO);
+            self.low[row * bytes..(row + 1) * bytes].fill(ZERO);
+            let scales = &mut self.scales[row * SCALES_BYTES..(row + 1) * SCALES_BYTES];
+            scales[..4].copy_from_slice(&0.0_f32.to_le_bytes());
+            scales[4..].copy_from_slice(&ABSENT.to_le_bytes());
+        }
+    }
+
     /// Whether there are `count`, each of `dim` components.
     pub(crate) fn fits(&self, count: usize, dim: usize) -> bool {
         let bytes = count * plane_bytes(dim);
@@ -178,6 +197,11 @@ impl<'a> Planes<'a> {
         Self { high: of(self.high, bytes), low: of(self.low, bytes), scales: of(self.scales, SCALES_BYTES) }
     }
 
+    /// The numbers of the rows that stand for no vector.
+    pub fn absent(self) -> impl Iterator<Item = u32> {
+        (0..).zip(self.scales.as_chunks().0).filter(|(_, bytes)| is_absent(scale_and_slack(**bytes))).map(|(row, _)| row)
+    }
+
     /// A row of `dim` components; an empty one past the end.
     pub fn row(self, i: usize, dim: usize) -> VectorRow<'a> {
         let bytes = plane_bytes(dim);
@@ -192,6 +216,10 @@ pub(crate) fn scale_and_slack(bytes: [u8; SCALES_BYTES]) -> [f32; 2] {
     // Not by way of a `u64`, which keeps the compiler from doing several at once.
     let (halves, _) = bytes.as_chunks();
     [f32::from_le_bytes(halves[0]), f32::from_le_bytes(halves[1])]
+}
+
+fn is_absent([scale, slack]: [f32; 2]) -> bool {
+    scale == 0.0 && slack.to_bits() == ABSENT.to_bits()
 }
 
 /// A vector in steps of its own scale, to whole blocks.

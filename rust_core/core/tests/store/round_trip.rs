@@ -168,6 +168,46 @@ fn failed_files_stay_as_they_were_and_are_tried_again() {
 }
 
 #[test]
+fn chunks_that_lack_their_vector_are_found_by_words_and_embedded_alone_by_the_next_run() {
+    let dim = HashedEmbedder.dim();
+    let vectors = |texts: usize| (0..texts * dim).map(|at| f32::from(at % dim == 0)).collect::<Vec<_>>();
+    let workspace = Workspace::new(&[]);
+    workspace.write_long_ago("a.py", &python(&["one", "two", "three"]));
+    workspace.write_long_ago("b.py", &python(&["four"]));
+    let store = workspace.open();
+    let batch = store.cut(&store.scan(&token()).unwrap(), &token(), 8_000_000).unwrap().unwrap();
+    assert!(batch.lack_vectors(1, 1, "503").is_err(), "before the vectors are set");
+    batch.set_vectors(&vectors(4)).unwrap();
+    batch.lack_vectors(1, 1, "503").unwrap();
+    let commit = store.commit(&batch, &token()).unwrap();
+    assert_eq!((commit.added, commit.failed, commit.chunks), (2, 1, 3));
+    store.close();
+
+    let store = workspace.open();
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(snapshot.chunks_without_vectors(), 1);
+    assert_eq!(search(&store, "result_two"), ["a.py:6-8 two"]);
+    let found = snapshot.dense(&vectors(1), 9, 0.5, None, &token()).unwrap();
+    assert_eq!(places(&snapshot, &found), ["a.py:1-3 one", "a.py:11-13 three", "b.py:1-3 four"]);
+    let docs: Vec<u64> = found.iter().map(|found| found.doc).collect();
+    assert!(!docs.iter().any(|doc| snapshot.vector(*doc).is_empty()) && snapshot.vector(docs[0] + 1).is_empty());
+    assert_eq!(store.failed(), [("a.py".to_owned(), "503".to_owned())]);
+
+    // The next run comes after an edit of another chunk.
+    workspace.write_long_ago("a.py", &python(&["one", "two", "tree"]));
+    let plan = store.scan(&token()).unwrap();
+    assert_eq!((plan.pending(), plan.unchanged), (1, 1));
+    let batch = store.cut(&plan, &token(), 8_000_000).unwrap().unwrap();
+    let asked: Vec<String> = batch.texts().iter().map(|text| text.lines().next().unwrap().to_owned()).collect();
+    assert_eq!(asked, ["Function name: two", "Function name: tree"]);
+    batch.set_vectors(&vectors(2)).unwrap();
+    let commit = store.commit(&batch, &token()).unwrap();
+    assert_eq!((commit.changed, commit.failed, commit.chunks), (1, 0, 2));
+    assert_eq!(store.snapshot().unwrap().chunks_without_vectors(), 0);
+    assert!(store.failed().is_empty() && store.scan(&token()).unwrap().is_empty());
+}
+
+#[test]
 fn vectors_of_a_remote_model_are_taken_in_the_order_of_the_texts() {
     let workspace = Workspace::new(&[("a.py", &python(&["one", "two"]))]);
     let store = workspace.open();

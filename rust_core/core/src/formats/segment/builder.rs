@@ -25,7 +25,7 @@ pub struct FileDraft {
     occurrences: Vec<Occurrence>,
     length_sums: [u64; 3],
     lengths: Vec<[u8; 3]>,
-    vectors: Vectors,
+    pub(super) vectors: Vectors,
     /// Vectors of further models, each with its dimensions.
     models: BTreeMap<u16, (usize, Vectors)>,
     properties: Vec<u8>,

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use memmap2::{Mmap, MmapMut};
 
@@ -27,6 +28,8 @@ pub struct Segment {
     /// or wrote to it would end this process with SIGBUS, or change what it reads.
     bytes: Mmap,
     header: Header,
+    /// The chunks that lack their vector, found when first asked for.
+    without_vector: OnceLock<Box<[u32]>>,
 }
 
 impl std::fmt::Debug for Segment {
@@ -135,7 +138,7 @@ impl Segment {
         fill(&mut copy)?;
         let bytes = copy.make_read_only().map_err(no_memory)?;
         let header = format::open(&bytes, path)?;
-        let segment = Self { bytes, header };
+        let segment = Self { bytes, header, without_vector: OnceLock::new() };
         segment.check_file_starts(path)?;
         Ok(segment)
     }
@@ -166,6 +169,11 @@ impl Segment {
     /// Whether it holds vectors of the model in use.
     pub fn has_vectors(&self) -> bool {
         self.header.dim > 0
+    }
+
+    /// The chunks whose model gave no vector yet, ascending.
+    pub fn chunks_without_vector(&self) -> &[u32] {
+        self.without_vector.get_or_init(|| if self.has_vectors() { self.vectors().absent().collect() } else { Box::default() })
     }
 
     /// Whether it has sections that a newer Carrel wrote and this build doesn't know: a merge would lose them.

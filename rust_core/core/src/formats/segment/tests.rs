@@ -155,6 +155,19 @@ fn a_segment_may_have_no_vectors() {
 }
 
 #[test]
+fn a_place_without_a_vector_stays_one_in_a_merge_and_zeros_stay_zeros() {
+    let mut rows = vectors(&[[1.0; DIM], [0.0; DIM]]);
+    rows.make_absent(0..1, DIM);
+    rows.make_absent(7..9, DIM);
+    assert!(rows.row(0, DIM).steps().all(|step| step == 0));
+    let mut lacking = draft("b", 2);
+    lacking.vectors = rows;
+    let both = merged(&[&segment(DIM, [draft("a", 1)]), &segment(DIM, [lacking])]);
+    assert_eq!(both.chunks_without_vector(), [2]);
+    assert!(segment(0, [draft("c", 3)]).chunks_without_vector().is_empty());
+}
+
+#[test]
 fn a_further_model_has_vectors_of_its_own() {
     let row = |value: f32| [value, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -value];
     let further = vectors(&[row(0.5), row(0.25)]);

@@ -56,9 +56,14 @@ impl Searcher {
         self.chunks
     }
 
-    /// Number of chunks whose vectors are of another model: words alone find them.
+    /// Number of chunks that words alone find: their vectors are of another model, or the model failed to give them.
     pub fn chunks_without_vectors(&self) -> usize {
-        self.segments.iter().filter(|live| !live.own_vectors).map(|live| live.live_chunks as usize).sum()
+        let lacking = |live: &LiveSegment| {
+            let segment = &live.segment;
+            segment.chunks_without_vector().iter().filter(|&&chunk| live.live.get(segment.file_of(chunk))).count()
+        };
+        let of = |live: &LiveSegment| if live.own_vectors { lacking(live) } else { live.live_chunks as usize };
+        self.segments.iter().map(of).sum()
     }
 
     /// Number of segments that a search looks into, buffers included.
@@ -191,10 +196,13 @@ impl Searcher {
         (0..).zip(&self.segments).find_map(|(view, live)| Some((view, of(live)?)))
     }
 
-    /// A chunk's vector, not quantised any more; empty for an unknown one.
+    /// A chunk's vector, not quantised any more; empty for an unknown one, and where it lacks one.
     pub fn vector(&self, doc: Doc) -> Vec<f32> {
         let Some((live, chunk)) = self.segment_of(doc).filter(|(live, _)| live.own_vectors) else { return Vec::new() };
         let row = live.segment.vector(chunk);
+        if row.is_absent() {
+            return Vec::new();
+        }
         row.steps().take(live.segment.dim()).map(|step| f32::from(step) * row.scale).collect()
     }
 

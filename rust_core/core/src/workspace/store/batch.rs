@@ -1,5 +1,6 @@
 //! Files that were read and cut, on their way into the index.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
@@ -55,6 +56,15 @@ impl CutEntry {
         self.text.get(chunk.span.start_byte as usize..chunk.span.end_byte as usize).unwrap_or_default()
     }
 
+    /// Chunks whose vector is not there yet.
+    pub fn lacking_chunks(&self, vectors: Option<&Vectors>, dim: usize) -> usize {
+        let lacks = |origin: &&Origin| match origin {
+            Origin::Added(number) => vectors.is_some_and(|all| all.row(*number as usize, dim).is_absent()),
+            Origin::Kept(_) => false,
+        };
+        self.origins.iter().filter(lacks).count()
+    }
+
     fn added(&self) -> impl Iterator<Item = &Chunk> {
         self.chunks.iter().zip(&self.origins).filter(|(_, origin)| matches!(origin, Origin::Added(_))).map(|(chunk, _)| chunk)
     }
@@ -71,7 +81,18 @@ pub(super) struct BatchContents {
     /// No longer on disk and never in the index, only on the list of unusable ones.
     pub forgotten: Vec<String>,
     pub failed: Vec<(String, String)>,
+    /// Files of which some chunks are stored without their vector, with the reason.
+    pub lacking: BTreeMap<String, String>,
     pub vectors: Option<Vectors>,
+}
+
+impl BatchContents {
+    /// The files that the next run has to try again, with the reason: those that failed, and those that lack vectors.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&String, &String)> {
+        let failed = |path: &str| self.failed.iter().any(|(known, _)| known == path);
+        let lacking = self.lacking.iter().filter(move |(path, _)| !failed(path));
+        self.failed.iter().map(|(path, reason)| (path, reason)).chain(lacking)
+    }
 }
 
 /// Files that were read and cut, with the chunks that need a vector. [`super::Store::commit`] takes it once.
@@ -189,6 +210,25 @@ impl Batch {
             vectors.push(&unit);
         }
         body.vectors = Some(vectors);
+        Ok(())
+    }
+
+    /// Have `count` of the added chunks, from the `first` of [`Batch::texts`] on, stored without the vector that was set: words find
+    /// them, and the next run gives them one.
+    pub fn lack_vectors(&self, first: usize, count: usize, reason: &str) -> Result<()> {
+        let mut guard = locked(&self.body);
+        let Some(body) = guard.as_mut() else { return Err(committed()) };
+        let numbers = first..first.saturating_add(count).min(self.added);
+        let Some(vectors) = &mut body.vectors else {
+            return Err(Error::invalid("batch", "its chunks have no vectors yet: call set_vectors first"));
+        };
+        vectors.make_absent(numbers.clone(), self.dim);
+        for file in &body.files {
+            let concerned = |origin: &Origin| matches!(origin, Origin::Added(number) if numbers.contains(&(*number as usize)));
+            if file.origins.iter().any(concerned) {
+                body.lacking.entry(file.path.clone()).or_insert_with(|| reason.to_owned());
+            }
+        }
         Ok(())
     }
 

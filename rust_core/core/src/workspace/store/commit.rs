@@ -31,7 +31,7 @@ pub struct Commit {
     pub unchanged: usize,
     /// Files that turned out to be unusable on reading.
     pub skipped: usize,
-    /// Files that failed and are tried again by the next run.
+    /// Files that failed, or of which chunks lack their vector: they are tried again by the next run.
     pub failed: usize,
     /// Chunks that got a new vector.
     pub chunks: usize,
@@ -74,11 +74,11 @@ impl Store {
             let current = locked(&self.current);
             (Arc::clone(&current.disk), Arc::clone(&current.statuses))
         };
-        let mut commit = count(body, files, &old);
+        let mut commit = count(body, files, self.workspace.config.dim, &old);
         let mut change = Change { generation: old.generation + 1, ..Change::default() };
         change.remove = body.removed.iter().chain(&body.forgotten).map(String::as_str).collect();
         change.unusable.clone_from(&body.unusable);
-        change.failed = body.failed.iter().map(|(path, reason)| (path.as_str(), reason.as_str())).collect();
+        change.failed = body.unfinished().map(|(path, reason)| (path.as_str(), reason.as_str())).collect();
 
         let mut set = SegmentSet::clone(&old);
         set.generation = change.generation;
@@ -262,7 +262,9 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
     Ok(Some(bytes))
 }
 
-fn count(body: &BatchContents, files: &[&CutEntry], old: &SegmentSet) -> Commit {
+fn count(body: &BatchContents, files: &[&CutEntry], dim: usize, old: &SegmentSet) -> Commit {
+    let added = files.iter().flat_map(|f| &f.origins).filter(|o| matches!(o, Origin::Added(_))).count();
+    let lacking: usize = files.iter().map(|f| f.lacking_chunks(body.vectors.as_ref(), dim)).sum();
     let unusable_known = body.removed.iter().filter(|path| body.unusable.iter().any(|row| row.path == **path)).count();
     let removed = body.removed.iter().filter(|path| old.find(path).is_some()).count();
     Commit {
@@ -271,8 +273,8 @@ fn count(body: &BatchContents, files: &[&CutEntry], old: &SegmentSet) -> Commit 
         removed: removed - unusable_known.min(removed),
         unchanged: body.touched.len(),
         skipped: body.unusable.len(),
-        failed: body.failed.len(),
-        chunks: files.iter().flat_map(|f| &f.origins).filter(|o| matches!(o, Origin::Added(_))).count(),
+        failed: body.unfinished().count(),
+        chunks: added - lacking,
         trivial: files.iter().map(|f| f.trivial).sum(),
         generation: 0,
     }
@@ -281,7 +283,7 @@ fn count(body: &BatchContents, files: &[&CutEntry], old: &SegmentSet) -> Commit 
 /// The statuses after a commit: what the database does with its lists.
 fn update_statuses(statuses: &Arc<FileStatusTable>, body: &BatchContents, files: &[&CutEntry]) -> Arc<FileStatusTable> {
     let lists_are_empty = statuses.unusable.is_empty() && statuses.failed.is_empty();
-    if lists_are_empty && body.unusable.is_empty() && body.failed.is_empty() {
+    if lists_are_empty && body.unusable.is_empty() && body.unfinished().next().is_none() {
         return Arc::clone(statuses);
     }
     let mut statuses = FileStatusTable::clone(statuses);
@@ -295,6 +297,6 @@ fn update_statuses(statuses: &Arc<FileStatusTable>, body: &BatchContents, files:
         statuses.failed.remove(&row.path);
         statuses.unusable.insert(row.path.clone(), (row.reason, row.stamp));
     }
-    statuses.failed.extend(body.failed.iter().cloned());
+    statuses.failed.extend(body.unfinished().map(|(path, reason)| (path.clone(), reason.clone())));
     Arc::new(statuses)
 }

@@ -145,7 +145,10 @@ pub(super) fn entry(
         let old_ids: Vec<u128> = range.clone().map(|chunk| segment.chunk_id(chunk)).collect();
         let new_ids: Vec<u128> = cut.chunks.iter().map(|chunk| chunk.id).collect();
         for (before, now) in diff(&old_ids, &new_ids).kept {
-            origins[now as usize] = Origin::Kept(range.start + before);
+            // One that lacks its vector gets it now.
+            if !segment.vector(range.start + before).is_absent() {
+                origins[now as usize] = Origin::Kept(range.start + before);
+            }
         }
     }
     CutEntry {

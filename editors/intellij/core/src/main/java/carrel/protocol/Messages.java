@@ -66,6 +66,7 @@ public final class Messages {
             List<SkippedFile> skipped,
             List<FailedFile> failed,
             int failedFiles,
+            Integer chunksWithoutVectors,
             int maskedFiles,
             int maskedSecrets,
             List<String> problems,
@@ -81,7 +82,7 @@ public final class Messages {
         public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, vectors,
                     lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
-                    maskedFiles, maskedSecrets, problems, error);
+                    chunksWithoutVectors, maskedFiles, maskedSecrets, problems, error);
         }
     }
 

@@ -87,6 +87,6 @@ class MemoryStateTest {
 
     static StatusResult status(State state, int files, List<SkippedFile> skipped) {
         return new StatusResult("file:///project", state, "writer", files, 2 * files, 1_500, Map.of("python", files),
-                new ModelInfo("model", 256), "/cache", null, null, null, null, 0, true, 0, skipped, null, 0, 0, 0, null, null);
+                new ModelInfo("model", 256), "/cache", null, null, null, null, 0, true, 0, skipped, null, 0, 0, 0, 0, null, null);
     }
 }
