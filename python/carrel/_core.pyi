@@ -133,6 +133,8 @@ class Plan:
     @property
     def pending(self) -> int:
         """Files that `cut` has not taken yet."""
+    def keep_moved(self) -> None:
+        """Let files that were only moved to another folder keep their vectors, although these were made with the old one."""
 
 @final
 class Batch:

@@ -218,6 +218,19 @@ async def test_of_a_saved_file_only_the_request_that_failed_is_asked_for_again(
     assert (await workspace.status()).chunks_without_vectors == 0
 
 
+async def test_a_file_that_moves_to_another_folder_is_not_asked_for_again(person: Person, service: EmbeddingService) -> None:
+    workspace = await switched(person, service)
+    before = len(service.requests)
+    (workspace.root / "billing").mkdir()
+    (workspace.root / "src/orders.py").rename(workspace.root / "billing/orders.py")
+    await asyncio.wait({workspace.queue.request(paths=["src/orders.py", "billing/orders.py"]).done})
+    assert workspace.index
+    view = workspace.index.store.snapshot()
+    assert "src/orders.py" not in view.paths()
+    assert all(any(view.vector(chunk.doc)) for chunk in view.file_chunks("billing/orders.py"))
+    assert len(service.requests) == before
+
+
 async def test_a_run_that_was_stopped_in_the_middle_is_resumed(
     person: Person, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from carrel.core.errors import NotWriter, ProviderError, StoreError
 from carrel.core.local_index import CoreEmbedder, IndexStore, Progress
 from carrel.core.native import Batch, CancelToken, Plan
 from carrel.core.ports import Embedder, Tokenizer
+from carrel.core.remote import RemoteEmbedder
 from carrel.core.vectors import Vectors
 from carrel.engine.embedding import EmbeddingRequest, batch_requests, embed_documents, give_vectors, run_with
 
@@ -89,7 +90,7 @@ async def run_index(
         return None if batch is None else (batch, batch_requests(batch, spec, tokenizer))
 
     def begin() -> tuple[Batch, list[EmbeddingRequest]] | None:
-        run.begin(scope)
+        run.begin(scope, keep_moved=isinstance(embedder, RemoteEmbedder))
         return cut()
 
     def go_on(
@@ -170,9 +171,11 @@ class _Run:
             self.commit(batch)
         return self.end()
 
-    def begin(self, scope: Scope) -> None:
-        """Compare the workspace with the index."""
+    def begin(self, scope: Scope, *, keep_moved: bool = False) -> None:
+        """Compare the workspace with the index. With `keep_moved` a file in another folder keeps its vectors."""
         self._plan = plan = _plan(self._store, scope, self._cancel)
+        if keep_moved:
+            plan.keep_moved()
         self._total = plan.pending
         self._progress(0, self._total, "")
         self._counts["unchanged"], self._counts["skipped"] = plan.unchanged, plan.skipped

@@ -54,6 +54,10 @@ impl PyPlan {
     fn pending(&self) -> usize {
         self.0.pending()
     }
+
+    fn keep_moved(&self) {
+        self.0.keep_moved();
+    }
 }
 
 /// See `_core.pyi`.

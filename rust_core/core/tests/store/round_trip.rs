@@ -3,6 +3,7 @@
 use carrel_core::base::types::SkipReason;
 use carrel_core::index::embed::{HashedEmbedder, LocalEmbedder};
 use carrel_core::query::filter::{Filter, FilterOptions};
+use carrel_core::workspace::store::{Plan, Store};
 
 use crate::support::{Workspace, carry_out, files_with, index, places, python, search, token};
 
@@ -205,6 +206,46 @@ fn chunks_that_lack_their_vector_are_found_by_words_and_embedded_alone_by_the_ne
     assert_eq!((commit.changed, commit.failed, commit.chunks), (1, 0, 2));
     assert_eq!(store.snapshot().unwrap().chunks_without_vectors(), 0);
     assert!(store.failed().is_empty() && store.scan(&token()).unwrap().is_empty());
+}
+
+#[test]
+fn a_file_that_was_only_moved_keeps_its_vectors_where_that_is_asked_for() {
+    let asked = |plan: &Plan, store: &Store| {
+        let batch = store.cut(plan, &token(), 8_000_000).unwrap().unwrap();
+        let texts: Vec<String> = batch.texts().iter().map(|text| text.lines().take(2).collect::<Vec<_>>().join(" ")).collect();
+        batch.embed(&HashedEmbedder, &token()).unwrap();
+        store.commit(&batch, &token()).unwrap();
+        texts
+    };
+    let workspace = Workspace::new(&[("src/a.py", &python(&["one", "two"])), ("src/b.py", &python(&["three"]))]);
+    let store = workspace.open();
+    index(&store);
+    let vector = |path: &str| {
+        let snapshot = store.snapshot().unwrap();
+        let mut query = vec![0.0; HashedEmbedder.dim()];
+        HashedEmbedder.embed_query("two", &mut query);
+        let found = snapshot.dense(&query, 9, 0.0, None, &token()).unwrap();
+        let doc = found.iter().find(|hit| places(&snapshot, &[**hit])[0].starts_with(path)).unwrap().doc;
+        snapshot.vector(doc)
+    };
+    let before = vector("src/a.py");
+
+    workspace.rename("src/a.py", "lib/deep/a.py");
+    workspace.rename("src/b.py", "src/c.py");
+    let plan = store.scan(&token()).unwrap();
+    plan.keep_moved();
+    assert_eq!(asked(&plan, &store), ["Function name: three File: src/c.py"], "a new name counts, a new folder doesn't");
+    assert_eq!(vector("lib/deep/a.py"), before);
+    assert_eq!(files_with(&store, "result_two"), ["lib/deep/a.py"]);
+
+    // Edited besides, or by a model that costs nothing.
+    workspace.rename("lib/deep/a.py", "a.py");
+    workspace.write("a.py", &python(&["one", "four"]));
+    let plan = store.scan(&token()).unwrap();
+    plan.keep_moved();
+    assert_eq!(asked(&plan, &store).len(), 2);
+    workspace.rename("a.py", "src/a.py");
+    assert_eq!(asked(&store.scan(&token()).unwrap(), &store).len(), 2);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Reading and cutting the files of a plan, on all cores.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -27,6 +28,9 @@ use crate::workspace::read::{Source, looks_minified};
 /// The workspace's root, or why it can't be opened.
 type Root<'a> = std::result::Result<&'a Folder, &'a SkipReason>;
 
+/// Where removed files are, by the hash of their content and their name without folders.
+type ByContent = HashMap<(u128, String), FileLocation>;
+
 /// What became of a file.
 enum Outcome {
     Cut(Box<CutEntry>),
@@ -41,10 +45,11 @@ impl Store {
     pub fn cut(&self, plan: &Plan, cancel: &CancelToken, max_bytes: u64) -> Result<Option<Batch>> {
         self.check_writer()?;
         cancel.check()?;
-        let Some(taken) = plan.take(max_bytes) else { return Ok(None) };
         let set = Arc::clone(&locked(&self.current).disk);
+        let removed = removed_files(&plan.moved(), &set);
+        let Some(taken) = plan.take(max_bytes) else { return Ok(None) };
         let root = self.workspace.root();
-        let one = |work: &PlannedFile| self.cut_safely(work, root.as_ref(), &set, cancel);
+        let one = |work: &PlannedFile| self.cut_safely(work, root.as_ref(), &set, &removed, cancel);
         let outcomes: Result<Vec<Outcome>> = if taken.work.len() == 1 {
             // A saved file does not wait for threads.
             taken.work.iter().map(one).collect()
@@ -77,14 +82,28 @@ impl Store {
     }
 
     /// A panic over one file, which would be a bug, costs that file only.
-    fn cut_safely(&self, work: &PlannedFile, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+    fn cut_safely(
+        &self,
+        work: &PlannedFile,
+        root: Root<'_>,
+        set: &SegmentSet,
+        removed: &ByContent,
+        cancel: &CancelToken,
+    ) -> Result<Outcome> {
         cancel.check()?;
-        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, root, set, cancel))).unwrap_or_else(|_| {
+        catch_unwind(AssertUnwindSafe(|| self.cut_one(work, root, set, removed, cancel))).unwrap_or_else(|_| {
             Ok(Outcome::Failed(work.path.clone(), "cutting it failed unexpectedly: please report this file".to_owned()))
         })
     }
 
-    fn cut_one(&self, work: &PlannedFile, root: Root<'_>, set: &SegmentSet, cancel: &CancelToken) -> Result<Outcome> {
+    fn cut_one(
+        &self,
+        work: &PlannedFile,
+        root: Root<'_>,
+        set: &SegmentSet,
+        removed: &ByContent,
+        cancel: &CancelToken,
+    ) -> Result<Outcome> {
         let config = &self.workspace.config;
         // Taken before reading: a change after it can't be missed.
         let checked_ns = now_ns();
@@ -119,7 +138,11 @@ impl Store {
         }
         let cut = cut(&work.path, language, &source.text, &config.cut, cancel)?;
         let keep_vectors = work.mode != Mode::Renew;
+        let before = removed.get(&(source.hash, name_of(&work.path))).copied().filter(|_| place.is_none() && keep_vectors);
         let mut entry = entry(&work.path, language, source, stamp, cut, place.map(|p| (set, p)), keep_vectors);
+        if let Some(before) = before {
+            keep_moved(&mut entry, set, before);
+        }
         entry.is_new = place.is_none();
         Ok(Outcome::Cut(Box::new(entry)))
     }
@@ -167,6 +190,38 @@ pub(super) fn entry(
         is_new: old.is_none(),
         old: old.map(|(segment, _)| segment),
     }
+}
+
+/// The removed files that are in the index.
+fn removed_files(paths: &[String], set: &SegmentSet) -> ByContent {
+    let hash = |place: &FileLocation| set.segments[place.segment].segment.file(place.file).hash;
+    paths
+        .iter()
+        .filter_map(|path| Some((path, set.find(path)?)))
+        .map(|(path, place)| ((hash(&place), name_of(path)), place))
+        .collect()
+}
+
+/// Give a moved file the vectors that it had in its old folder. Its content is the same, so a chunk is the same in its old place.
+fn keep_moved(entry: &mut CutEntry, set: &SegmentSet, before: FileLocation) {
+    let live = &set.segments[before.segment];
+    let old = live.segment.file_chunks(before.file);
+    if !live.own_vectors || old.len() != entry.chunks.len() {
+        return;
+    }
+    for ((number, chunk), origin) in old.zip(&entry.chunks).zip(&mut entry.origins) {
+        let known = live.segment.chunk(number);
+        let same = (known.span, known.kind, &known.symbol, &known.container)
+            == (chunk.span, chunk.kind, &chunk.symbol, &chunk.container);
+        if same && !live.segment.vector(number).is_absent() {
+            *origin = Origin::Kept(number);
+        }
+    }
+    entry.old = Some(Arc::clone(&live.segment));
+}
+
+fn name_of(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
 /// What is known of a file stays; its version only with its content.

@@ -29,6 +29,8 @@ pub(super) struct Queue {
     pub work: VecDeque<PlannedFile>,
     pub removed: Vec<String>,
     pub forgotten: Vec<String>,
+    /// Whether a file that was only moved to another folder keeps its vectors.
+    pub keeps_moved: bool,
 }
 
 /// What a scan or a check found to do. [`super::Store::cut`] takes from it until it is empty.
@@ -51,6 +53,18 @@ impl Plan {
     /// Files that `cut` has not taken yet.
     pub fn pending(&self) -> usize {
         locked(&self.queue).work.len()
+    }
+
+    /// Let files that were only moved to another folder keep their vectors, although these were made with the old one: a model that
+    /// is paid isn't paid again.
+    pub fn keep_moved(&self) {
+        locked(&self.queue).keeps_moved = true;
+    }
+
+    /// The removed files of which new ones may have vectors; none unless asked for by [`Plan::keep_moved`].
+    pub(super) fn moved(&self) -> Vec<String> {
+        let queue = locked(&self.queue);
+        if queue.keeps_moved { queue.removed.clone() } else { Vec::new() }
     }
 
     /// Whether there is nothing to do, or nothing any more.
