@@ -10,7 +10,8 @@ from carrel.core.errors import InvalidInput
 from carrel.core.structs import decode
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import protocol_docs
-from carrel.frontends.lsp.messages import ContextParams, IndexParams, SearchParams
+from carrel.frontends.lsp.index_messages import IndexParams
+from carrel.frontends.lsp.messages import ContextParams, SearchParams
 
 
 def test_unknown_fields_and_nulls_are_ignored() -> None:

@@ -16,7 +16,7 @@ from carrel.core.remote import Confirmation
 from carrel.core.types import Query
 from carrel.frontends.cli.output import Output
 from carrel.frontends.cli.status import _show
-from carrel.frontends.lsp.commands import status_result
+from carrel.frontends.lsp.index_commands import status_result
 from carrel.providers.keys import StandardKeys
 from carrel.server import model_index, model_switch, queries
 from carrel.server.composition import Composition

@@ -13,8 +13,8 @@ from carrel.core.errors import ProviderError
 from carrel.core.fakes import FakeEmbedder, faulty
 from carrel.frontends.cli.output import Output
 from carrel.frontends.cli.status import _show
-from carrel.frontends.lsp.commands import status_result
-from carrel.frontends.lsp.messages import StatusResult
+from carrel.frontends.lsp.index_commands import status_result
+from carrel.frontends.lsp.index_messages import StatusResult
 from carrel.server.composition import Composition
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings

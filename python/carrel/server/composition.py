@@ -1,7 +1,7 @@
 """Build what the server, the command line and the library are made of, from settings: the composition root.
 
-Only this module and `models` name concrete classes of `engine`, `providers`, `store` and the compiled core. Nothing here runs a
-job. Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
+Only this module, `index_opening` and `models` name concrete classes of `engine`, `providers`, `store` and the core. Nothing here
+runs a job. Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
 """
 
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
@@ -11,9 +11,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakSet
 
@@ -22,6 +21,16 @@ import msgspec
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError, StoreError
 from carrel.core.remote import Confirm, RemoteEmbedder, refuse
 from carrel.server.index_location import IndexLocation, cache_root, clean_up, locate, prepare
+from carrel.server.index_opening import (
+    IndexPlace,
+    LineWindows,
+    cut_options,
+    line_windows,
+    open_kept,
+    open_temporary,
+    secret_options,
+    walk_options,
+)
 from carrel.server.model_index import ModelFolder, folder_of, others
 from carrel.server.model_index import clean_up as clean_up_models
 from carrel.server.models import bundled, chat_models, embedders, rerankers
@@ -29,7 +38,7 @@ from carrel.server.open_index import OpenIndex
 from carrel.server.outbound import OutboundServices
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
+    from carrel.core.native import CancelToken, Store
     from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer, Tool
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.server.audit import AuditTrail
@@ -54,11 +63,6 @@ CLOSE_SECONDS = 3.0
 EMBEDDING_CACHE = "embeddings.sqlite"
 INDEX_FILE = "index.db"
 
-LineWindows = tuple[int, int]
-"""Lines of a window and overlap with the next one."""
-
-_NO_SOURCES = ("/.carrel/", ".aider.*.history*")
-"""Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
 OF_THE_INDEX = (
     *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),
     *("chunking", "chunk_lines", "chunk_overlap", "class_lines"),
@@ -266,7 +270,7 @@ class Composition:
         except InvalidInput as error:
             return bundled(), f"The embedding model that is set can't be used, so the bundled one answers: {error}"
 
-    def _place(self, root: Path, settings: Settings, windows: LineWindows | None) -> _Place:
+    def _place(self, root: Path, settings: Settings, windows: LineWindows | None) -> IndexPlace:
         location = locate(root, settings)
         if windows and windows != line_windows(settings):
             name = f"{location.directory.name}-lines-{windows[0]}-{windows[1]}"
@@ -276,14 +280,14 @@ class Composition:
             prepare(location, root)
         except OSError as error:
             refused = error
-        return _Place(root, settings, location, self._cut(settings, windows), refused)
+        return IndexPlace(root, settings, location, cut_options(settings, windows), refused)
 
     @overload
-    def _open(self, place: _Place, model: Embedder, folder: ModelFolder | None = None) -> OpenIndex: ...
+    def _open(self, place: IndexPlace, model: Embedder, folder: ModelFolder | None = None) -> OpenIndex: ...
     @overload
-    def _open(self, place: _Place, model: Embedder, folder: ModelFolder, *, kept_only: Literal[True]) -> OpenIndex | None: ...
+    def _open(self, place: IndexPlace, model: Embedder, folder: ModelFolder, *, kept_only: Literal[True]) -> OpenIndex | None: ...
     def _open(
-        self, place: _Place, model: Embedder, folder: ModelFolder | None = None, *, kept_only: bool = False
+        self, place: IndexPlace, model: Embedder, folder: ModelFolder | None = None, *, kept_only: bool = False
     ) -> OpenIndex | None:
         """Open an index, in its model's own folder if it has one; None where it can't be kept and `kept_only` is asked."""
         from carrel.providers.tokenizers import ExactTokenizer
@@ -295,10 +299,10 @@ class Composition:
                 folder.prepare(model.spec.dim)
             except OSError as error:
                 place = replace(place, refused=place.refused or error)
-        index = _kept_index(place, model)
+        index = open_kept(place, model)
         if index is None and kept_only:
             return None
-        index = index or _temporary_index(place, model)
+        index = index or open_temporary(place, model)
         index.home = home
         index.counter = ExactTokenizer()
         index.read_meta()
@@ -339,7 +343,7 @@ class Composition:
         from carrel.core.native import Store, WalkOptions
         from carrel.server.settings import Settings
 
-        cut, embedder = self._cut(Settings(), windows), self.embedder(Settings())
+        cut, embedder = cut_options(Settings(), windows), self.embedder(Settings())
         spec = embedder.spec
         store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
         return OpenIndex(Path(), store, embedder, Path())
@@ -382,117 +386,7 @@ class Composition:
             mask=mask_by(secret_options(settings)),
         )
 
-    def _cut(self, settings: Settings, windows: LineWindows | None) -> CutOptions:
-        """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""
-        from carrel.core.native import CutOptions
-        from carrel.providers.grammars import register_all
-
-        register_all()
-        # A size that changes no chunk must not have the index cut again.
-        lines = windows or line_windows(settings)
-        return CutOptions(always_lines=lines) if lines else CutOptions(class_lines=settings.class_lines)
-
     def _clean_up(self, location: IndexLocation) -> None:
         if not location.in_workspace:
             for gone in clean_up(location.directory.parent):
                 log.info("Deleted an index whose folder is gone for 30 days: %s", gone.name)
-
-
-def walk_options(settings: Settings) -> WalkOptions:
-    """Return which files count by the settings."""
-    from carrel.core.native import WalkOptions
-
-    folders: dict[str, bool] = {}  # whether it is kept; what was said last counts
-    for item in settings.excluded_folders:
-        folders[item.removeprefix("!")] = item.startswith("!")
-    left_out = (f"**/{name}/" for name, kept in folders.items() if not kept)
-    return WalkOptions(
-        max_file_bytes=settings.max_file_bytes,
-        # The last pattern that fits counts: a person's own may bring back what the editor only hides.
-        exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
-        kept_folders=[name for name, kept in folders.items() if kept],
-    )
-
-
-def line_windows(settings: Settings) -> LineWindows | None:
-    """Return the windows that every file is cut into, where the settings ask for lines."""
-    return (settings.chunk_lines, settings.chunk_overlap) if settings.chunking == "lines" else None
-
-
-def secret_options(settings: Settings) -> SecretOptions:
-    """Return what counts as a secret by the settings."""
-    from carrel.core.native import SecretOptions
-
-    return SecretOptions(
-        patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an index of a workspace is, how it is cut, and why its folder can't be written, if so."""
-
-    root: Path
-    settings: Settings
-    location: IndexLocation
-    cut: CutOptions
-    refused: OSError | None
-
-
-def _open_store(directory: Path, place: _Place, embedder: Embedder) -> Store:
-    from carrel.core.native import Store
-
-    return Store.open(
-        str(directory),
-        str(place.root),
-        embedder_id=embedder.spec.id,
-        dim=embedder.spec.dim,
-        walk=walk_options(place.settings),
-        cut=place.cut,
-        secrets=secret_options(place.settings),
-    )
-
-
-def _kept_index(place: _Place, embedder: Embedder) -> OpenIndex | None:
-    """Open the index where it belongs; None where nothing can be written and none can answer as it is."""
-    location, refused = place.location, place.refused
-    if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
-        return None
-    try:
-        store = _open_store(location.directory, place, embedder)
-    except StoreError as error:
-        if refused is None:
-            raise
-        log.warning("%s can't be read either: %s", location.directory, error)
-        return None
-    index = OpenIndex(place.root, store, embedder, location.directory, place_problems=location.problems)
-    if refused is None and not store.read_only:
-        index.in_project = place.root if location.in_workspace else None
-    elif store.snapshot().files:
-        index.not_kept = (
-            f"{location.directory} can't be written ({_reason(refused)}): the index in it is read as it was left. "
-            "Make the folder writable, or set `cacheFolder` to one that is."
-        )
-    else:
-        store.close()
-        return None
-    return index
-
-
-def _reason(refused: OSError | None) -> str:
-    return (refused.strerror or str(refused)) if refused else "no right to write"
-
-
-def _temporary_index(place: _Place, embedder: Embedder) -> OpenIndex:
-    """Make an index that can't be kept; raises `StoreError` where there is no place for one either."""
-    location, reason = place.location, _reason(place.refused)
-    try:
-        folder = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
-    except OSError:
-        raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
-    index = OpenIndex(
-        place.root, _open_store(Path(folder.name), place, embedder), embedder, Path(folder.name), place_problems=location.problems
-    )
-    index.temporary = folder
-    index.not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
-    return index

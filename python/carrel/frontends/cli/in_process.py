@@ -160,7 +160,7 @@ async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Out
         output.warn(problem)
     if index.store.role != "writer":
         return _FOLLOWER_WAIT_MS
-    await commands.index({})
+    await commands.indexes.index({})
     if index.replica and index.replica.place.kind != "usearch":  # a graph is for who asks often: an exact scan answers once
         await index.replica.catch_up(_STORE_SECONDS)
     return _WAIT_MS

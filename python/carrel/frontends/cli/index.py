@@ -17,7 +17,7 @@ from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import folder, settings
 from carrel.frontends.cli.terminal_confirmation import confirm
-from carrel.frontends.lsp.messages import IndexResult
+from carrel.frontends.lsp.index_messages import IndexResult
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work

@@ -9,7 +9,7 @@ from carrel.core.native import CancelToken, list_secrets
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
 from carrel.frontends.cli.in_process import folder, settings
-from carrel.server.composition import secret_options, walk_options
+from carrel.server.index_opening import secret_options, walk_options
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output

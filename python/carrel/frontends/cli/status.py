@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec import UnsetType
 
 from carrel.frontends.cli.in_process import indexed_folder, with_commands
-from carrel.frontends.lsp.commands import Commands, status_result
+from carrel.frontends.lsp.commands import Commands
+from carrel.frontends.lsp.index_commands import status_result
 from carrel.server.composition import Composition
 from carrel.server.queries import MOST_SKIPPED
 from carrel.server.settings_files import settings_of
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.lsp.messages import StatusResult, VectorsInfo
+    from carrel.frontends.lsp.index_messages import StatusResult, VectorsInfo
     from carrel.server.workspace import Workspace
 
 _SHOWN_SKIPPED = 12
@@ -27,7 +28,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Show or delete."""
     root = indexed_folder(arguments.path)
     if arguments.command == "clear":
-        cleared = with_commands(root, output, lambda commands, _: commands.clear({}))
+        cleared = with_commands(root, output, lambda commands, _: commands.indexes.clear({}))
         if not root.exists():
             shutil.rmtree(Composition().index_folder(root, settings_of(root)[0]))  # nobody will use it again
         if output.json:

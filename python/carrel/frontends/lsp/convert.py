@@ -31,13 +31,11 @@ from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp.sent_messages import SentResult
 
 if TYPE_CHECKING:
-    from carrel.engine.compare import Strategy
     from carrel.engine.explain import Explanation
     from carrel.engine.git import LastChange
     from carrel.engine.retriever import Retrieval
     from carrel.engine.routing import Route
     from carrel.server.context_request import StoredContext
-    from carrel.server.stores import ReplicaStatus
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
@@ -55,20 +53,6 @@ def to_range(span: Span) -> wire.Range:
     return wire.Range(
         start=wire.Position(line=span.start_line - 1, character=span.start_character),
         end=wire.Position(line=span.end_line - 1, character=span.end_character),
-    )
-
-
-def from_replica(status: ReplicaStatus) -> wire.VectorsInfo:
-    """Encode where an index's vectors are kept besides."""
-    return wire.VectorsInfo(
-        kind=status.kind,
-        place=status.place,
-        state=status.state,
-        leaves_machine=status.leaves_machine,
-        held=status.held,
-        backlog=status.backlog,
-        lag_seconds=status.lag_seconds,
-        problem=status.problem or UNSET,
     )
 
 
@@ -112,11 +96,6 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
     if param.tokens is not None:
         return Budget(param.tokens, "tokens")
     return Budget(param.chars or default.amount, "chars")
-
-
-def from_way(way: Strategy) -> wire.WayResult:
-    """Encode one side of a comparison."""
-    return wire.WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 
 
 def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitResult:

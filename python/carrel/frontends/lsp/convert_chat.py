@@ -11,8 +11,9 @@ from carrel.core.conversation import Message
 from carrel.core.errors import InvalidInput
 from carrel.core.structs import whole_characters
 from carrel.frontends.lsp import chat_messages as wire
+from carrel.frontends.lsp.compare_messages import WayAnswer, WayResult
 from carrel.frontends.lsp.convert import UriOf
-from carrel.frontends.lsp.messages import ContextResult, WayAnswer
+from carrel.frontends.lsp.messages import ContextResult
 from carrel.server.asks import Asked
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
         repeated=event.repeated,
         elapsed_ms=event.milliseconds,
     )
+
+
+def from_way(way: Strategy) -> WayResult:
+    """Encode one side of a comparison."""
+    return WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
 
 
 def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:

@@ -1,4 +1,4 @@
-"""What travels in `carrel/*` requests; `review_messages` has the review's, `methods` says which method takes and gives what.
+"""What travels in `carrel/*` requests: what they share, and questions. `methods` says which method takes and gives what.
 
 `docs/protocol.md`, `editors/protocol.schema.json` and the editors' own types are generated from these structs
 (`python -m carrel.frontends.lsp.protocol_docs`). Field names are camelCase on the wire. Unknown fields are ignored, null
@@ -138,21 +138,6 @@ class FolderParams(Wire, kw_only=True, frozen=True):
     )
 
 
-class StatusParams(FolderParams, kw_only=True, frozen=True):
-    """`carrel/status`: what the index holds and what it is doing."""
-
-
-class ClearParams(FolderParams, kw_only=True, frozen=True):
-    """`carrel/clear`: delete the index of the folder."""
-
-
-class IndexParams(FolderParams, kw_only=True, frozen=True):
-    """`carrel/index`: bring the index up to date, with `$/progress` in numbers of files."""
-
-    force: Annotated[bool, Meta(description="Read and embed everything again.")] = False
-    work_done_token: Annotated[ProgressToken | None, Meta(description="Where progress is reported.")] = None
-
-
 class SearchParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/search`: the chunks that answer a query, best first."""
 
@@ -251,115 +236,6 @@ class FilesParams(FolderParams, kw_only=True, frozen=True):
     pool_size: Annotated[int, Meta(ge=1, le=2_000, description="How many chunks are looked at.")] = 200
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
-
-
-class CompareParams(FolderParams, kw_only=True, frozen=True):
-    """`carrel/compare`: what whole files and retrieved chunks cost for one question."""
-
-    query: Annotated[str, Meta(description="The question.")]
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 10
-    budget: Annotated[BudgetParam | None, Meta(description="Of the chunks; the setting when unset.")] = None
-    model: Annotated[str | None, Meta(description="The chat model, for its tokenizer; with `answers` as in `carrel/chat`.")] = (
-        None
-    )
-    wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
-    answers: Annotated[bool, Meta(description="Have a chat model answer both ways.")] = False
-    model_token: Annotated[
-        ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
-    ] = None
-
-
-class SkippedFile(Wire, kw_only=True, frozen=True):
-    """A file that isn't in the index, and why."""
-
-    path: str
-    reason: str
-
-
-class FailedFile(Wire, kw_only=True, frozen=True):
-    """A file that could not be read or cut, or not be embedded as a whole, and why. The next run tries it again."""
-
-    path: str
-    reason: str
-
-
-class ModelInfo(Wire, kw_only=True, frozen=True):
-    """The embedding model."""
-
-    id: str
-    dims: int
-
-
-class VectorsInfo(Wire, kw_only=True, frozen=True):
-    """The copy of an index's vectors in the store that is set."""
-
-    kind: Annotated[str, Meta(description="`usearch`, `lancedb` or `qdrant`.")]
-    place: str
-    state: Annotated[
-        Literal["waiting", "opening", "filling", "ready", "unreachable"],
-        Meta(description="Whether it answers questions (`ready`); else the index's own vectors do."),
-    ]
-    leaves_machine: Annotated[bool, Meta(description="Whether vectors go to another machine.")]
-    held: Annotated[int, Meta(description="Chunks that it holds.")]
-    backlog: Annotated[int, Meta(description="Chunks that wait for being added or deleted there.")]
-    lag_seconds: Annotated[float, Meta(description="For how long the oldest of these waits.")]
-    problem: Annotated[str | UnsetType, Meta(description="Why it doesn't answer.")] = UNSET
-
-
-class StatusResult(Wire, kw_only=True, frozen=True):
-    """The state of one folder's index; also the content of `carrel/statusChanged`."""
-
-    workspace_folder: str
-    state: State
-    role: Annotated[
-        Literal["writer", "follower", "closed"],
-        Meta(description="Whether this server writes the index, follows another, or hasn't opened it."),
-    ]
-    files: int
-    chunks: int
-    bytes: Annotated[int, Meta(description="Size of the index on disk.")]
-    languages: Annotated[dict[str, int], Meta(description="Files by language.")]
-    model: ModelInfo
-    store: Annotated[str, Meta(description="The index's folder.")]
-    vectors: Annotated[
-        VectorsInfo | UnsetType, Meta(description="Where its vectors are kept besides, if the setting `store` says so.")
-    ] = UNSET
-    last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
-    last_commit_sha: Annotated[
-        str | UnsetType, Meta(description="The commit that was checked out when the last run over all files began.")
-    ] = UNSET
-    head_sha: Annotated[str | UnsetType, Meta(description="The commit that is checked out now.")] = UNSET
-    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
-    complete: Annotated[bool, Meta(description="Whether a run over all files has ended.")] = False
-    unfinished: Annotated[
-        int, Meta(description="Files that the last run over all files left because it was cancelled; the next one resumes.")
-    ] = 0
-    skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
-    failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
-    failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
-    chunks_without_vectors: Annotated[
-        int, Meta(description="Chunks that words alone find, until the embedding model gives them a vector.")
-    ] = 0
-    masked_files: Annotated[int, Meta(description="Files in which secrets are masked.")]
-    masked_secrets: Annotated[int, Meta(description="How many secrets are masked in them.")]
-    problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()
-    error: str | UnsetType = UNSET
-
-
-class IndexResult(Wire, kw_only=True, frozen=True):
-    """What one index run did, in files."""
-
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    skipped: int
-    failed: int
-    chunks: Annotated[int, Meta(description="Chunks that were embedded.")]
-    trivial: Annotated[
-        int, Meta(description="Pieces of the added and changed files that were left out: too small, with no neighbour to join.")
-    ]
-    elapsed_ms: float
 
 
 class SignalsResult(Wire, kw_only=True, frozen=True):
@@ -482,48 +358,3 @@ class FilesResult(Wire, kw_only=True, frozen=True):
 
     files: tuple[FileResult, ...]
     elapsed_ms: float
-
-
-class WayResult(Wire, kw_only=True, frozen=True):
-    """One way to answer: what it sends, how long it took to make, and from which files it is."""
-
-    tokens: int
-    elapsed_ms: float
-    files: tuple[str, ...]
-
-
-class WayAnswer(Wire, kw_only=True, frozen=True):
-    """A chat model's answer from one of the ways."""
-
-    text: Annotated[str, Meta(description="Behind a citation that doesn't hold stands `[unverified]`.")]
-    files: Annotated[tuple[str, ...], Meta(description="What it was given: of whole files those that the model has room for.")]
-    citations: Annotated[int, Meta(description="How many places it cites.")]
-    unverified: Annotated[int, Meta(description="How many of them don't hold.")]
-    prompt_tokens: int
-    answer_tokens: int
-    elapsed_ms: float
-
-
-class CompareAnswers(Wire, kw_only=True, frozen=True):
-    """Both answers."""
-
-    chunks: WayAnswer
-    whole_files: WayAnswer
-
-
-class CompareResult(Wire, kw_only=True, frozen=True):
-    """The same question answered with chunks and with the whole files that they are from."""
-
-    chunks: WayResult
-    whole_files: WayResult
-    unread: Annotated[tuple[str, ...], Meta(description="Files that could not be read whole.")] = ()
-    answers: Annotated[CompareAnswers | UnsetType, Meta(description="Where they were asked for.")] = UNSET
-    tokenizer: str
-    elapsed_ms: float
-    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
-
-
-class ClearResult(Wire, kw_only=True, frozen=True):
-    """How much was deleted."""
-
-    freed_bytes: int

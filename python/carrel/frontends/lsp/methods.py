@@ -7,6 +7,8 @@ from typing import Any
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import audit_messages as audit
 from carrel.frontends.lsp import chat_messages as chat
+from carrel.frontends.lsp import compare_messages as compare
+from carrel.frontends.lsp import index_messages as index
 from carrel.frontends.lsp import messages as wire
 from carrel.frontends.lsp import model_messages as models
 from carrel.frontends.lsp import review_messages as talk
@@ -14,8 +16,8 @@ from carrel.frontends.lsp import source_messages as sources
 from carrel.frontends.lsp import tool_messages as tools
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
-    "carrel/status": (wire.StatusParams, wire.StatusResult),
-    "carrel/index": (wire.IndexParams, wire.IndexResult),
+    "carrel/status": (index.StatusParams, index.StatusResult),
+    "carrel/index": (index.IndexParams, index.IndexResult),
     "carrel/search": (wire.SearchParams, wire.SearchResult),
     "carrel/context": (wire.ContextParams, wire.ContextResult),
     "carrel/augment": (wire.AugmentParams, wire.AugmentResult),
@@ -24,7 +26,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/explain": (wire.ExplainParams, dict[str, Any]),
     "carrel/similar": (wire.SimilarParams, wire.SearchResult),
     "carrel/files": (wire.FilesParams, wire.FilesResult),
-    "carrel/compare": (wire.CompareParams, wire.CompareResult),
+    "carrel/compare": (compare.CompareParams, compare.CompareResult),
     "carrel/citations": (chat.CitationsParams, chat.CitationsResult),
     "carrel/providers": (models.ProvidersParams, models.ProvidersResult),
     "carrel/sources": (sources.SourcesParams, sources.SourcesResult),
@@ -34,7 +36,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/tools/list": (tools.ToolsListParams, tools.ToolsListResult),
     "carrel/pipeline/validate": (tools.PipelineParams, tools.PipelineChecked),
     "carrel/pipeline/run": (tools.PipelineRunParams, tools.PipelineRunResult),
-    "carrel/clear": (wire.ClearParams, wire.ClearResult),
+    "carrel/clear": (index.ClearParams, index.ClearResult),
 }
 """Every request that an editor may send: its parameters and its result. Each is also a command, with a dot for the slash."""
 
@@ -51,5 +53,5 @@ CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {
 }
 """What the server asks of a client that announces it in its capabilities, under `experimental.carrel`: `{"complete": true}`."""
 
-NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": wire.StatusResult}
+NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": index.StatusResult}
 """What the server sends by itself."""

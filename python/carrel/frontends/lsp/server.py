@@ -27,8 +27,9 @@ from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.capabilities import own_settings
 from carrel.frontends.lsp.client_model import Client, announces
-from carrel.frontends.lsp.commands import Commands, status_result
+from carrel.frontends.lsp.commands import Commands
 from carrel.frontends.lsp.documents import Documents
+from carrel.frontends.lsp.index_commands import status_result
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.lsp.user_messages import UserMessages

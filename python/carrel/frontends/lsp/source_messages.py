@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.frontends.common.wire import State, Wire, iso_time
-from carrel.frontends.lsp.messages import FailedFile, FolderParams
+from carrel.frontends.lsp.index_messages import FailedFile
+from carrel.frontends.lsp.messages import FolderParams
 
 if TYPE_CHECKING:
     from carrel.server.source_state import SourceReport

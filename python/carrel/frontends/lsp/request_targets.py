@@ -1,0 +1,109 @@
+"""What a request names: its folder, its files and lines, and the question for context that they make."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import InvalidInput
+from carrel.core.types import Budget, Lines
+from carrel.engine.context_window import window_of
+from carrel.frontends.common.uris import folder_path, uri_to_path
+from carrel.frontends.lsp import convert
+from carrel.server.context_request import AttachedLines, ContextRequest, FileRef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from carrel.frontends.lsp import messages as wire
+    from carrel.server.session import Session
+    from carrel.server.settings import Settings
+    from carrel.server.workspace import Workspace
+
+
+class RequestTargets:
+    """Finds the folders and files of a session that requests name. Raises `InvalidInput` for what isn't there."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def workspace(self, params: wire.FolderParams) -> Workspace:
+        """Return the folder that is meant: the only or first one where none is named."""
+        if params.workspace_folder is None:
+            return self._session.workspace(None)
+        path = folder_path(params.workspace_folder)
+        if path is None:
+            raise InvalidInput("workspaceFolder", "is neither a file URI nor an absolute path")
+        return self._session.workspace(path)
+
+    def file(self, uri: str) -> tuple[Workspace, str]:
+        """Return the folder and the relative path of a file."""
+        path = uri_to_path(uri)
+        found = self._session.locate(path) if path else self._session.unsaved(uri)
+        if found is None or not found[1]:
+            raise InvalidInput("uri", "is not a file in an open folder")
+        return found
+
+    def named(self, workspace: Workspace, uri: str) -> FileRef:
+        """Return a file that an editor names, which may be outside the folder."""
+        with contextlib.suppress(InvalidInput):
+            found, path = self.file(uri)
+            if found is workspace:
+                return FileRef(path, uri)
+        return FileRef(None, uri)
+
+    def context_request(self, workspace: Workspace, params: wire.ContextParams, query: str) -> ContextRequest:
+        """Return the question for context."""
+        settings = workspace.settings
+        active = self.named(workspace, params.active.uri) if params.active else None
+        return ContextRequest(
+            query=query,
+            limit=params.top_k or settings.rag_top_k,
+            budget=convert.to_budget(params.budget, default_budget(settings, params)),
+            filters=convert.to_filters(params.filters, params.exclude),
+            model=params.model,
+            active=active,
+            selection=selected_lines(active, params.active),
+            open=tuple(self.named(workspace, uri) for uri in params.open_uris),
+            pinned=tuple(self.named(workspace, uri) for uri in params.pinned),
+            attached=tuple(self._attached(workspace, params)),
+            left_out=tuple(self._left_out(workspace, params.exclude_lines)),
+            trigger=params.trigger,
+            wait_ms=params.wait_ms,
+            deadline_ms=params.deadline_ms,
+            format=params.format,
+            history=convert.to_history(params.history),
+            plan=params.plan,
+            rerank=params.rerank,
+            sources=params.sources,
+        )
+
+    def _left_out(self, workspace: Workspace, given: Iterable[wire.LinesParam]) -> Iterator[Lines]:
+        for lines in given:
+            if lines.end_line < lines.start_line:
+                raise InvalidInput("excludeLines", "endLine comes before startLine")
+            if path := self.named(workspace, lines.uri).path:  # lines elsewhere are in no answer anyway
+                yield Lines(path, lines.start_line, lines.end_line)
+
+    def _attached(self, workspace: Workspace, params: wire.ContextParams) -> Iterator[AttachedLines]:
+        active = params.active
+        if active and active.selection and (selected := convert.to_lines(active.selection)):
+            yield AttachedLines(self.named(workspace, active.uri), *selected)
+        for lines in params.attached:
+            if lines.end_line < lines.start_line:
+                raise InvalidInput("attached", "endLine comes before startLine")
+            yield AttachedLines(self.named(workspace, lines.uri), lines.start_line, lines.end_line)
+
+
+def default_budget(settings: Settings, params: wire.ContextParams) -> Budget:
+    """Return the budget of a request that names none."""
+    return settings.budget_policy.budget(params.window or window_of(params.model))
+
+
+def selected_lines(file: FileRef | None, editor: wire.ActiveEditor | None) -> Lines | None:
+    """Return the selected lines; a cursor selects nothing."""
+    found = editor.selection if editor else None
+    if file is None or file.path is None or found is None or found.start == found.end:
+        return None
+    last = found.end.line + (found.end.character > 0)  # the end is exclusive
+    return Lines(file.path, found.start.line + 1, max(last, found.start.line + 1))

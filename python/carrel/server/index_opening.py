@@ -1,0 +1,141 @@
+"""Open the index of a folder: which files count, how they are cut, and what is opened where its place can't be written.
+
+A part of the composition root, whose imports are inside the functions for the same reason.
+"""
+
+# ruff: noqa: PLC0415 - the core is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import StoreError
+from carrel.server.index_location import IndexLocation
+from carrel.server.open_index import OpenIndex
+
+if TYPE_CHECKING:
+    from carrel.core.native import CutOptions, SecretOptions, Store, WalkOptions
+    from carrel.core.ports import Embedder
+    from carrel.server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LineWindows = tuple[int, int]
+"""Lines of a window and overlap with the next one."""
+
+_NO_SOURCES = ("/.carrel/", ".aider.*.history*")
+"""Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlace:
+    """Where an index of a workspace is, how it is cut, and why its folder can't be written, if so."""
+
+    root: Path
+    settings: Settings
+    location: IndexLocation
+    cut: CutOptions
+    refused: OSError | None
+
+
+def walk_options(settings: Settings) -> WalkOptions:
+    """Return which files count by the settings."""
+    from carrel.core.native import WalkOptions
+
+    folders: dict[str, bool] = {}  # whether it is kept; what was said last counts
+    for item in settings.excluded_folders:
+        folders[item.removeprefix("!")] = item.startswith("!")
+    left_out = (f"**/{name}/" for name, kept in folders.items() if not kept)
+    return WalkOptions(
+        max_file_bytes=settings.max_file_bytes,
+        # The last pattern that fits counts: a person's own may bring back what the editor only hides.
+        exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
+        kept_folders=[name for name, kept in folders.items() if kept],
+    )
+
+
+def cut_options(settings: Settings, windows: LineWindows | None) -> CutOptions:
+    """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""
+    from carrel.core.native import CutOptions
+    from carrel.providers.grammars import register_all
+
+    register_all()
+    # A size that changes no chunk must not have the index cut again.
+    lines = windows or line_windows(settings)
+    return CutOptions(always_lines=lines) if lines else CutOptions(class_lines=settings.class_lines)
+
+
+def line_windows(settings: Settings) -> LineWindows | None:
+    """Return the windows that every file is cut into, where the settings ask for lines."""
+    return (settings.chunk_lines, settings.chunk_overlap) if settings.chunking == "lines" else None
+
+
+def secret_options(settings: Settings) -> SecretOptions:
+    """Return what counts as a secret by the settings."""
+    from carrel.core.native import SecretOptions
+
+    return SecretOptions(
+        patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
+    )
+
+
+def open_kept(place: IndexPlace, embedder: Embedder) -> OpenIndex | None:
+    """Open the index where it belongs; None where nothing can be written and none can answer as it is."""
+    location, refused = place.location, place.refused
+    if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
+        return None
+    try:
+        store = _open_store(location.directory, place, embedder)
+    except StoreError as error:
+        if refused is None:
+            raise
+        log.warning("%s can't be read either: %s", location.directory, error)
+        return None
+    index = OpenIndex(place.root, store, embedder, location.directory, place_problems=location.problems)
+    if refused is None and not store.read_only:
+        index.in_project = place.root if location.in_workspace else None
+    elif store.snapshot().files:
+        index.not_kept = (
+            f"{location.directory} can't be written ({_reason(refused)}): the index in it is read as it was left. "
+            "Make the folder writable, or set `cacheFolder` to one that is."
+        )
+    else:
+        store.close()
+        return None
+    return index
+
+
+def open_temporary(place: IndexPlace, embedder: Embedder) -> OpenIndex:
+    """Make an index that can't be kept; raises `StoreError` where there is no place for one either."""
+    location, reason = place.location, _reason(place.refused)
+    try:
+        folder = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
+    except OSError:
+        raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
+    index = OpenIndex(
+        place.root, _open_store(Path(folder.name), place, embedder), embedder, Path(folder.name), place_problems=location.problems
+    )
+    index.temporary = folder
+    index.not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
+    return index
+
+
+def _open_store(directory: Path, place: IndexPlace, embedder: Embedder) -> Store:
+    from carrel.core.native import Store
+
+    return Store.open(
+        str(directory),
+        str(place.root),
+        embedder_id=embedder.spec.id,
+        dim=embedder.spec.dim,
+        walk=walk_options(place.settings),
+        cut=place.cut,
+        secrets=secret_options(place.settings),
+    )
+
+
+def _reason(refused: OSError | None) -> str:
+    return (refused.strerror or str(refused)) if refused else "no right to write"
