@@ -2,7 +2,7 @@
 //!
 //! A change of what is cut needs a higher `FORMAT_VERSION` (`formats/database/opening.rs`): existing indexes are rebuilt then.
 
-use super::rules::{EMPTY, Role, Rules};
+use super::roles::{EMPTY, Role, Rules};
 use crate::base::language::Language;
 
 /// Return the table of `language`, if someone wrote one.

@@ -11,6 +11,7 @@ mod names;
 mod notebook;
 mod piece;
 mod prose;
+mod roles;
 mod rules;
 mod split;
 mod syntax;

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::query::{FieldWeights, Terms, possible, terms_of};
-use super::score::{Scorer, saturate};
+use super::query::{Terms, possible, terms_of};
+use super::score::{FieldWeights, Scorer, saturate};
 use super::statistics::Statistics;
 use crate::formats::postings::fields::code_length;
 use crate::formats::segment::Segment;

@@ -15,8 +15,9 @@ mod statistics;
 pub use covering_chunks::covering_chunks;
 pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities};
-pub use query::{FieldWeights, LexicalHits, Terms, bm25f};
+pub use query::{LexicalHits, Terms, bm25f};
 pub use related_files::{FilePlace, related_files};
+pub use score::FieldWeights;
 pub use statistics::Statistics;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! BM25F: BM25 in which a term's frequencies in all fields are weighed, corrected for length and added before they saturate.
 
-use super::score::Scorer;
+use super::score::{FieldWeights, Scorer};
 use super::search::{RatedList, score_view};
 use super::statistics::Statistics;
 use crate::base::cancel::CancelToken;
@@ -13,23 +13,6 @@ use crate::query::view::View;
 
 /// A question of more distinct terms keeps the rarest: the rest would add time and hardly any score.
 const MOST_TERMS: usize = 64;
-
-/// What an occurrence in each field is worth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FieldWeights {
-    /// Symbol, definitions, signature.
-    pub name: f32,
-    /// Folders and file name.
-    pub path: f32,
-    /// The text.
-    pub body: f32,
-}
-
-impl Default for FieldWeights {
-    fn default() -> Self {
-        Self { name: 3.0, path: 1.5, body: 1.0 }
-    }
-}
 
 /// What BM25F found.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,5 @@
 //! What a term's occurrences in a chunk are worth.
 
-use super::query::FieldWeights;
 use super::statistics::Statistics;
 use crate::formats::postings::fields::{Frequencies, code_length};
 
@@ -9,6 +8,23 @@ const K1: f32 = 1.2;
 /// How much the length of name, path and body counts. A long signature is hardly a worse match than a short one; correcting
 /// the length of the body is what BM25 was made for.
 const B: [f32; 3] = [0.3, 0.2, 0.75];
+
+/// What an occurrence in each field is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FieldWeights {
+    /// Symbol, definitions, signature.
+    pub name: f32,
+    /// Folders and file name.
+    pub path: f32,
+    /// The text.
+    pub body: f32,
+}
+
+impl Default for FieldWeights {
+    fn default() -> Self {
+        Self { name: 3.0, path: 1.5, body: 1.0 }
+    }
+}
 
 /// Turns frequencies into a saturated weight from 0 to 1 (never 1 itself: a term's rarity bounds what it adds).
 pub struct Scorer {

@@ -14,9 +14,6 @@ use crate::base::types::SkipReason;
 use crate::workspace::folder::{Folder, open_file};
 use crate::workspace::read::read_rules;
 
-/// Ignore files from the strongest to the weakest. Within one kind, the deepest folder wins.
-pub(super) const IGNORE_FILES: [&str; 3] = [".carrelignore", ".ignore", ".gitignore"];
-
 /// What is the same for the whole workspace.
 pub(super) struct WorkspaceRules {
     /// With links resolved: the repository that it lies in is found from there, and links must stay below it.

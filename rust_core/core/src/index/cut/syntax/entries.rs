@@ -6,7 +6,7 @@ use super::{Scope, Step, Walk};
 use crate::base::language::Language;
 use crate::base::types::ChunkKind;
 use crate::index::cut::piece::Piece;
-use crate::index::cut::rules::Role;
+use crate::index::cut::roles::Role;
 
 /// Longest key or selector that names an entry.
 const LONGEST_ENTRY: usize = 80;

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::Walk;
 use crate::base::language::Language;
 use crate::index::cut::names;
-use crate::index::cut::rules::Role;
+use crate::index::cut::roles::Role;
 
 impl<'tree> Walk<'_, 'tree> {
     /// Return the node whose children are a type's members.
