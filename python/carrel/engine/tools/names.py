@@ -18,14 +18,14 @@ from carrel.core.conversation import ToolSpec
 from carrel.core.errors import InvalidInput
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, CurrentChunk, Filter
-from carrel.core.ports import Tokenizer, ToolResult
+from carrel.core.ports import ToolResult
 from carrel.core.structs import decode_call, schema
 from carrel.core.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
 from carrel.engine import query_words, search_tool
 from carrel.engine.appearance import one_line
 from carrel.engine.retriever import to_chunk
+from carrel.engine.tools.index_tool import IndexTool
 from carrel.engine.tools.read_lines import lines_of
-from carrel.engine.tools.scope import IndexReader, Scope
 
 _SEPARATOR = re.compile(r"::|\\|->|\.|#|/")
 _MOST_DEFINITIONS = 50
@@ -34,7 +34,6 @@ _MOST_CHUNKS = 250
 """Chunks that hold a name and are looked through for its uses."""
 _MOST_LINES = 200
 _LONGEST_LINE = 200
-_TOKENS = 3_000
 
 
 class NameArguments(Struct, kw_only=True, frozen=True):
@@ -58,19 +57,8 @@ class _Name:
         return cls(parts[-1] if parts else "", tuple(parts[:-1]))
 
 
-class _NameTool:
+class _NameTool(IndexTool):
     """What both tools share."""
-
-    spec: ToolSpec
-
-    def __init__(self, index: IndexReader, tokenizer: Tokenizer, scope: Scope) -> None:
-        self._index = index
-        self._tokenizer = tokenizer
-        self._scope = scope
-
-    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
-        """Look the name up, with a text of usual length."""
-        return await self.run_within(arguments, _TOKENS)
 
     async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
         """Look the name up, with a text of at most so many tokens."""

@@ -11,12 +11,13 @@ from carrel.core.conversation import ToolSpec
 from carrel.core.errors import InvalidInput
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
-from carrel.core.ports import Tokenizer, ToolResult
+from carrel.core.ports import ToolResult
 from carrel.core.structs import decode_call, schema
 from carrel.core.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import harmless_code
-from carrel.engine.tools.scope import IndexReader, Refusal, Scope
+from carrel.engine.tools.index_tool import IndexTool
+from carrel.engine.tools.scope import Refusal
 
 NAME = "read_lines"
 DESCRIPTION = (
@@ -26,7 +27,6 @@ DESCRIPTION = (
 )
 MOST_LINES = 400
 _USUAL_LINES = 120
-_TOKENS = 3_000
 _MOST_ALIKE = 5
 _GONE = "gone"
 """Why the index refuses what isn't there."""
@@ -45,19 +45,10 @@ class ReadArguments(Struct, kw_only=True, frozen=True):
     ] = 0
 
 
-class ReadLines:
+class ReadLines(IndexTool):
     """Reads what the index holds: never an ignored, secret or outside file; secrets in a file are masked."""
 
     spec = ToolSpec(NAME, DESCRIPTION, schema(ReadArguments))
-
-    def __init__(self, index: IndexReader, tokenizer: Tokenizer, scope: Scope) -> None:
-        self._index = index
-        self._tokenizer = tokenizer
-        self._scope = scope
-
-    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
-        """Read, with a text of usual length."""
-        return await self.run_within(arguments, _TOKENS)
 
     async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
         """Read as many of the lines as go into so many tokens."""
