@@ -215,7 +215,7 @@ def remote_source(
 
     def mask(path: str, text: str) -> str:
         from carrel.core.native import mask_secrets
-        from carrel.server.composition import secret_options
+        from carrel.server.index_opening import secret_options
 
         return mask_secrets(path, text, secret_options(settings()))
 
