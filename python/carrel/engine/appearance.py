@@ -58,6 +58,7 @@ _SEEN_AS = {char: plain for plain, chars in _LOOKALIKES.items() for char in char
 
 # "Tags" spell ASCII invisibly. Most readers see nothing, some models read the letters: both readings are looked at.
 _TAGS = re.compile("[\U000e0020-\U000e007e]")
+_VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef\u034f\u17b4\u17b5]")
 _UNTAGGED = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 
 
@@ -122,6 +123,17 @@ def escape(pattern: re.Pattern[str], text: str) -> tuple[str, bool]:
 def one_line(text: str) -> str:
     """Give a name on one line, without control characters."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", _LINE_ENDS.sub(" ", text))
+
+
+def visible(text: str) -> str:
+    """Return a text on one line in which all that a reader wouldn't see is spelled out, such as `\\u200b`."""
+    flat = re.sub(rf"[\t{LINE_ENDS}]+", " ", text)
+    return "".join(char if _is_seen(char) else f"\\u{ord(char):04x}" for char in flat)
+
+
+def _is_seen(char: str) -> bool:
+    """Tell whether a character shows; selectors of variants carry text unseen as well."""
+    return char.isprintable() and char not in _BLANK and not _VARIANTS.match(char)
 
 
 def _positions(text: str) -> Iterator[int]:

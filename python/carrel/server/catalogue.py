@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from carrel.core.catalogue_tool import CatalogueTool, KeptTools, Risk, canonical
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError
 from carrel.core.remote import Confirm, Confirmation
+from carrel.engine.appearance import visible
 from carrel.engine.catalogue.clashes import problems_of, resolve
 from carrel.engine.catalogue.files import from_file, from_mcp
 from carrel.engine.catalogue.openapi import from_openapi
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from carrel.core.local_index import CoreEmbedder, IndexStore
 
 ToolState = Literal["builtIn", "approved", "new", "changed"]
-_SHOWN = 600
-"""Characters of a description that a question shows."""
 
 
 class Connection(Protocol):
@@ -217,18 +216,12 @@ def of_tools(items: Sequence[StatedTool]) -> Confirmation:
 
 
 def _shown(tool: CatalogueTool) -> str:
-    """Return what a model is told of a tool, shortened in the middle: an order may hide at either end."""
-    text = (
-        tool.description
-        if len(tool.description) <= _SHOWN
-        else f"{tool.description[: _SHOWN // 2]} … {tool.description[-_SHOWN // 2 :]}"
-    )
-    digest = hashlib.sha256(canonical([tool.schema, tool.output_schema, tool.examples]).encode("utf-8", "replace")).hexdigest()[
-        :12
-    ]
-    properties = tool.schema.get("properties")
-    names = ", ".join(map(str, properties)) if isinstance(properties, Mapping) else ""
-    return f"{text} [takes: {names or 'nothing'}; schema {digest}]"
+    """Return all that a model is told of a tool, in full: an order may hide in the middle of a text, or in a parameter's."""
+    parts = [("", visible(tool.description)), ("tags", ", ".join(map(visible, tool.tags)))]
+    parts += [("takes", visible(canonical(tool.schema)))]
+    parts += [("gives", visible(canonical(tool.output_schema)) if tool.output_schema else "")]
+    parts += [(f"example {number}", visible(example)) for number, example in enumerate(tool.examples, 1)]
+    return " ".join(f"[{name}: {text}]" if name else text for name, text in parts if text)
 
 
 def origin_of(settings: ToolSettings, name: str) -> str:
