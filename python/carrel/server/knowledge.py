@@ -337,14 +337,25 @@ class KnowledgeBase:
 
 
 def forget(settings: Settings, source: SourceSettings) -> None:
-    """Delete what is kept of a source that is named no more: its texts and indexes. What another process holds stays."""
-    if not source.folder:
-        return
-    folder, base = folder_of(source), _base(settings)
-    kept = mirror_folder(base, source, folder)
-    for root in (folder, kept / "texts"):
+    """Delete what is kept of a source that `settings` name no more: its texts and indexes. What another process holds stays.
+
+    The history of "the workspace's own repository" may be that of many; all go that no other source of git history keeps.
+    """
+    base = _base(settings)
+    others = [other for _, other in settings.sources.by_id]
+    needed = {mirror_folder(base, other, folder_of(other)) for other in others if other.folder}
+    roots = []
+    if source.folder:
+        kept = [mirror_folder(base, source, folder_of(source))]
+        roots = [folder_of(source)] if not any(other.folder == source.folder for other in others) else []
+    else:
+        keeps_own = any(other.kind == source.kind and not other.folder for other in others)
+        kept = [] if keeps_own else list((base / "texts").glob(f"*-{source.kind}"))
+    for directory in (one for one in kept if one not in needed):
+        roots.append(directory / "texts")
+        shutil.rmtree(directory, ignore_errors=True)
+    for root in roots:
         shutil.rmtree(base / "indexes" / folder_name(root), ignore_errors=True)
-    shutil.rmtree(kept, ignore_errors=True)
 
 
 def mirror_folder(base: Path, source: SourceSettings, folder: Path) -> Path:

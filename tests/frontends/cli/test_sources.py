@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,22 @@ def test_a_published_repository_is_named_by_its_address(run: Run, tmp_path: Path
     assert "Nothing was sent to qdrant at q.example.com:6333: nobody allowed it yet" in out
     code, _, err = run("sources", "remove", "mine")
     assert (code, "What is published stays." in err) == (0, True)
+
+
+def test_the_history_of_the_workspace_is_forgotten_with_its_source(run: Run, tmp_path: Path, project: Path) -> None:
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Add the wombat"]):
+        person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", *person, *command], cwd=project, check=True)
+    assert run("sources", "add", "history", "--git")[0] == 0
+    assert run("sources", "list", "--index", "--path", str(project))[0] == 0
+
+    def kept() -> list[Path]:
+        texts = [path for path in (tmp_path / "cache").rglob("*.md") if "Add the wombat" in path.read_text("utf-8")]
+        return texts + [path for path in (tmp_path / "cache").rglob("sources/indexes/*") if path.is_dir()]
+
+    assert len(kept()) == 2
+    assert run("sources", "remove", "history")[0] == 0
+    assert kept() == []
 
 
 @pytest.mark.parametrize(

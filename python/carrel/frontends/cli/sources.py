@@ -88,7 +88,7 @@ def _remove(arguments: Namespace, output: Output) -> int:
         known = ", ".join(name for name, _ in settings.sources.by_id) or "none"
         raise InvalidInput("ID", f"is no source; there are {known}", value=arguments.id)
     path = set_source(arguments.id, None)
-    knowledge.forget(settings, found)
+    knowledge.forget(resolve(read_user())[0], found)
     if output.json:
         output.value({"file": str(path), "id": arguments.id})
     stays = "What is published stays." if found.kind == "repository" else "The folder itself is as it was."
