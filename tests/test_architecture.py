@@ -42,6 +42,7 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
 
 FORMATS = {
     "server/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
+    "server/allow_settings.py": "an object of settings files, whose keys are camelCase",
     "server/model_settings.py": "the objects of settings files, whose keys are camelCase",
     "server/source_settings.py": "the objects of settings files, whose keys are camelCase",
     "server/tool_settings.py": "likewise",

@@ -8,8 +8,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
-Entry = Literal["editor", "mcp", "chat proxy", "command line", "library"]
+Entry = Literal["editor", "mcp", "chat proxy", "copilot proxy", "command line", "library"]
 """The way by which a request came in."""
+
+COPILOT_PROXY = "carrel copilot-proxy"
+"""What the Copilot proxy calls itself to the language server that it starts."""
 
 _LONGEST_NAME = 100
 

@@ -5,6 +5,7 @@ CarrelError           `reason`, `remedy` and `retryable` of whatever went wrong
 ├── InvalidInput      a parameter that can't be used: `field` names it, `value` may quote it
 │   └── WindowTooSmall  prompts and history leave a model no room for an answer
 ├── SettingsError     a settings file that can't be read, so that nobody knows what it leaves out
+├── NotPermitted      the person's setting `allow` gives the caller no right to this
 ├── NotReady          no index yet, or the deadline came first
 ├── StoreError        disk or database; the reason names the file
 │   ├── NewerFormat   written by a newer Carrel
@@ -76,6 +77,10 @@ class SettingsError(CarrelError):
         )
         self.args = (path, cause)
         self.path = path
+
+
+class NotPermitted(CarrelError):
+    """The person's setting `allow` gives the caller no right to this."""
 
 
 class NotReady(CarrelError):

@@ -70,6 +70,11 @@ class AuditTrail:
         """Return why nothing can be written at the moment, if so."""
         return getattr(self._log, "problem", None)
 
+    @property
+    def current(self) -> Caller:
+        """Return who asked for what is being done."""
+        return current_caller() or self.caller
+
     def context(self, request: ContextRequest, answer: ContextAnswer, root: str) -> None:
         """Record what was selected for a chat turn, and why."""
         pack = answer.pack
@@ -215,8 +220,7 @@ class AuditTrail:
         try:
             if self._log is None:
                 self._log = open_log(lambda: self.settings)
-            caller = current_caller() or self.caller
-            self._log.record(AuditEvent(kind, time.time(), _user(), {"caller": str(caller), **details()}))
+            self._log.record(AuditEvent(kind, time.time(), _user(), {"caller": str(self.current), **details()}))
         except Exception as error:
             # Not the error itself: its message may quote what was being recorded.
             log.error(  # noqa: TRY400

@@ -166,7 +166,7 @@ class Composition:
         self.outbound.use(settings)
         if self._tools is None:
             self._tools = tool_catalogue(self.outbound.current, tool_index)
-        return ToolService(self._tools, settings.tools, bundled(), confirm, own_tools, self.audit)
+        return ToolService(self._tools, settings.tools, bundled(), confirm, own_tools, self.audit, settings.allow)
 
     def new_token(self) -> CancelToken:
         """Make a token of the core."""

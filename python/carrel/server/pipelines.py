@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from carrel.core.catalogue_tool import CatalogueTool, Risk, canonical
-from carrel.core.errors import CarrelError, ProviderError
+from carrel.core.errors import CarrelError, NotPermitted, ProviderError
 from carrel.core.outbound import Destination, Load
 from carrel.core.ports import Tool
 from carrel.core.remote import Confirm, Confirmation
@@ -20,6 +20,8 @@ from carrel.engine.pipelines.format import Pipeline, Problem, decision_hash, par
 from carrel.engine.pipelines.running import PipelineResult, StepOutput, StepReport, run_pipeline
 from carrel.engine.pipelines.validation import Validated, validate
 from carrel.engine.tools.text_tools import Grep, Head, Sort
+from carrel.server import access
+from carrel.server.allow_settings import AllowSettings, Right
 from carrel.server.catalogue import CatalogueState, Connection, StatedTool, ToolCatalogue
 from carrel.server.tool_settings import BUILT_IN, ToolSettings
 
@@ -68,6 +70,7 @@ class ToolService:
     confirm: Confirm | None
     own_tools: Sequence[Tool] = ()
     audit: AuditTrail | None = None
+    allow: AllowSettings = field(default_factory=AllowSettings)
     _built_in: dict[str, Tool] = field(init=False)
     _described: tuple[CatalogueTool, ...] = field(init=False)
 
@@ -86,6 +89,7 @@ class ToolService:
 
     async def search(self, query: ToolQuery, *, usable_only: bool) -> list[tuple[FoundTool, StatedTool]]:
         """Return the tools that fit a request best; for a model those alone that the person approved."""
+        self._require("tools")
         stated = {item.tool.qualified: item for item in self.state().tools}
         if usable_only:  # the index holds all tools: two would be made anew by turns
             query = replace(query, among=frozenset(name for name, item in stated.items() if item.usable))
@@ -140,10 +144,14 @@ class ToolService:
             result = await run_pipeline(checked.pipeline, input_data, checked.validated, self._runner(connections), notify=notify)
         return self._told(Run(checked, result, result.problem), input_data)
 
+    def _require(self, right: Right) -> None:
+        access.require(right, self.allow, self.audit)
+
     async def _refusal(self, checked: Checked, input_data: str) -> str:
         """Return why a pipeline may not run; empty where it may."""
         problem = ""
         try:
+            self._require("tools" if checked.risk == "safe" else "run")
             if checked.waiting and not await self.approve(checked.waiting):
                 problem = f"nobody approved {', '.join(item.tool.qualified for item in checked.waiting)}"
             elif checked.risk == "dangerous":
@@ -151,7 +159,7 @@ class ToolService:
                     problem = f"the pipeline is dangerous: {NOBODY_ASKED}"
                 elif not await self.confirm(of_pipeline(checked, input_data)):
                     problem = "the pipeline is dangerous, and it was not allowed"
-        except ProviderError as error:
+        except (NotPermitted, ProviderError) as error:
             problem = str(error)
         if problem or not checked.needs_confirmation:
             return problem

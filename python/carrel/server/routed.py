@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError, InvalidInput, place_of
+from carrel.core.errors import CarrelError, InvalidInput, NotPermitted, place_of
 from carrel.core.types import Filters, Hit, Query
 from carrel.server.source_report import THE_WORKSPACE
 from carrel.server.source_settings import WORKSPACE
@@ -75,8 +75,16 @@ async def from_sources(
         return None
     if not named and not _reaches_sources(query.filters):
         return None
+    if named and set(named) != {WORKSPACE}:
+        workspace.require("sources")
     routing = await _routed(workspace, query, named, served, plan, end)
     asked = [route for route in routing.routes if route.source in served]
+    if asked:
+        try:
+            workspace.require("sources")
+        except NotPermitted as error:
+            own = tuple(route for route in routing.routes if route.source not in served)
+            return FromSources(own, problem=str(error))
     seconds = SOURCE_SECONDS + wait_ms / 1000
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))

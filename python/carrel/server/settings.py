@@ -22,6 +22,7 @@ from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
 from carrel.core.value_checks import plain_reason
 from carrel.engine.context_window import BudgetPolicy
+from carrel.server.allow_settings import AllowSettings, read_allow
 from carrel.server.audit_settings import AuditSettings, read_audit
 from carrel.server.model_settings import LimitSettings, Models, read_limits, read_models
 from carrel.server.source_settings import Sources, read_sources
@@ -177,6 +178,13 @@ class Settings:
         "Sources of tools, by name: MCP servers (`servers`), files (`files`), OpenAPI documents (`openapi`); what pipelines may "
         "use (`allow`), and risks of tools (`risk`): docs/tools.md has examples. Only in your own settings file: it names "
         "programs that are started.",
+        workspace="own",
+    )
+    allow: AllowSettings = _setting(
+        AllowSettings(),
+        'Who may do what, by the way that a request comes in, such as `{"mcp": ["search"], "proxy": ["search", "sources"]}`: '
+        "`search` the workspace, read `sources` beside it, be told of `tools` and run safe ones, `run` moderate ones "
+        "(docs/security.md). Only in your own settings file.",
         workspace="own",
     )
     buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
@@ -357,6 +365,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "limits": read_limits,
     "store": read_store,
     "team": read_team,
+    "allow": read_allow,
     "audit": read_audit,
     "sources": read_sources,
     "tools": read_tools,

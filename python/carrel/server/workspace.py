@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.errors import CarrelError, NotReady, SettingsError, StoreError
+from carrel.server import access
+from carrel.server.allow_settings import Right
 from carrel.server.buffers import Buffers
 from carrel.server.context_request import RecentContexts
 from carrel.server.indexing import IndexingEvents, IndexRunner, IndexService, write_state
@@ -218,6 +220,10 @@ class Workspace:
         """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
         return self.composition.chat_model(self.settings, name)
 
+    def require(self, right: Right) -> None:
+        """Raise `NotPermitted` where whoever asks lacks a right."""
+        access.require(right, self.settings.allow, self.audit)
+
     async def settle(self) -> None:
         """Have the settings of this moment in force: what they leave out since now must not answer any more."""
         self._recheck(self)
@@ -230,6 +236,7 @@ class Workspace:
         changed where nobody tells us of changes.
         """
         await self.settle()
+        self.require("search")
         index = await (self.open() if explicit else self._open_existing())
         self.switch.look()
         if index.store.lost:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
 
+from carrel.core.caller import COPILOT_PROXY
 from carrel.frontends.common.transport import BadFrame, frame, read_frame
 
 log = logging.getLogger(__name__)
@@ -135,6 +136,7 @@ class Sidecar:
         folders = [{"uri": uri, "name": uri.rsplit("/", 1)[-1]} for uri in self._folders]
         initialize = {
             "processId": os.getpid(),
+            "clientInfo": {"name": COPILOT_PROXY},
             "rootUri": None,
             "capabilities": {},
             "initializationOptions": self._options,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from lsprotocol import types
 from pygls.protocol import default_converter
 
-from carrel.core.caller import Caller
+from carrel.core.caller import COPILOT_PROXY, Caller
 from carrel.core.errors import CarrelError, NotAllowed
 from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
@@ -136,7 +136,8 @@ class LspServer:
         if params.process_id:
             parent_process.watch(params.process_id, lambda: self._exit(1))
         if (audit := self.session.composition.audit) and params.client_info:
-            audit.caller = Caller("editor", params.client_info.name)
+            name = params.client_info.name
+            audit.caller = Caller("copilot proxy" if name == COPILOT_PROXY else "editor", name)
         self.session.configure(own_settings(params.initialization_options) or {})
         self.documents.add_first_folders(params)
 

@@ -39,6 +39,7 @@ class Resources:
         folders = self._folders.all()
         while at < len(folders):
             name, workspace = folders[at]
+            workspace.require("search")
             await workspace.status()  # opens an index that exists
             paths: list[str] = []
             if index := workspace.index:
