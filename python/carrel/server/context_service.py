@@ -192,6 +192,7 @@ class _Packing:
 
     def finish(self, ranking: Ranking, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
         """Read the best candidates and pack them."""
+        from carrel.engine.addressed_text import notice_of
         from carrel.engine.candidates import Stopwatch
         from carrel.engine.context import pack, pack_answer
         from carrel.engine.retriever import read
@@ -235,7 +236,11 @@ class _Packing:
         answer = ContextAnswer(
             packed,
             {**found.stages, **watch.stages},
-            notice=_joined(self._index.notice(view, told.problem), self.others.problem if self.others else None),
+            notice=_joined(
+                self._index.notice(view, told.problem),
+                self.others.problem if self.others else None,
+                notice_of((item.hit.chunk, item.text) for item in packed.items),
+            ),
             rewritten=told.rewritten,
             sub_queries=told.sub_queries,
             routes=self.others.routes if self.others else (),

@@ -79,6 +79,7 @@ async def search(
     `sources` names those to ask, in place of the choice by the question. `plan` and `rerank` say whether models help, None as the
     settings say; `history` is the conversation before it.
     """
+    from carrel.engine.addressed_text import notice_of
     from carrel.engine.assisted_retrieval import Question, retrieve_assisted
     from carrel.engine.retriever import read
 
@@ -100,11 +101,11 @@ async def search(
         finish,
         outside=index.replica,
     )
-    answer = Found(own.hits, own)
-    if others is not None:
-        problem = " ".join(filter(None, (own.diagnostics.problem, others.problem))) or None
-        told = replace(own, diagnostics=replace(own.diagnostics, problem=problem))
-        answer = Found(others.beside(own.hits, query), told, others.routes)
+    hits = own.hits if others is None else others.beside(own.hits, query)
+    addressed = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
+    problems = (own.diagnostics.problem, others.problem if others else None, addressed)
+    told = replace(own, diagnostics=replace(own.diagnostics, problem=" ".join(filter(None, problems)) or None))
+    answer = Found(hits, told, others.routes if others else ())
     if workspace.audit is not None:
         workspace.audit.search(query.text, answer.hits, workspace.root_key)
     return answer

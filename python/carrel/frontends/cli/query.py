@@ -89,6 +89,8 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
 
 
 def _show_hits(result: Any, output: Output) -> None:
+    if problem := result.plan.get("problem"):
+        output.warn(problem)
     if not result.hits:
         output.note("No relevant code found.")
     places = isinstance(result.text, str)

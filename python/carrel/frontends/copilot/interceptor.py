@@ -175,16 +175,20 @@ class Interceptor:
     def _code(self, query: str, limit: int) -> str:
         params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}
         pack = self._sidecar.ask("carrel/context", params, _TOOL_SECONDS)
-        if reason := pack.get("error"):
-            raise Unavailable(reason)
-        return pack["text"] or "No relevant code found."
+        problem = pack.get("error")
+        if problem and not pack["text"]:
+            raise Unavailable(problem)
+        text = pack["text"] or "No relevant code found."
+        return f"({problem})\n\n{text}" if problem else text
 
     def _documents(self, query: str, limit: int) -> str:
         params = {"query": query, "limit": limit, "filters": {"languages": search_form.LANGUAGES}}
         found = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
         hits = found["hits"] if is_enough(found["confidence"]) else []
         told = ((hit, search_form.told_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
-        return search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
+        text = search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
+        problem = found["plan"].get("problem") if hits else None
+        return f"({problem})\n\n{text}" if problem else text
 
     def run_tool(self, request: dict[str, Any], answer: Any) -> None:
         """Answer on a thread; `answer` takes the message body."""
