@@ -94,6 +94,21 @@ async def test_what_a_model_fails_in_is_searched_everywhere(workspace: Workspace
     assert answer.hits[0].chunk.path == "src/auth.py"
 
 
+async def test_a_source_is_searched_for_what_only_it_holds_and_the_others_are_named(workspace: Workspace) -> None:
+    question = "Dublin replica of the Atlas cluster"
+    first = await found(workspace, question)
+    assert (sources_of(first) - {"workspace"}, first.not_searched) == (set(), ("ops",)), "no index of it was made for that"
+    await found(workspace, PHOENIX)  # a first index
+    answer = await found(workspace, question)
+    assert answer.hits[0].chunk.path == "@ops/atlas.html"
+    assert [(route.source, "found there alone" in route.reason) for route in answer.routes][1:] == [("ops", True)]
+    assert answer.not_searched == ()
+    titled = await found(workspace, "Phoenix server hosts")
+    assert 'the title "Phoenix server"' in titled.routes[-1].reason
+    code = await found(workspace, CODE)
+    assert (sources_of(code), code.not_searched) == ({"workspace"}, ("ops",))
+
+
 async def test_filters_of_the_workspace_keep_a_question_there(workspace: Workspace) -> None:
     for filters in (Filters(path_globs=("src/**",)), Filters(languages=("python",)), Filters(sources=("code",))):
         answer = await found(workspace, PHOENIX, filters=filters)

@@ -422,6 +422,8 @@ export interface ContextResult {
   readonly subQueries?: readonly string[];
   /** Where the question went, where there are sources beside the workspace. */
   readonly routes?: readonly RouteResult[];
+  /** Ids of the sources that weren't searched, since nothing in the question spoke for them. */
+  readonly notSearched?: readonly string[];
   /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */
   readonly confidence?: number;
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
@@ -921,6 +923,8 @@ export interface SearchResult {
   readonly subQueries?: readonly string[];
   /** Where the question went, where there are sources beside the workspace. */
   readonly routes?: readonly RouteResult[];
+  /** Ids of the sources that weren't searched, since nothing in the question spoke for them. */
+  readonly notSearched?: readonly string[];
   /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
   readonly sent?: readonly SentResult[];
   /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */

@@ -81,6 +81,7 @@ class ContextAnswer:
     rewritten: str | None = None  # what was searched for in place of the question
     sub_queries: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()  # where the question went, where there are sources beside the workspace
+    not_searched: tuple[str, ...] = ()  # the sources that nothing in the question spoke for
     confidence: float | None = None  # from 0 to 1: is there anything relevant at all; None where nothing was searched
 
     @property

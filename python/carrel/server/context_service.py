@@ -244,6 +244,7 @@ class _Packing:
             rewritten=told.rewritten,
             sub_queries=told.sub_queries,
             routes=self.others.routes if self.others else (),
+            not_searched=self.others.not_searched if self.others else (),
             confidence=found.confidence,
         )
         return answer, found

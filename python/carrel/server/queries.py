@@ -46,6 +46,7 @@ class Found:
     hits: tuple[Hit, ...]
     own: Retrieval
     routes: tuple[Route, ...] = ()
+    not_searched: tuple[str, ...] = ()
 
     @property
     def diagnostics(self) -> RetrievalDiagnostics:
@@ -105,7 +106,7 @@ async def search(
     addressed = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
     problems = (own.diagnostics.problem, others.problem if others else None, addressed)
     told = replace(own, diagnostics=replace(own.diagnostics, problem=" ".join(filter(None, problems)) or None))
-    answer = Found(hits, told, others.routes if others else ())
+    answer = Found(hits, told, others.routes if others else (), others.not_searched if others else ())
     if workspace.audit is not None:
         workspace.audit.search(query.text, answer.hits, workspace.root_key)
     return answer

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 SOURCE_SECONDS = 5.0
 """How long a source may take for a question, beside the wait for a first index."""
+EVIDENCE_SECONDS = 0.3
+"""How long all sources may take to say whether they hold what a question names: milliseconds where their indexes are open."""
 _SHARE = 0.4
 """Of the time that is left before a deadline."""
 
@@ -41,6 +43,8 @@ class FromSources:
     hits: tuple[tuple[Hit, ...], ...] = ()
     workspace: bool = True
     problem: str | None = None
+    not_searched: tuple[str, ...] = ()
+    """The ids of the sources that nothing in the question spoke for."""
 
     def beside(self, own: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
         """Return the hits of the workspace and of the sources, best first, at most the query's limit."""
@@ -84,7 +88,7 @@ async def from_sources(
             workspace.require("sources")
         except NotPermitted as error:
             own = tuple(route for route in routing.routes if route.source not in served)
-            return FromSources(own, problem=str(error))
+            return FromSources(own, problem=str(error), not_searched=tuple(served))
     seconds = SOURCE_SECONDS + wait_ms / 1000
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
@@ -97,6 +101,7 @@ async def from_sources(
         tuple(hits for hits, _ in found),
         not named or WORKSPACE in named,
         " ".join(filter(None, problems)) or None,
+        tuple(name for name in served if name not in routing.sources),
     )
 
 
@@ -140,7 +145,10 @@ async def _routed(
         return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
     helpers = workspace.assistants(plan=plan)
     if helpers.planner is None:
-        return by_rules(query.text, [own, *others])
+        routing = by_rules(query.text, [own, *others])
+        return await _with_evidence(
+            workspace, query.text, routing, [one for one in served.values() if one.id not in routing.sources]
+        )
     seconds = helpers.planner_seconds
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
@@ -149,6 +157,26 @@ async def _routed(
 
 def _target(source: Source) -> Target:
     return "code" if source.settings.kind == "repository" else source.settings.kind
+
+
+async def _with_evidence(workspace: Workspace, text: str, routing: Routing, others: Sequence[Source]) -> Routing:
+    """Add the sources that hold what the question names, though its words ask for none of them. A fault costs its help only."""
+    from carrel.engine.routing import Route, Routing
+    from carrel.engine.source_evidence import AskedWords
+    from carrel.server.knowledge import ServedSource
+
+    indexed = [source for source in others if isinstance(source, ServedSource)]
+    if not indexed or not workspace.has_index:
+        return routing
+    try:
+        asked = AskedWords.of(text)
+        view = (await workspace.ready(explicit=False, wait_ms=0)).store.snapshot()
+        async with asyncio.timeout(EVIDENCE_SECONDS):
+            reasons = await asyncio.gather(*(source.speaks_for(asked, view) for source in indexed))
+    except (CarrelError, TimeoutError):
+        return routing
+    found = [Route(source.id, text, why) for source, why in zip(indexed, reasons, strict=True) if why]
+    return Routing((*routing.routes, *found), routing.problem)
 
 
 async def _search(

@@ -31,6 +31,7 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
       icon: 'info',
     });
   }
+  if (pack.routes?.length || pack.notSearched?.length) nodes.push(sourcesNode(pack));
   if (pack.sent?.length) nodes.push(sentNode(pack.sent));
   nodes.push(...pack.hits.map((hit, i) => ({ ...hitNode(hit, { inFront, pinned }, isIn(removed, hit)), open: i === 0 })));
   if (!pack.hits.length)
@@ -105,6 +106,29 @@ export function spent(pack: ContextResult): string {
   if (pack.budgetChars === undefined) return tokens;
   // Counted as the server counts: whole characters.
   return `${Array.from(pack.text).length.toLocaleString('en-US')} of ${count(pack.budgetChars, 'character')}`;
+}
+
+/** Where the question went, with the reasons, and which sources nothing in it spoke for. */
+function sourcesNode({ routes = [], notSearched = [] }: ContextResult): Node {
+  const searched = routes.map(({ source, reason }, i) => ({
+    id: `sources/${i}`,
+    label: source,
+    description: reason,
+    icon: 'search',
+  }));
+  const others = notSearched.map(source => ({
+    id: `sources/not/${source}`,
+    label: source,
+    description: 'not searched: nothing in the question speaks for it',
+    icon: 'circle-slash',
+  }));
+  return {
+    id: 'sources',
+    label: 'Sources',
+    description: routes.map(({ source }) => source).join(', '),
+    icon: 'library',
+    children: [...searched, ...others],
+  };
 }
 
 /** What went to which service while the places were looked for. */

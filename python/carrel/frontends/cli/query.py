@@ -11,6 +11,7 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
 from carrel.frontends.cli.sent import tell_sent
 from carrel.frontends.cli.terminal_text import LINE_END, harmless
+from carrel.server.source_settings import WORKSPACE
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -105,6 +106,7 @@ def _show_hits(result: Any, output: Output) -> None:
         if len(lines) > _SHOWN_LINES:
             output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
     output.note(f"{len(result.hits)} hits in {result.elapsed_ms:.0f} ms")
+    _tell_sources(result, output)
 
 
 def _show_pack(result: Any, output: Output) -> None:
@@ -115,8 +117,18 @@ def _show_pack(result: Any, output: Output) -> None:
     else:
         output.note("No relevant code found.")
     output.note(f"{len(result.hits)} places, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
+    _tell_sources(result, output)
     for drop in result.dropped:
         output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
+
+
+def _tell_sources(result: Any, output: Output) -> None:
+    """Say which sources beside the workspace were searched and why, and which were not."""
+    for route in result.routes or ():
+        if route.source != WORKSPACE:
+            output.note(f"searched: {route.source}: {route.reason}")
+    if result.not_searched:
+        output.note(f"not searched: {', '.join(result.not_searched)}: nothing in the question speaks for it")
 
 
 def _show_files(result: Any, output: Output) -> None:

@@ -107,6 +107,7 @@ class Commands:
             rewritten=done.rewritten or UNSET,
             sub_queries=done.sub_queries or UNSET,
             routes=routes or UNSET,
+            not_searched=found.not_searched or UNSET,
             confidence=found.confidence,
         )
 
@@ -313,6 +314,7 @@ def _context_result(workspace: Workspace | None, answer: ContextAnswer, started:
         rewritten=answer.rewritten,
         sub_queries=answer.sub_queries,
         routes=answer.routes,
+        not_searched=answer.not_searched,
         confidence=answer.confidence,
     )
 

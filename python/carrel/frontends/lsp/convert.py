@@ -233,6 +233,7 @@ def from_pack(
     rewritten: str | None = None,
     sub_queries: tuple[str, ...] = (),
     routes: tuple[Route, ...] = (),
+    not_searched: tuple[str, ...] = (),
     confidence: float | None = None,
 ) -> wire.ContextResult:
     """Encode a pack."""
@@ -251,6 +252,7 @@ def from_pack(
         rewritten=rewritten or UNSET,
         sub_queries=sub_queries or UNSET,
         routes=from_routes(routes) or UNSET,
+        not_searched=not_searched or UNSET,
         confidence=UNSET if confidence is None else confidence,
         state=state,
         pending=pending,

@@ -22,6 +22,7 @@ _HISTORY = (
 )
 _SOURCES = "Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides."
 _ROUTES = "Where the question went, where there are sources beside the workspace."
+_NOT_SEARCHED = "Ids of the sources that weren't searched, since nothing in the question spoke for them."
 _PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
 _RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
 _REWRITTEN = "What was searched for in place of the question: what a planner made of it, or itself with its subject's name."
@@ -308,6 +309,7 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
+    not_searched: Annotated[tuple[str, ...] | UnsetType, Meta(description=_NOT_SEARCHED)] = UNSET
     sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
     confidence: Annotated[float | UnsetType, Meta(description=_CONFIDENCE)] = UNSET
 
@@ -328,6 +330,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     rewritten: Annotated[str | UnsetType, Meta(description=_REWRITTEN)] = UNSET
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
+    not_searched: Annotated[tuple[str, ...] | UnsetType, Meta(description=_NOT_SEARCHED)] = UNSET
     confidence: Annotated[float | UnsetType, Meta(description=_CONFIDENCE)] = UNSET
     state: State
     pending: int

@@ -143,6 +143,7 @@ public final class Messages {
             String rewritten,
             List<String> subQueries,
             List<RouteResult> routes,
+            List<String> notSearched,
             List<SentResult> sent,
             Double confidence) {}
 
@@ -214,6 +215,7 @@ public final class Messages {
             String rewritten,
             List<String> subQueries,
             List<RouteResult> routes,
+            List<String> notSearched,
             Double confidence,
             @JsonAdapter(WireNames.class) State state,
             int pending,
