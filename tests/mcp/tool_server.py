@@ -38,6 +38,21 @@ def leave() -> str:
     os._exit(3)
 
 
+@server.resource("note://runbooks/phoenix", title="Restarting Phoenix", mime_type="text/markdown")
+def phoenix() -> str:
+    return "Before Phoenix is restarted, tell the wombat desk. The deploy key is AKIAQYLPMN5HHHFPZAM2."
+
+
+@server.resource("note://drafts/idea", mime_type="text/plain")
+def idea() -> str:
+    return "Perhaps Phoenix could be restarted by a script one day."
+
+
+@server.resource("note://runbooks/drawing", mime_type="image/png")
+def drawing() -> bytes:
+    return b"no text"
+
+
 if len(sys.argv) > 2:
     server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
 else:

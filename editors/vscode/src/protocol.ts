@@ -988,7 +988,7 @@ export interface SkippedFile {
 export interface SourceResult {
   /** The name that `sources` of other requests takes. */
   readonly id: string;
-  /** `code` for the workspace, `documents` or `git`. */
+  /** `code` for the workspace, `documents`, `git` or `mcp`. */
   readonly kind: string;
   /** What whoever chooses between sources sees. */
   readonly description: string;

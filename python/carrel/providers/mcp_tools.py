@@ -30,6 +30,7 @@ START_SECONDS = 60.0
 """How long a server may take to start and to list its tools: `npx` and `uvx` fetch packages the first time."""
 STOP_SECONDS = 6.0
 """How long one may take to end; the SDK kills a program that doesn't within 2."""
+_READ_SECONDS = 20.0
 _MOST_PAGES = 100
 _NO_SDK = 'Install it with: pip install "carrel-context[mcp]"'
 
@@ -72,6 +73,29 @@ class McpConnection:
         """Run a tool. Raises `ProviderError` where the server fails; what the tool itself says of its failure is an answer."""
         result = await self._ask(f"failed to run {tool}", self._client.call_tool(tool, dict(arguments)), None)
         return McpAnswer("\n".join(map(_text_of, result.content)), result.structured_content, bool(result.is_error))
+
+    async def list_resources(self) -> list[dict[str, Any]]:
+        """Return its resources in the protocol's own names; none where it offers none. Raises `ProviderError`."""
+        if self._client.server_capabilities.resources is None:
+            return []
+        return await self._ask("didn't list its resources", self._resource_pages(), START_SECONDS)
+
+    async def read_resource(self, uri: str) -> str:
+        """Return the text of a resource; empty where it has none. Raises `ProviderError`."""
+        result = await self._ask("didn't give a resource", self._client.read_resource(uri, cache_mode="bypass"), _READ_SECONDS)
+        texts = (getattr(content, "text", None) for content in result.contents)
+        return "\n\n".join(text for text in texts if isinstance(text, str))
+
+    async def _resource_pages(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self._client.list_resources(cursor=cursor, cache_mode="bypass")
+            rows += [resource.model_dump(mode="json", by_alias=True, exclude_none=True) for resource in page.resources]
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        return rows
 
     async def _pages(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []

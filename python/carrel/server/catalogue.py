@@ -42,6 +42,12 @@ class Connection(Protocol):
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """Run a tool; gives `text`, `value` and `is_error`."""
 
+    async def list_resources(self) -> list[dict[str, Any]]:
+        """Return its resources in the protocol's own names."""
+
+    async def read_resource(self, uri: str) -> str:
+        """Return the text of a resource; empty where it has none."""
+
 
 class KeepsTools(Protocol):
     """Where tools are kept: `store.tool_store` has the one."""

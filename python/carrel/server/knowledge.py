@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from carrel.core.errors import CarrelError, NotReady
 from carrel.server.index_location import cache_root, folder_name
 from carrel.server.indexing import IndexRunner, check_root
-from carrel.server.jobs import Work
+from carrel.server.jobs import Job, Work
 from carrel.server.remote_source import RemoteSource, remote_source
 from carrel.server.source_settings import Sources, SourceSettings, folder_of
 from carrel.server.source_state import SourceReport
@@ -47,6 +48,7 @@ _CONVERTED_BYTES = 20_000_000
 _DESCRIPTIONS = {
     "documents": "Documents of the team in the folder {name}: runbooks, protocols, guides, decisions.",
     "git": "Commits of the repository {name}: what was changed when, by whom and why.",
+    "mcp": "What the server {name} offers to read.",
 }
 
 
@@ -87,8 +89,9 @@ class IndexedFolder(Protocol):
         """Run native work for a question."""
         ...
 
-    def request_index(self) -> object:
+    def request_index(self) -> Job[Any, Any]:
         """Have everything brought up to date."""
+        ...
 
     async def status(self, *, most_files: int) -> Status:
         """Return the whole status."""
@@ -146,6 +149,8 @@ class _Part:
     facts: FactsCache
     mirror: TextMirror | None = None
     gate: _Gate | None = None
+    expire: Callable[[], None] | None = None
+    """Has what is kept read again the next time, where its age decides about that."""
 
     async def close(self) -> None:
         await self.workspace.close()
@@ -167,7 +172,8 @@ class ServedSource:
     @property
     def description(self) -> str:
         """Return its line for whoever chooses."""
-        return self.settings.description or _DESCRIPTIONS[self.settings.kind].format(name=self.folder.name)
+        name = self.settings.server or self.folder.name
+        return self.settings.description or _DESCRIPTIONS[self.settings.kind].format(name=name)
 
     def uri(self, path: str) -> str | None:
         """Return the URI of a path as its hits have it, such as `@runbooks/phoenix.md`; None for another source's."""
@@ -231,13 +237,17 @@ class ServedSource:
     async def bring_up_to_date(self, wait_ms: int) -> None:
         """Wait until its indexes hold what is there now. Raises `CarrelError`."""
         for part in self.parts:
-            await part.workspace.ready(explicit=True, wait_ms=wait_ms)
+            if part.expire:
+                part.expire()
+            index = await part.workspace.ready(explicit=True, wait_ms=wait_ms)
+            if index.store.role == "writer":  # a question waits a moment only for what changed since
+                await asyncio.wait({part.workspace.request_index().done}, timeout=wait_ms / 1000)
 
     async def report(self) -> SourceReport:
         """Describe its state; makes no index."""
         states = [await part.workspace.status(most_files=1_000) for part in self.parts]
         problems = [problem for state in states for problem in (*state.problems, *((state.error,) if state.error else ()))]
-        if not self.folder.is_dir():
+        if not self.folder.is_dir() and self.settings.kind != "mcp":
             problems.append(f"{self.folder} is not there")
         failed = [item for state in states for item in state.failed]
         for part in self.parts:
@@ -293,9 +303,13 @@ class KnowledgeBase:
 
         settings, found = self._settings(), []
         for name, source in settings.sources.by_id:
-            folder = folder_of(source) if source.folder else root
+            folder = _folder(name, source, root, settings)
             key = (name, folder)
-            settled = (source, *(getattr(settings, of_index) for of_index in OF_THE_INDEX))
+            settled = (
+                source,
+                settings.tools.servers.get(source.server),
+                *(getattr(settings, of_index) for of_index in OF_THE_INDEX),
+            )
             known = self._served.get(key)
             if known is None or known[0] != settled:
                 if known:
@@ -331,6 +345,16 @@ class KnowledgeBase:
             git = GitMirror(folder, kept)
             served.parts.append(self._part(served, git.texts, _mirrored(settings, base), mirror=git))
             return served
+        if source.kind == "mcp":
+            from carrel.engine.documents.resource_mirror import ResourceMirror
+            from carrel.server.resources import fetcher
+
+            fetch = fetcher(source, settings.tools, lambda: self._composition.tools(self._settings()).catalogue)
+            resources = ResourceMirror(folder.parent, fetch)
+            part = self._part(served, resources.texts, _mirrored(settings, base), mirror=resources)
+            part.expire = resources.expire
+            served.parts.append(part)
+            return served
         gate = _Gate(lambda: self._composition.access_rules(folder, settings, kept / "rules"))
         mirror = Mirror(folder, kept, gate.refusal)
         documents = replace(_own(settings, base), editor_exclude=ONLY_DOCUMENTS)
@@ -357,12 +381,28 @@ class KnowledgeBase:
         return _Part(index, shown, FactsCache(), mirror, gate)
 
 
-def forget(settings: Settings, source: SourceSettings) -> None:
+def _folder(name: str, source: SourceSettings, root: Path, settings: Settings) -> Path:
+    """Return the folder of a source: of a server's resources that of their texts."""
+    if source.kind == "mcp":
+        return resource_folder(_base(settings), name, source) / "texts"
+    return folder_of(source) if source.folder else root
+
+
+def resource_folder(base: Path, name: str, source: SourceSettings) -> Path:
+    """Return where the texts of a server's resources are kept."""
+    digest = hashlib.sha256(f"{source.server}\0{source.prefix}".encode("utf-8", "replace")).hexdigest()[:8]
+    return base / "texts" / f"{name}-{digest}-mcp"
+
+
+def forget(settings: Settings, name: str, source: SourceSettings) -> None:
     """Delete what is kept of a source that `settings` name no more: its texts and indexes. What another process holds stays.
 
     The history of "the workspace's own repository" may be that of many; all go that no other source of git history keeps.
     """
     base = _base(settings)
+    if source.kind == "mcp":
+        _delete(base, [resource_folder(base, name, source)], [])
+        return
     others = [other for _, other in settings.sources.by_id]
     needed = {mirror_folder(base, other, folder_of(other)) for other in others if other.folder}
     roots = []
@@ -372,7 +412,12 @@ def forget(settings: Settings, source: SourceSettings) -> None:
     else:
         keeps_own = any(other.kind == source.kind and not other.folder for other in others)
         kept = [] if keeps_own else list((base / "texts").glob(f"*-{source.kind}"))
-    for directory in (one for one in kept if one not in needed):
+    _delete(base, [one for one in kept if one not in needed], roots)
+
+
+def _delete(base: Path, kept: Sequence[Path], roots: list[Path]) -> None:
+    """Delete texts with their indexes, and the indexes of further folders."""
+    for directory in kept:
         roots.append(directory / "texts")
         shutil.rmtree(directory, ignore_errors=True)
     for root in roots:

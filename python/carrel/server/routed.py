@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from carrel.core.errors import CarrelError, InvalidInput, NotPermitted, place_of
 from carrel.core.types import Filters, Hit, Query
 from carrel.server.source_report import THE_WORKSPACE
-from carrel.server.source_settings import WORKSPACE
+from carrel.server.source_settings import WORKSPACE, SourceKind
 
 if TYPE_CHECKING:
     from carrel.engine.retriever import Ranking
@@ -156,7 +156,8 @@ async def _routed(
 
 
 def _target(source: Source) -> Target:
-    return "code" if source.settings.kind == "repository" else source.settings.kind
+    kinds: dict[SourceKind, Target] = {"documents": "documents", "git": "git", "mcp": "documents", "repository": "code"}
+    return kinds[source.settings.kind]
 
 
 async def _with_evidence(workspace: Workspace, text: str, routing: Routing, others: Sequence[Source]) -> Routing:

@@ -18,7 +18,7 @@ from carrel.core.published import PublishedAddress
 from carrel.core.structs import decode
 from carrel.server.setting_checks import check_key_place, refuse_unknown, sentence_of
 
-SourceKind = Literal["documents", "git", "repository"]
+SourceKind = Literal["documents", "git", "mcp", "repository"]
 WORKSPACE = "workspace"
 """The id of the workspace itself among the sources."""
 MOST_SOURCES = 50
@@ -31,8 +31,8 @@ class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     kind: Annotated[
         SourceKind,
         Meta(
-            description="`documents` is a folder of them, `git` the history of a repository, `repository` one that "
-            "`carrel publish` published."
+            description="`documents` is a folder of them, `git` the history of a repository, `mcp` resources of a server, `repository` "
+            "one that `carrel publish` published."
         ),
     ] = "documents"
     folder: Annotated[
@@ -45,6 +45,8 @@ class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     key: Annotated[
         str, Meta(description="Of `repository` where its key is: `env:NAME`, `keyring`, `editor` or `none`; empty for none.")
     ] = ""
+    server: Annotated[str, Meta(description="For `mcp`: the name of a server among `tools.servers`.")] = ""
+    prefix: Annotated[str, Meta(description="For `mcp`: how the URIs of the resources begin; empty for all.")] = ""
     description: Annotated[
         str, Meta(description="One line that says what it holds, for whoever chooses between sources.", max_length=300)
     ] = ""
@@ -84,6 +86,8 @@ def _read(name: str, raw: object) -> SourceSettings:
         raise ValueError(f"{name}: only a source of the kind `repository` has `url` and `key`")
     if not found.folder and found.kind == "documents":
         raise ValueError(f"{name}.folder: must name the folder of the documents")
+    if (found.kind == "mcp") != bool(found.server) or (found.prefix and not found.server) or (found.server and found.folder):
+        raise ValueError(f'{name}: a source of MCP resources has `kind = "mcp"` and a `server`, and no `folder`')
     if found.folder and not folder_of(found).is_absolute():
         raise ValueError(f"{name}.folder: must be an absolute path, not {found.folder!r}")
     return found

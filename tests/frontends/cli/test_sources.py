@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,28 @@ def test_a_published_repository_is_named_by_its_address(run: Run, tmp_path: Path
     assert "Nothing was sent to qdrant at q.example.com:6333: nobody allowed it yet" in out
     code, _, err = run("sources", "remove", "mine")
     assert (code, "What is published stays." in err) == (0, True)
+
+
+def test_resources_of_an_mcp_server_are_a_source(run: Run, tmp_path: Path, project: Path) -> None:
+    told = tmp_path / "told"
+    told.write_text("Greet somebody.", "utf-8")
+    server = Path(__file__).parents[2] / "mcp" / "tool_server.py"
+    assert "there is no MCP server 't'" in run("sources", "add", "notes", "mcp://t")[2]
+    assert run("tools", "add", "t", "--", sys.executable, str(server), str(told))[0] == 0
+    code, _, err = run("sources", "add", "notes", "mcp://t/note://runbooks/")
+    assert code == 0, err
+    code, out, err = run("search", "restart the Phoenix server according to protocol", "--path", str(project), "--json")
+    assert code == 0, err
+    hits = [hit for hit in one_json(out)["hits"] if hit.get("sourceId") == "notes"]
+    [path] = {hit["path"] for hit in hits}  # the draft has another prefix
+    assert path.startswith("@notes/runbooks-phoenix-")
+    assert any("tell the wombat desk" in hit["text"] for hit in hits)
+    assert "AKIAQYLPMN5HHHFPZAM2" not in out, "secrets are masked"
+    _, out, _ = run("sources", "list", "--path", str(project), "--index")
+    assert "notes: mcp, ready, 1 files" in out
+    assert "not read: note://runbooks/drawing: its kind, image/png, is no text" in out
+    assert run("sources", "remove", "notes")[0] == 0
+    assert [path for path in (tmp_path / "cache").rglob("*.md") if "wombat" in path.read_text("utf-8")] == []
 
 
 def test_the_history_of_the_workspace_is_forgotten_with_its_source(run: Run, tmp_path: Path, project: Path) -> None:

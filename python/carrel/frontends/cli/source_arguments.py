@@ -25,12 +25,19 @@ def add_sources(commands: _Commands) -> None:
         "add",
         help="name a source, in your settings file",
         epilog="examples:\n  carrel sources add runbooks ~/ops/runbooks --outdated-after 365\n  carrel sources add history --git"
+        "\n  carrel sources add wiki mcp://wiki           resources of the MCP server `wiki` of `carrel tools`"
+        "\n  carrel sources add notes mcp://wiki/note://  those whose URI begins with note://"
         "\n  carrel sources add qdrant://qdrant.example.com:6333/billing --key env:QDRANT_API_KEY",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    added.add_argument("id", metavar="ID", help="what it is called: small letters, digits, - and _; a repository may do without")
     added.add_argument(
-        "folder", nargs="?", metavar="PLACE", help="the folder, with --git the workspace's by default; or qdrant://HOST:PORT/NAME"
+        "id", metavar="ID", help="what it is called: small letters, digits, - and _; a repository or server may do without"
+    )
+    added.add_argument(
+        "folder",
+        nargs="?",
+        metavar="PLACE",
+        help="the folder, with --git the workspace's by default; mcp://SERVER; or qdrant://HOST:PORT/NAME",
     )
     added.add_argument("--key", metavar="PLACE", help="where the key of a repository's server is: env:NAME, keyring or none")
     added.add_argument("--git", action="store_true", help="the history of a repository, in place of documents")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _FIRST_INDEX_MS = 600_000
+_MCP = "mcp://"
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -36,16 +37,25 @@ def _add(arguments: Namespace, output: Output) -> int:
         return _add_repository(arguments, output)
     if arguments.key:
         raise InvalidInput("--key", "is for repositories on a server")
-    name, kind = arguments.id, "git" if arguments.git else "documents"
+    name, place = arguments.id, arguments.folder
+    if place is None and name.startswith(_MCP):  # the server's name is that of the source
+        name, place = name.removeprefix(_MCP).partition("/")[0], name
+    server, _, prefix = place.removeprefix(_MCP).partition("/") if place and place.startswith(_MCP) else ("", "", "")
+    folder_named = place if place and not server else ""
+    kind = "git" if arguments.git else "mcp" if server else "documents"
     given = {
-        "kind": "git" if arguments.git else "",
-        "folder": str(Path(arguments.folder).resolve()) if arguments.folder else "",
+        "kind": "" if kind == "documents" else kind,
+        "folder": str(Path(folder_named).expanduser().resolve()) if folder_named else "",
+        "server": server,
+        "prefix": prefix,
         "description": arguments.description,
         "outdatedAfterDays": arguments.outdated_after,
     }
     fields = {key: value for key, value in given.items() if value}
-    if arguments.folder and not Path(arguments.folder).is_dir():
-        raise InvalidInput("FOLDER", f"{arguments.folder} is no folder")
+    if folder_named and not Path(folder_named).expanduser().is_dir():
+        raise InvalidInput("FOLDER", f"{folder_named} is no folder")
+    if server and server not in resolve(read_user())[0].tools.servers:
+        raise InvalidInput("FOLDER", f"there is no MCP server {server!r}", f"Add it: carrel tools add {server} -- PROGRAM")
     try:
         read_sources({name: fields})
     except ValueError as error:
@@ -88,7 +98,7 @@ def _remove(arguments: Namespace, output: Output) -> int:
         known = ", ".join(name for name, _ in settings.sources.by_id) or "none"
         raise InvalidInput("ID", f"is no source; there are {known}", value=arguments.id)
     path = set_source(arguments.id, None)
-    knowledge.forget(resolve(read_user())[0], found)
+    knowledge.forget(resolve(read_user())[0], arguments.id, found)
     if output.json:
         output.value({"file": str(path), "id": arguments.id})
     stays = "What is published stays." if found.kind == "repository" else "The folder itself is as it was."

@@ -22,7 +22,7 @@ class SourceResult(Wire, kw_only=True, frozen=True):
     """One source."""
 
     id: Annotated[str, Meta(description="The name that `sources` of other requests takes.")]
-    kind: Annotated[str, Meta(description="`code` for the workspace, `documents` or `git`.")]
+    kind: Annotated[str, Meta(description="`code` for the workspace, `documents`, `git` or `mcp`.")]
     description: Annotated[str, Meta(description="What whoever chooses between sources sees.")]
     folder: str
     state: State

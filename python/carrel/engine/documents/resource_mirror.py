@@ -1,0 +1,149 @@
+"""The resources of an MCP server as Markdown files in Carrel's cache, so that the core indexes them as it does documents.
+
+Nothing runs at rest: the server is asked when the source is used and what is kept is older than `MINUTES`. What it gives is
+bounded; where it fails, what was kept answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from carrel.core.atomic_file import replace_file
+from carrel.core.errors import CarrelError
+from carrel.core.native import CancelToken
+from carrel.core.structs import whole_characters
+from carrel.engine.documents import text_folder
+from carrel.engine.documents.freshness import front_matter
+
+MINUTES = 10.0
+RETRY_MINUTES = 1.0
+_LONGEST_TEXT = 1_000_000
+_MOST_CHARACTERS = 20_000_000
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceText:
+    """A resource of a server: its text, or in `problem` why it has none."""
+
+    uri: str
+    title: str = ""
+    text: str = ""
+    updated_at: str = ""
+    problem: str = ""
+
+
+Fetch = Callable[[CancelToken], Sequence[ResourceText]]
+"""Asks the server for all that it offers; blocks. Raises `CarrelError`."""
+
+
+class ResourceMirror:
+    """The texts of one server's resources. Its methods block."""
+
+    def __init__(self, directory: Path, fetch: Fetch, now: Callable[[], float] = time.time) -> None:
+        self.root = self.texts = directory / "texts"
+        self._directory = directory
+        self._state = directory / "state.json"
+        self._fetch = fetch
+        self._now = now
+        self._next = 0.0
+        self._failed: dict[str, str] = {}
+
+    def prepare(self) -> None:
+        """Make the folder of the texts. Raises `StoreError`."""
+        text_folder.make(self.texts)
+
+    def original(self, path: str) -> str:
+        """Return the path that stands for a text."""
+        return path
+
+    def refused(self, path: str) -> bool:  # noqa: ARG002 - the server itself decides what it offers
+        """Tell whether a text may not be given any more."""
+        return False
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Name what could not be read, and why."""
+        return self._failed
+
+    def expire(self) -> None:
+        """Have the server asked the next time, however young what is kept is."""
+        self._next = 0.0
+        self._state.unlink(missing_ok=True)
+
+    def update(self, cancel: CancelToken, compared: Callable[[], None] = lambda: None) -> int:
+        """Ask the server if that is due; return how many texts changed. Raises `StoreError` where they can't be written."""
+        self.prepare()
+        compared()
+        now = self._now()
+        if now < max(self._next, self._read_at() + 60 * MINUTES):
+            return 0
+        try:
+            found = self._fetch(cancel)
+        except CarrelError as error:
+            self._failed, self._next = {".": str(error)}, now + 60 * RETRY_MINUTES
+            return 0
+        if cancel.cancelled:
+            return 0
+        try:
+            changed = self._write(found)
+            replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
+        except OSError as error:
+            raise text_folder.not_writable(self.texts, error) from None
+        return changed
+
+    def delete(self) -> None:
+        """Delete all that is kept."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _read_at(self) -> float:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            state = json.loads(self._state.read_text("utf-8"))
+            # A clock that was set back must not keep old texts for years.
+            return min(float(state["at"]), self._now()) if state["format"] == _FORMAT else 0.0
+        return 0.0
+
+    def _write(self, found: Sequence[ResourceText]) -> int:
+        """Write what is new or changed and delete what is offered no more."""
+        self._failed, changed, left, kept = {}, 0, _MOST_CHARACTERS, set[str]()
+        for resource in found:
+            if resource.problem:
+                self._failed[resource.uri] = resource.problem
+                continue
+            text = whole_characters(resource.text[:_LONGEST_TEXT])
+            left -= len(text)
+            if left < 0:
+                self._failed[resource.uri] = f"the resources hold more than {_MOST_CHARACTERS:,} characters"
+                continue
+            name = _file_name(resource.uri)
+            kept.add(name)
+            page, path = _page(resource, text).encode(), self.texts / name
+            if not path.exists() or path.read_bytes() != page:
+                replace_file(path, page)
+                changed += 1
+        for path in self.texts.glob("*.md"):
+            if path.name not in kept:
+                path.unlink()
+                changed += 1
+        return changed
+
+
+def _file_name(uri: str) -> str:
+    """Return a name that can be read and is the resource's own; whatever the URI holds, it is one part of a path."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", uri.partition("://")[2] or uri).strip("-.")[-60:]
+    digest = hashlib.sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{readable.removesuffix('.md') or 'resource'}-{digest}.md"
+
+
+def _page(resource: ResourceText, text: str) -> str:
+    title = " ".join(whole_characters(resource.title).split())[:200] or resource.uri[:200]
+    head = front_matter({"title": title, "updated_at": resource.updated_at[:40], "resource": resource.uri[:1_000]})
+    return f"{head}\n# {title}\n\n{text}\n"

@@ -1,0 +1,74 @@
+"""Resources of an MCP server as texts: asked for at intervals, bounded, and kept where the server fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from carrel.core.errors import ProviderError
+from carrel.core.native import CancelToken
+from carrel.engine.documents.resource_mirror import MINUTES, RETRY_MINUTES, ResourceMirror, ResourceText
+
+TOKEN = CancelToken()
+
+
+class Server:
+    """Offers resources, at a time that a test sets."""
+
+    def __init__(self, *offered: ResourceText) -> None:
+        self.offered: Sequence[ResourceText] = offered
+        self.asked, self.time, self.down = 0, 1_000_000.0, False
+
+    def fetch(self, _: CancelToken) -> Sequence[ResourceText]:
+        self.asked += 1
+        if self.down:
+            raise ProviderError("The MCP server notes ended")
+        return self.offered
+
+    def mirror(self, directory: Path) -> ResourceMirror:
+        return ResourceMirror(directory, self.fetch, lambda: self.time)
+
+
+def texts(mirror: ResourceMirror) -> list[str]:
+    return sorted(path.read_text("utf-8").rpartition("# One\n\n")[2] for path in mirror.texts.glob("*"))
+
+
+def test_a_server_is_asked_again_after_a_while_only(tmp_path: Path) -> None:
+    server = Server(ResourceText("a://1", "One", "alpha"), ResourceText("a://2", "Two", "beta"))
+    mirror = server.mirror(tmp_path)
+    assert (mirror.update(TOKEN), mirror.update(TOKEN), server.asked) == (2, 0, 1)
+    assert server.mirror(tmp_path).update(TOKEN) == 0, "another process asks no sooner"
+    server.time += 60 * MINUTES
+    server.offered = [ResourceText("a://1", "One", "gamma")]
+    assert (mirror.update(TOKEN), server.asked) == (2, 2)
+    assert texts(mirror) == ["gamma\n"]
+    mirror.expire()
+    mirror.update(TOKEN)
+    assert server.asked == 3
+
+
+def test_what_was_kept_answers_while_a_server_fails(tmp_path: Path) -> None:
+    server = Server(ResourceText("a://1", "One", "alpha"))
+    mirror = server.mirror(tmp_path)
+    mirror.update(TOKEN)
+    server.down = True
+    server.time += 60 * MINUTES
+    assert (mirror.update(TOKEN), mirror.update(TOKEN), server.asked) == (0, 0, 2), "it isn't asked at once again"
+    assert texts(mirror) == ["alpha\n"]
+    assert mirror.failed == {".": "The MCP server notes ended"}
+    server.down = False
+    server.time += 60 * RETRY_MINUTES
+    assert (mirror.update(TOKEN), mirror.failed) == (0, {})
+
+
+def test_no_uri_leaves_the_folder_and_a_flood_is_cut_off(tmp_path: Path) -> None:
+    hostile = ["file:///../../../etc/passwd", "..", "a://" + "x" * 5_000, "a://\\..\\evil", "a://CON", "a://new\nline", ""]
+    flood = [ResourceText(f"b://{number}", "", "y" * 2_000_000) for number in range(30)]
+    server = Server(*(ResourceText(uri, "t\n---\nversion: 9", "text") for uri in hostile), *flood)
+    mirror = server.mirror(tmp_path / "kept")
+    mirror.update(TOKEN)
+    assert {path.name for path in tmp_path.iterdir()} == {"kept"}
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"texts", "state.json"}
+    assert sum(path.stat().st_size for path in mirror.texts.glob("*")) < 21_000_000
+    assert any("hold more than" in reason for reason in mirror.failed.values())
+    assert all(path.suffix == ".md" and len(path.name) < 90 for path in mirror.texts.iterdir())
