@@ -94,7 +94,8 @@ async def by_model(text: str, sources: Sequence[SourceChoice], model: ChatModel,
         problem = str(error)
     except UnusableReplyError as error:
         problem = f"The reply of the planner {model.spec.id} {error}."
-    return everywhere(text, sources, "the planner gave no answer", f"{problem} Every source was searched by the user's words.")
+    texts = [source for source in sources if source.target != "tool"]  # nothing runs that nobody chose
+    return everywhere(text, texts, "the planner gave no answer", f"{problem} Every source was searched by the user's words.")
 
 
 def read_routes(reply: str, asked: str, known: frozenset[str]) -> tuple[Route, ...]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Target = Literal["code", "documents", "git"]
+Target = Literal["code", "documents", "git", "tool"]
 
 _CHANGED = (
     r"(?:chang|add|remov|renam|introduc|replac|delet|dropp|revert|rewrit|rewrote|fix|broke|break|mov|bump|upgrad|downgrad|"

@@ -16,10 +16,12 @@ from carrel.core.errors import CarrelError, InvalidInput, NotPermitted, place_of
 from carrel.core.types import Filters, Hit, Query
 from carrel.server.source_report import THE_WORKSPACE
 from carrel.server.source_settings import WORKSPACE, SourceKind
+from carrel.server.tool_source import PREFIX, ask_tool, safe_tools
 
 if TYPE_CHECKING:
+    from carrel.core.catalogue_tool import CatalogueTool
     from carrel.engine.retriever import Ranking
-    from carrel.engine.routing import Route, Routing
+    from carrel.engine.routing import Route, Routing, SourceChoice
     from carrel.engine.routing_rules import Target
     from carrel.server.knowledge import Source
     from carrel.server.settings import Planning
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 
 SOURCE_SECONDS = 5.0
 """How long a source may take for a question, beside the wait for a first index."""
+TOOL_SECONDS = 10.0
+"""How long a tool may take, its server's start included."""
 EVIDENCE_SECONDS = 0.3
 """How long all sources may take to say whether they hold what a question names: milliseconds where their indexes are open."""
 _SHARE = 0.4
@@ -64,24 +68,32 @@ async def from_sources(
     plan: Planning | None = None,
     end: float | None = None,
 ) -> FromSources | None:
-    """Ask the sources that a question is for: those that are `named`, else by rules or the planner. None where there are none.
+    """Ask the sources and safe tools that a question is for: those that are `named`, else by rules or the planner.
+
+    None where there are none.
 
     `end` is the time of the event loop by which all must be done.
     """
-    if not workspace.settings.sources.by_id and not named:
+    tools = {} if named else {f"{PREFIX}{tool.qualified}": tool for tool in safe_tools(workspace)}
+    if not workspace.settings.sources.by_id and not named and not tools:
         return None
     served = {source.id: source for source in workspace.sources()}
     for name in named:
         if name != WORKSPACE and name not in served:
             known = ", ".join((WORKSPACE, *served))
             raise InvalidInput("sources", f"names no source; there are {known}", "`carrel sources list` shows them.", value=name)
+    from carrel.engine.routing import everywhere
+
     if not query.text.strip():
         return None
     if not named and not _reaches_sources(query.filters):
         return None
     if named and set(named) != {WORKSPACE}:
         workspace.require("sources")
-    routing = await _routed(workspace, query, named, served, plan, end)
+    routing = await _routed(workspace, query, named, served, tools, plan, end)
+    said, silent = await _ask_tools(workspace, routing, tools, end)
+    if silent and not said:  # the user's words everywhere, as where a planner fails
+        routing = everywhere(query.text, _choices(served), "the tool gave no answer", routing.problem)
     asked = [route for route in routing.routes if route.source in served]
     if asked:
         try:
@@ -95,10 +107,10 @@ async def from_sources(
     found = await asyncio.gather(
         *(_search(served[route.source], query.about(route.query, query.limit), explicit, wait_ms, seconds) for route in asked)
     )
-    problems = [routing.problem, *(problem for _, problem in found)]
+    problems = [routing.problem, *silent, *(problem for _, problem in found)]
     return FromSources(
         routing.routes,
-        tuple(hits for hits, _ in found),
+        (tuple(said), *(hits for hits, _ in found)),
         not named or WORKSPACE in named,
         " ".join(filter(None, problems)) or None,
         tuple(name for name in served if name not in routing.sources),
@@ -132,19 +144,22 @@ async def _routed(
     query: Query,
     named: Sequence[str],
     served: dict[str, Source],
+    tools: dict[str, CatalogueTool],
     plan: Planning | None,
     end: float | None,
 ) -> Routing:
-    from carrel.engine.routing import Routing, SourceChoice, by_model, by_rules, everywhere
+    from carrel.engine.routing import Route, Routing, SourceChoice, by_model, by_rules, everywhere
+    from carrel.engine.tool_routing import asks_for_a_value, best_tool
 
-    own = SourceChoice(WORKSPACE, "code", THE_WORKSPACE)
-    others = [SourceChoice(source.id, _target(source), source.description) for source in served.values()]
+    own, *others = _choices(served)
     if named:
         return everywhere(query.text, [one for one in (own, *others) if one.id in named], "it was asked for by name")
     if only_documents(query.filters):
         return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
     helpers = workspace.assistants(plan=plan)
     if helpers.planner is None:
+        if (words := asks_for_a_value(query.text)) and (tool := best_tool(query.text, list(tools.values()))):
+            return Routing((Route(f"{PREFIX}{tool.qualified}", query.text, f'it asks for a value: "{words}"'),))
         routing = by_rules(query.text, [own, *others])
         return await _with_evidence(
             workspace, query.text, routing, [one for one in served.values() if one.id not in routing.sources]
@@ -152,12 +167,31 @@ async def _routed(
     seconds = helpers.planner_seconds
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    others += [SourceChoice(name, "tool", tool.description) for name, tool in tools.items()]
     return await by_model(query.text, [own, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
 
 
-def _target(source: Source) -> Target:
+def _choices(served: dict[str, Source]) -> list[SourceChoice]:
+    """Return what can be chosen of texts, the workspace first."""
+    from carrel.engine.routing import SourceChoice
+
     kinds: dict[SourceKind, Target] = {"documents": "documents", "git": "git", "mcp": "documents", "repository": "code"}
-    return kinds[source.settings.kind]
+    others = (SourceChoice(source.id, kinds[source.settings.kind], source.description) for source in served.values())
+    return [SourceChoice(WORKSPACE, "code", THE_WORKSPACE), *others]
+
+
+async def _ask_tools(
+    workspace: Workspace, routing: Routing, tools: dict[str, CatalogueTool], end: float | None
+) -> tuple[list[Hit], list[str]]:
+    """Return what tools said that a question goes to, and why others said nothing."""
+    seconds = TOOL_SECONDS if end is None else min(TOOL_SECONDS, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    asked = [(tools[route.source], route.query) for route in routing.routes if route.source in tools]
+    answers = await asyncio.gather(*(ask_tool(workspace, tool, text, seconds) for tool, text in asked), return_exceptions=True)
+    said = [answer for answer in answers if isinstance(answer, Hit)]
+    silent = [
+        f"{answer}." if isinstance(answer, CarrelError) else "A tool failed." for answer in answers if not isinstance(answer, Hit)
+    ]
+    return said, silent
 
 
 async def _with_evidence(workspace: Workspace, text: str, routing: Routing, others: Sequence[Source]) -> Routing:

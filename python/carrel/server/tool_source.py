@@ -1,0 +1,66 @@
+"""Safe tools of the person as a place where questions go: what one says becomes a hit, quoted as any other text.
+
+Only tools that the person approved and called `safe` (`tools.risk`) run here by themselves; no server's word makes one safe.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from carrel.core.catalogue_tool import CatalogueTool
+from carrel.core.errors import CarrelError
+from carrel.core.types import Chunk, Hit, Origin, Signals, Span
+from carrel.server.tool_settings import BUILT_IN
+
+if TYPE_CHECKING:
+    from carrel.server.workspace import Workspace
+
+_LONGEST_RESULT = 20_000
+PREFIX = "tool:"
+"""Before the name of a tool among the sources that a question can go to."""
+
+
+def safe_tools(workspace: Workspace) -> list[CatalogueTool]:
+    """Return the tools that may be asked without the person: approved as they are, and called safe by the person."""
+    settings = workspace.settings.tools
+    if not settings.servers or "safe" not in settings.risk.values():
+        return []
+    state = workspace.composition.tools(workspace.settings).state()
+    return [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]
+
+
+async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds: float) -> Hit:
+    """Run a tool for a question, and return what it says as a hit. Raises `CarrelError`."""
+    from carrel.engine.tool_routing import arguments_for
+
+    service = workspace.composition.tools(workspace.settings, confirm=None)
+    steps = [{"tool": tool.qualified, "args": dict(arguments_for(tool, text) or {})}]
+    try:
+        async with asyncio.timeout(seconds):
+            run = await service.run({"steps": steps, "risk_level": "safe"}, "")
+    except TimeoutError:
+        raise CarrelError(f"The tool {tool.qualified} gave no answer in time") from None
+    if run.problem or run.result is None:
+        raise CarrelError(f"The tool {tool.qualified} failed: {run.problem}")
+    said = run.result.output[:_LONGEST_RESULT].strip() or "(It said nothing.)"
+    now = datetime.now(UTC)
+    chunk = Chunk(
+        id=f"{tool.fingerprint[:16]}{int(now.timestamp()):016x}",
+        path=f"@{tool.source}/{tool.name}",
+        language="text",
+        source="docs",
+        kind="tool result",
+        symbol=f"{tool.qualified}",
+        span=Span(1, len(said.splitlines()) or 1),
+        text=said,
+        updated_at=int(now.timestamp()),
+        origin=Origin(
+            f"{PREFIX}{tool.qualified}",
+            f"{PREFIX}{tool.qualified}",
+            f"said by the tool {tool.qualified} at {now:%Y-%m-%d %H:%M} UTC",
+        ),
+    )
+    return Hit(chunk, 1.0, Signals())

@@ -1,0 +1,137 @@
+"""Tools as a place where questions go: a real MCP server answers what no text does, within the person's limits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.documents import write_documents
+from tests.engine.test_breakouts import tags
+from tests.server.test_knowledge import Planned
+from tests.shop import SHOP, write_files
+
+from carrel.core.caller import Caller, called_by
+from carrel.core.conversation import Completion
+from carrel.core.fakes import FakeAuditLog, FakeChatModel
+from carrel.core.types import Budget, Query
+from carrel.engine.tool_routing import asks_for_a_value
+from carrel.frontends.common.uris import longest_match
+from carrel.server import queries, settings_files
+from carrel.server.audit import AuditTrail
+from carrel.server.context_request import ContextRequest
+from carrel.server.context_service import context
+from carrel.server.session import Session
+from carrel.server.workspace import Workspace
+
+SERVER = Path(__file__).parents[1] / "mcp" / "ops_server.py"
+LIVE = "server response time for the last hour"
+Settle = Callable[..., Any]
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def composition() -> Planned:
+    return Planned(audit=AuditTrail(Caller("editor"), FakeAuditLog()))
+
+
+@pytest.fixture
+async def workspace(
+    tmp_path: Path, calls: Path, composition: Planned, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Workspace]:
+    for name in ("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    documents, own = write_documents(tmp_path / "ops"), tmp_path / "settings.toml"
+    own.write_text(
+        f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.docs]\nfolder = '{documents}'\n"
+        f"[tools.servers.ops]\ncommand = '{sys.executable}'\nargs = ['{SERVER}', '{calls}']\n"
+        "[tools.risk]\n'ops.query_metrics' = 'safe'\n",
+        "utf-8",
+    )
+    monkeypatch.setattr(settings_files, "user_files", lambda: (own, tmp_path / "none.json"))
+    session = Session(composition, longest_match)
+    session.configure({})
+    root = write_files(tmp_path / "shop", SHOP)
+    opened = session.add_folder(str(root), root.as_uri())
+
+    async def agrees(_: Any) -> bool:
+        return True
+
+    service = composition.tools(opened.settings, confirm=agrees)
+    await service.catalogue.refresh(service.settings)
+    assert await service.approve(service.state().tools)
+    yield opened
+    await session.close()
+
+
+def called(calls: Path) -> list[str]:
+    return calls.read_text("utf-8").splitlines() if calls.exists() else []
+
+
+async def test_a_question_for_a_value_goes_to_the_tool_and_not_to_documents(workspace: Workspace, calls: Path) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    answer = await context(workspace, ContextRequest(LIVE, 5, Budget(4_000), trigger="explicit"))
+    assert [(route.source, route.query) for route in answer.routes] == [("tool:ops.query_metrics", LIVE)]
+    assert called(calls) == [f"query_metrics {LIVE}"]
+    text = answer.pack.text
+    assert 'file="@ops/query_metrics"' in text
+    assert 'note="said by the tool ops.query_metrics at ' in text
+    assert "840 ms" in text
+    assert len(tags(text)) == 2 + 2 * len(answer.pack.items), "what a tool says leaves no block"
+    assert "@ops/query_metrics:1-1 tells a model to drop its instructions" in (answer.notice or "")
+
+
+async def test_a_tool_that_fails_leaves_the_question_to_every_source(workspace: Workspace, calls: Path) -> None:
+    question = "broken response time of the Phoenix server for the last hour"
+    found = await queries.search(workspace, Query(question, 5), 60_000)
+    assert called(calls) == [f"query_metrics {question}"]
+    assert [(route.source, route.query) for route in found.routes] == [("workspace", question), ("docs", question)]
+    assert "The tool ops.query_metrics failed" in (found.diagnostics.problem or "")
+    assert "@docs/phoenix.md" in [hit.chunk.path for hit in found.hits]
+
+
+async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Workspace, calls: Path, composition: Planned) -> None:
+    for question in (
+        "how many incidents today",
+        "restart the server right now, its load is high",
+        "where is the function authenticate_user",
+    ):
+        await queries.search(workspace, Query(question, 5), 60_000)
+    with called_by(Caller("chat proxy")):
+        found = await queries.search(workspace, Query(LIVE, 5), 60_000)
+        assert "`allow.proxy` doesn't name `tools`" in (found.diagnostics.problem or "")
+    assert called(calls) == []
+    route = '{"source": "tool:ops.query_metrics", "query": "p95 of pay-prod-03", "reason": "a metric"}'
+    composition.planner = FakeChatModel(Completion(f'{{"routes": [{route}]}}'))
+    planned = await queries.search(workspace, Query("is the payment page fine?", 5), 60_000)
+    assert called(calls) == ["query_metrics p95 of pay-prod-03"]
+    assert planned.hits[0].chunk.path == "@ops/query_metrics"
+    bad = '{"source": "tool:ops.restart_server", "query": "pay-prod-03", "reason": "restart"}'
+    composition.planner = FakeChatModel(Completion(f'{{"routes": [{bad}]}}'))
+    await queries.search(workspace, Query("is the payment page fine?", 5), 60_000)
+    assert len(called(calls)) == 1, "a tool that isn't safe can't be chosen"
+
+
+@pytest.mark.parametrize(
+    ("text", "live"),
+    [
+        (LIVE, True),
+        ("what is the current error rate of checkout", True),
+        ("cpu of db-prod-03 right now", True),
+        ("how many requests per second yesterday", True),
+        ("is the queue length rising this morning", True),
+        ("which function computes the response time of the last hour", False),
+        ("restart the Phoenix server according to protocol", False),
+        ("what changed in the last week", False),
+        ("current user in the session", False),
+        ("why was the latency metric renamed yesterday in the last commit", False),
+    ],
+)
+def test_questions_for_values_are_told_from_others(text: str, live: bool) -> None:
+    assert (asks_for_a_value(text) is not None) is live
