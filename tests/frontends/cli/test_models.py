@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -119,13 +120,13 @@ def test_with_no_remote_model_set_there_is_nothing_to_confirm(run: Run) -> None:
     assert (code, "No model, store, team or repository that is set waits for a permission." in err) == (0, True)
 
 
-def typed_at_a_terminal(arguments: list[str], right: bool) -> tuple[int, str]:
+def typed_at_a_terminal(arguments: list[str], right: bool, program: Sequence[str] = ("-m", "carrel")) -> tuple[int, str]:
     """Run the command with a terminal of its own; type the code that it shows, or another one."""
     import pty  # noqa: PLC0415 - not on Windows
 
     child, terminal = pty.fork()
     if child == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "carrel", *arguments])  # noqa: S606
+        os.execv(sys.executable, [sys.executable, *program, *arguments])  # noqa: S606
     shown = b""
     typed = False
     while True:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import Cancelled, CarrelError
+from carrel.core.remote import Confirmation, refuse
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
 from carrel.frontends.cli.localize import read_text
 from carrel.frontends.cli.sent import tell_sent
+from carrel.frontends.cli.terminal_confirmation import confirm
 from carrel.frontends.common.interrupts import told_of_interrupts
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def run(arguments: Namespace, output: Output) -> int:
             return await commands.review({**common, "title": arguments.title, "body": body})
         return await commands.chat({**common, "messages": [{"role": "user", "content": arguments.query}]})
 
-    result = with_commands(root, output, work, client=listener)
+    result = with_commands(root, output, work, client=listener, confirm=_decide)
     if output.json:
         output.value(result)
     elif arguments.command == "review":
@@ -51,6 +53,11 @@ def run(arguments: Namespace, output: Output) -> int:
     else:
         listener.end(result)
     return 0 if arguments.command != "review" or _has(result.review) else 1
+
+
+async def _decide(asked: Confirmation) -> bool:
+    """Have the person at the terminal decide about tools that the model wants to run; what costs money is asked elsewhere."""
+    return await (confirm if asked.what in ("tools", "pipeline") else refuse)(asked)
 
 
 def _body(arguments: Namespace) -> str:
@@ -194,7 +201,7 @@ def _chat(root: Path, arguments: Namespace, output: Output, listener: _Listener)
                 listener.end(result)
                 history[:] = [*messages, {"role": "assistant", "content": result.text}] if result.text else history
 
-    with_commands(root, output, work, client=listener, interruptible=False)
+    with_commands(root, output, work, client=listener, confirm=_decide, interruptible=False)
     return 0
 
 
