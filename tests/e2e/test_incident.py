@@ -106,9 +106,7 @@ async def test_in_an_editor(project: Path, env: dict[str, str], calls: Path, tmp
         await client.kill()
 
 
-@pytest.mark.skipif(
-    not os.environ.get("CARREL_TEST_INCIDENT"), reason="long: CARREL_TEST_INCIDENT has it played (make test-long)"
-)
+@pytest.mark.skipif(not os.environ.get("CARREL_TEST_INCIDENT"), reason="long: set CARREL_TEST_INCIDENT")
 @pytest.mark.parametrize("agrees", [True, False])
 def test_at_a_terminal(tmp_path: Path, env: dict[str, str], calls: Path, monkeypatch: pytest.MonkeyPatch, agrees: bool) -> None:
     root = write_files(tmp_path / "shop", FILES)
