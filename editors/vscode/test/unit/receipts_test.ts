@@ -76,6 +76,17 @@ describe('receipts', () => {
     assert.equal(kept.all.length, 20);
   });
 
+  it('say which sources were searched, why, and which were not', () => {
+    const routes = [{ source: 'ops', query: 'q', reason: 'it holds the title' }];
+    const pack = { ...PACK, routes, notSearched: ['history'] };
+    const nodes = receiptNodes({ ...receipt('p'), pack }, [], []).find(({ id }) => id === 'sources')?.children ?? [];
+    assert.deepEqual(
+      nodes.map(({ label, description }) => `${label}: ${description}`),
+      ['ops: it holds the title', 'history: not searched: nothing in the question speaks for it'],
+    );
+    assert.ok(!receiptNodes(receipt('p'), [], []).some(({ id }) => id === 'sources'));
+  });
+
   it('say what was sent where', () => {
     const sent = {
       provider: 'openai',
