@@ -15,6 +15,7 @@ from tests.shop import SHOP, write_files
 
 from carrel.core.caller import Caller, called_by
 from carrel.core.conversation import Completion
+from carrel.core.errors import NotPermitted
 from carrel.core.fakes import FakeAuditLog, FakeChatModel
 from carrel.core.types import Budget, Query
 from carrel.engine.tool_routing import asks_for_a_value
@@ -51,7 +52,7 @@ async def workspace(
     own.write_text(
         f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.docs]\nfolder = '{documents}'\n"
         f"[tools.servers.ops]\ncommand = '{sys.executable}'\nargs = ['{SERVER}', '{calls}']\n"
-        "[tools.risk]\n'ops.query_metrics' = 'safe'\n",
+        "[tools.risk]\n'ops.query_metrics' = 'safe'\n[allow]\nmcp = ['sources', 'tools']\n",
         "utf-8",
     )
     monkeypatch.setattr(settings_files, "user_files", lambda: (own, tmp_path / "none.json"))
@@ -106,6 +107,8 @@ async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Work
     with called_by(Caller("chat proxy")):
         found = await queries.search(workspace, Query(LIVE, 5), 60_000)
         assert "`allow.proxy` doesn't name `tools`" in (found.diagnostics.problem or "")
+    with called_by(Caller("mcp")), pytest.raises(NotPermitted):
+        await queries.search(workspace, Query(LIVE, 5), 60_000)
     assert called(calls) == []
     route = '{"source": "tool:ops.query_metrics", "query": "p95 of pay-prod-03", "reason": "a metric"}'
     composition.planner = FakeChatModel(Completion(f'{{"routes": [{route}]}}'))

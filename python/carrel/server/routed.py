@@ -77,6 +77,7 @@ async def from_sources(
     tools = {} if named else {f"{PREFIX}{tool.qualified}": tool for tool in safe_tools(workspace)}
     if not workspace.settings.sources.by_id and not named and not tools:
         return None
+    workspace.require("search")  # before a tool runs for whoever may not even search
     served = {source.id: source for source in workspace.sources()}
     for name in named:
         if name != WORKSPACE and name not in served:
