@@ -492,6 +492,27 @@ class Snapshot:
         given, nor one with lines that are `left_out`: (path, first line, last line)."""
 
 @final
+class Watch:
+    """A watch on a workspace: the system tells of changes on disk. Ignored folders have no watch, links are not followed."""
+
+    def next(self) -> tuple[list[str], bool] | None:
+        """Wait for changes: paths of files and folders, and whether everything must be compared. None once closed.
+
+        The first call sets the watches and returns "everything" then. It is for one thread, which it blocks. A burst, such as a
+        branch switch, is told at its end.
+        """
+    def settle(self, longest_ms: int) -> None:
+        """End the burst that is coming, and wait until `next` was asked for the one after it."""
+    def close(self) -> None:
+        """Give the watches back; whoever waits in `next` returns."""
+    @property
+    def folders(self) -> int:
+        """How many folders are watched; one where the system watches whole trees."""
+    @property
+    def limit(self) -> Literal["watches", "instances", "refused"] | None:
+        """Why not all folders are watched: the system's limit on watches, on watchers, or another refusal."""
+
+@final
 class Store:
     """The index of one workspace on disk. One process writes (`role`), others follow."""
 
@@ -567,6 +588,8 @@ class Store:
     def put_records(self, records: Sequence[tuple[str, bytes, Mapping[str, str | float | bool]]], delete: Sequence[str]) -> None:
         """Add or replace vectors that come without files, as (id, vector, metadata), of equal ids the last; then delete ids. One
         commit. Vectors are scaled to length 1. Raises `InvalidInput` for one of other dimensions, and changes nothing then."""
+    def watch(self) -> Watch:
+        """Return a watch on the workspace; nothing is watched before its first `next`."""
     def snapshot(self) -> Snapshot: ...
     def refusal(self, path: str) -> str | None:
         """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""

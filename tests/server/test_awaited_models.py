@@ -113,7 +113,7 @@ async def test_typing_asks_no_awaited_model_until_the_file_is_saved(open_workspa
     assert "refund_of_wombat" in {hit.chunk.symbol for hit in found.hits}
     assert len(model.documents()) == before
     write_files(workspace.root, {"src/orders.py": text})
-    workspace.files_changed(["src/orders.py"])
+    workspace.changed_on_disk(["src/orders.py"])
     await asyncio.wait({workspace.queue.request(paths=["src/orders.py"]).done})
     assert len(model.documents()) == before + 1
     assert workspace.buffers.overlaid == frozenset()

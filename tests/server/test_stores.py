@@ -91,7 +91,7 @@ async def test_a_store_in_a_folder_is_filled_asked_and_kept_current(person: Pers
     chunks = workspace.index.store.snapshot().chunks
     assert state_of(workspace).held == chunks
     (workspace.root / "added.py").write_text(REFUND)
-    workspace.files_changed(["added.py"])
+    workspace.changed_on_disk(["added.py"])
     await until(lambda: state_of(workspace).held == chunks + 1 and not state_of(workspace).backlog)
     found = await queries.search(workspace, Query("give the money back", 1), 30_000)
     assert found.hits[0].chunk.path == "added.py"
@@ -137,7 +137,7 @@ async def test_with_qdrant_killed_questions_go_on_and_it_comes_back_by_itself(pe
         assert "the vectors of the index itself" in str(found.diagnostics.problem)
         assert state_of(workspace).state == "unreachable"
         (workspace.root / "added.py").write_text(REFUND)
-        workspace.files_changed(["added.py"])
+        workspace.changed_on_disk(["added.py"])
         await until(lambda: state_of(workspace).backlog == 1)
         status = await workspace.status()
         assert status.vectors is not None

@@ -125,7 +125,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
 
 async def saved_and_found(workspace: Workspace, name: str) -> bool:
     (workspace.root / "new.py").write_text(f"def {name}():\n    return 'what was saved right before the question'\n")
-    workspace.files_changed(["new.py"])
+    workspace.changed_on_disk(["new.py"])
     found = await queries.search(workspace, Query(name, 1), 60_000)
     return any(name in hit.chunk.text for hit in found.hits)
 
@@ -159,7 +159,7 @@ async def test_answers_say_that_a_deleted_index_is_built_anew(shop: Shop) -> Non
     workspace = shop(runner)
     workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=True)))
     await queries.search(workspace, Query("password", 1), 60_000)
-    workspace.watch()  # so that no look at the disk comes in between
+    workspace.note_reports()  # so that no look at the disk comes in between
     assert workspace.index
     shutil.rmtree(workspace.index.directory)
     question = ContextRequest("sign in with a password", 3, Budget(1000, "tokens"))
@@ -223,7 +223,7 @@ async def test_a_question_that_waits_while_settings_change_is_answered(shop: Sho
     workspace = shop(composition=composition)
     await queries.search(workspace, Query("password", 1), 60_000)
     workspace.queue.delay = 60
-    workspace.files_changed(["login.py"])
+    workspace.changed_on_disk(["login.py"])
     waits.clear()
     asked = asyncio.create_task(queries.search(workspace, Query("password", 1), 60_000))
     await waits.wait()
@@ -282,7 +282,7 @@ async def test_where_changes_are_told_no_question_waits_for_a_look(
 ) -> None:
     runner = HeldRenewal()
     workspace = shop(runner)
-    workspace.watch()
+    workspace.note_reports()
     await queries.search(workspace, Query("password", 1), 60_000)
     with monkeypatch.context() as patched:
         later = Mock()
@@ -304,7 +304,7 @@ async def test_the_state_in_the_project_follows_what_was_saved(tmp_path: Path) -
     workspace = Workspace(tmp_path, tmp_path.as_uri(), folder=folder, composition=Composition(), jobs=Jobs())
     await queries.search(workspace, Query("alpha", 1), 60_000)
     (tmp_path / "b.py").write_text("def beta(value):\n    return value + 2  # long enough to be a chunk\n")
-    workspace.files_changed(["b.py"])
+    workspace.changed_on_disk(["b.py"])
     await queries.search(workspace, Query("beta", 1), 60_000)
     await workspace.close()
     state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())

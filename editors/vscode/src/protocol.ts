@@ -1259,5 +1259,6 @@ export const SETTING_KEYS = [
   'rerankerSeconds',
   'bufferDelayMs',
   'saveDelayMs',
+  'watch',
   'logLevel',
 ] as const;

@@ -8,7 +8,7 @@ import contextlib
 import logging
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,10 @@ T = TypeVar("T")
 
 _STATE_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.1
+_IGNORE_FILES = frozenset({".gitignore", ".ignore", ".carrelignore"})
+_NOISE = frozenset({".git", ".carrel"})
+_MANY = 500
+"""So many changed paths at once are looked at by a scan: a branch switch, an installation."""
 
 
 class IndexRunner:
@@ -203,6 +207,14 @@ class IndexService:
         """Count the files that wait for indexing."""
         progress = self._state.now.progress
         return max(progress.total - progress.done, 0) or self.queue.pending_paths
+
+    def changed_on_disk(self, paths: Iterable[str]) -> None:
+        """Index files that were saved, created, deleted or renamed. An index that was never made stays unmade."""
+        paths = [path for path in paths if not _NOISE.intersection(path.split("/"))]
+        if len(paths) > _MANY or any(path.rpartition("/")[2] in _IGNORE_FILES for path in paths):
+            self.rescan()
+        elif paths and self.keeps_current:
+            self.queue.request(paths=paths)
 
     def rescan(self) -> None:
         """Compare the whole folder with the index, if it is kept current."""

@@ -68,6 +68,10 @@ class RescanScheduler(Generic[TokenT, R]):
         """Note that a rescan, and the indexing that it led to, is over."""
         self._ended = time.monotonic()
 
+    def has_ended_since(self, moment: float) -> bool:
+        """Tell whether a rescan has ended since a moment of `time.monotonic`."""
+        return self._ended > moment
+
     def stop(self) -> None:
         """Drop the rescan that waits for its time."""
         self._delayed.cancel()

@@ -118,7 +118,7 @@ class Session:
         """Note that the editor tells of changes on disk from now on."""
         self._watched = True
         for workspace in self.folders.values():
-            workspace.watch()
+            workspace.note_reports()
 
     def start(self, workspace: Workspace) -> None:
         """Begin what a folder does by itself."""
@@ -165,10 +165,6 @@ class Session:
         if news := tuple(problem for problem in problems if str(problem) not in workspace.problems):
             self._on_problems(news)
         workspace.apply(FolderSettings(settings, tuple(map(str, problems)), blocked))
-
-    def is_settings_file(self, relative: str) -> bool:
-        """Tell whether a change of this file calls for `reread`."""
-        return relative == WORKSPACE_FILE
 
     def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...], SettingsError | None]:
         """Return settings, what can't be used of them, and why nothing may be read, if a file was never readable."""

@@ -34,6 +34,7 @@ Options: TypeAlias = Mapping[str, Any]
 """Settings as sent: camelCase keys, every one optional."""
 
 LogLevel = Literal["error", "warning", "info", "debug"]
+Watching = Literal["auto", "always", "never"]
 Planning = Literal["off", "auto"]
 Narrowing = Literal["never", "union", "off", "lower", "own", "any"]
 
@@ -192,6 +193,11 @@ class Settings:
     )
     save_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
         2, "How long saves and changes on disk are gathered before they are indexed together."
+    )
+    watch: Watching = _setting(
+        "auto",
+        'Whether Carrel watches the folder for changes on disk by itself: `"auto"` where the editor doesn\'t report them and the '
+        'disk is a local one, `"always"` also beside the editor, `"never"`. Without it, each question looks for changes.',
     )
     log_level: LogLevel = _setting(
         "info", "How much is logged, on stderr and to the editor. Never the content of files or questions."

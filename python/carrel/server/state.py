@@ -39,7 +39,8 @@ class WorkspaceState:
     """A workspace at one moment."""
 
     folder: FolderSettings = field(default_factory=FolderSettings)
-    watched: bool = False  # somebody tells us of changes on disk
+    reported: bool = False  # the editor tells us of changes on disk
+    watch_problem: str | None = None  # why we can't watch all of it ourselves
     index: OpenIndex | None = None
     error: str | None = None
     progress: Progress = field(default_factory=lambda: Progress(0, 0))

@@ -71,6 +71,8 @@ class Status:
     ) -> Status:
         """Describe a workspace at this moment."""
         problems, index, details = now.folder.problems, now.index, details or StatusDetails()
+        if now.watch_problem:
+            problems = (*problems, now.watch_problem)
         error = str(now.folder.blocked) if now.folder.blocked else now.error
         if index is None:
             return cls(root, state, problems=problems, error=error, pending=pending)

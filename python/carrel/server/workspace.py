@@ -20,10 +20,12 @@ from carrel.server import access
 from carrel.server.allow_settings import Right
 from carrel.server.buffers import Buffers
 from carrel.server.context_request import RecentContexts
+from carrel.server.folder_watch import FolderWatch, WatchEvents
 from carrel.server.indexing import IndexingEvents, IndexRunner, IndexService, write_state
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
 from carrel.server.model_switch import ModelSwitch, SwitchEvents
+from carrel.server.settings_files import WORKSPACE_FILE
 from carrel.server.state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.server.status import Status, read_details
 
@@ -87,7 +89,7 @@ class Workspace:
         self._events = events
         self._recheck = recheck
         self._changing: asyncio.Task[None] | None = None  # acts on settings that were changed
-        self._state = StateCell(WorkspaceState(folder, watched))
+        self._state = StateCell(WorkspaceState(folder, reported=watched))
         self._lifecycle = IndexLifecycle(
             root,
             self._state,
@@ -108,6 +110,12 @@ class Workspace:
             root, self.run_interactive, delay=self.settings.buffer_delay_ms / 1000, unsettled=self.queue.concerns
         )
         self.indexing.buffers = self.buffers
+        self.watch = FolderWatch(
+            root,
+            self._state,
+            self.run_interactive,
+            WatchEvents(self.indexing.rescans.run_soon, self.changed_on_disk, self.rescan, events.fault),
+        )
         self.switch = ModelSwitch(
             root,
             self._state,
@@ -141,8 +149,9 @@ class Workspace:
 
     @property
     def watched(self) -> bool:
-        """Tell whether somebody reports changes on disk."""
-        return self._state.now.watched
+        """Tell whether every change on disk is told, by the editor or by a watch of ours, and what came before was looked at."""
+        since = self.watch.complete_since
+        return self._state.now.reported or (since is not None and self.indexing.rescans.has_ended_since(since))
 
     @property
     def index(self) -> OpenIndex | None:
@@ -244,6 +253,8 @@ class Workspace:
         if explicit and not index.complete:
             await self._first_index(index, wait_ms / 1000)
         else:
+            if explicit:
+                await self.watch.settle()
             self._rescan_if_due(index, at_once=explicit and not self.watched)
             latest = self.queue.saves or self.indexing.rescans.latest
             if explicit and latest and not latest.done.done():
@@ -309,7 +320,7 @@ class Workspace:
 
     async def start(self) -> None:
         """Begin what opening a folder does by itself: index it when asked to, else keep its index current when chats use it."""
-        self.switch.enabled = True
+        self.switch.enabled = self.watch.enabled = True
         if (index := self.index) and index.replica:
             index.replica.start()
         await self._begin()
@@ -339,18 +350,21 @@ class Workspace:
         if self.index and self.index.replica:
             self.index.replica.retry()
 
-    def files_changed(self, paths: Iterable[str]) -> None:
-        """Index files that were saved, created, deleted or renamed. An index that was never made stays unmade."""
-        if self.indexing.keeps_current:
-            self.queue.request(paths=paths)
+    def changed_on_disk(self, paths: Iterable[str]) -> None:
+        """Take what somebody tells of changes on disk: paths of files and folders, whoever changed them."""
+        paths = tuple(paths)
+        if WORKSPACE_FILE in paths:
+            self._recheck(self)
+        self.indexing.changed_on_disk(paths)
 
     def rescan(self) -> None:
         """Compare everything: so much changed, or the rules of what counts did."""
         self.indexing.rescan()
 
-    def watch(self) -> None:
-        """Note that somebody reports changes on disk from now on."""
-        self._state.replace(watched=True)
+    def note_reports(self) -> None:
+        """Note that the editor reports changes on disk from now on."""
+        self._state.replace(reported=True)
+        self.watch.update()
 
     # --- changes of settings, end
 
@@ -391,6 +405,8 @@ class Workspace:
         """Stop everything and release the index, so that another process may write it."""
         if self._changing:
             self._changing.cancel()
+        self.watch.enabled = False
+        self.watch.stop()
         await self.switch.stop()
         index = self._lifecycle.close()
         unwritten = await self.indexing.close()
@@ -461,6 +477,7 @@ class Workspace:
 
     def _changed(self) -> None:
         self.switch.look()
+        self.watch.update()
         self._attach_replica()
         self._events.changed(self)
 

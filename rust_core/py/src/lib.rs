@@ -12,6 +12,7 @@ mod ranking;
 mod results;
 mod snapshot;
 mod store;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::PyPlan>()?;
     module.add_class::<store::PyBatch>()?;
     module.add_class::<store::PyStore>()?;
+    module.add_class::<watch::PyWatch>()?;
     module.add_function(wrap_pyfunction!(functions::cut_text, module)?)?;
     module.add_function(wrap_pyfunction!(functions::count_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(functions::trim_tokens, module)?)?;

@@ -18,6 +18,7 @@ use crate::options::{
 use crate::question::{parse_id, parse_ids};
 use crate::results::PyCommit;
 use crate::snapshot::PySnapshot;
+use crate::watch::PyWatch;
 
 /// See `_core.pyi`.
 #[pyclass(name = "Plan", frozen, module = "carrel._core")]
@@ -261,6 +262,10 @@ impl PyStore {
             let records = records.into_iter().map(record).collect::<Result<Vec<_>>>()?;
             self.0.put_records(&records, &parse_ids(&delete)?)
         })
+    }
+
+    fn watch(&self) -> PyWatch {
+        PyWatch(self.0.watch())
     }
 
     fn snapshot(&self) -> PyResult<PySnapshot> {

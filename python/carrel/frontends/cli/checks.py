@@ -227,7 +227,8 @@ def limits(_folder: Path) -> Iterator[Finding]:
         number = int(watches.read_text())
         if number < _WATCHES:
             remedy = f"sudo sysctl fs.inotify.max_user_watches={_WATCHES * 8} (and the same line in /etc/sysctl.d to keep it)"
-            yield Finding("Watched folders", "warning", f"the system allows {number:,}; editors may miss changes", remedy)
+            detail = f"the system allows {number:,}; editors and Carrel may miss changes until you ask"
+            yield Finding("Watched folders", "warning", detail, remedy)
         else:
             yield Finding("Watched folders", "ok", f"{number:,} allowed")
     if os.name == "posix":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 log = logging.getLogger(__name__)
-
-_IGNORE_FILES = frozenset({".gitignore", ".ignore", ".carrelignore"})
-_NOISE = frozenset({".git", ".carrel"})
-_MANY = 500
-"""So many changed paths at once are looked at by a scan: a branch switch, an installation."""
 
 
 class Documents:
@@ -124,7 +118,7 @@ class Documents:
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         """Note that the file on disk is new."""
         if found := self._locate(params.text_document.uri):
-            self._changed_on_disk(found[0], [found[1]])
+            found[0].changed_on_disk([found[1]])
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """Read a document from disk again."""
@@ -138,7 +132,7 @@ class Documents:
             if found := self._locate(change.uri):
                 by_workspace.setdefault(found[0], []).append(found[1])
         for workspace, paths in by_workspace.items():
-            self._changed_on_disk(workspace, paths)
+            workspace.changed_on_disk(paths)
 
     async def did_change_folders(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
         """Add folders that joined the window, drop those that left. A new one starts when its own settings are known."""
@@ -185,16 +179,6 @@ class Documents:
         path = uri_to_path(uri)
         found = self._session.locate(path) if path else None
         return found if found and found[1] else None
-
-    def _changed_on_disk(self, workspace: Workspace, paths: Iterable[str]) -> None:
-        paths = [path for path in paths if not _NOISE.intersection(path.split("/"))]
-        for path in paths:
-            if self._session.is_settings_file(path):
-                self._session.reread(workspace)
-        if len(paths) > _MANY or any(path.rpartition("/")[2] in _IGNORE_FILES for path in paths):
-            workspace.rescan()
-        elif paths:
-            workspace.files_changed(paths)
 
     def _adopt_open_documents(self) -> None:
         """Find the folder of each open document anew."""

@@ -10,3 +10,4 @@ pub mod secret_listing;
 pub mod snapshot;
 pub mod store;
 pub mod walk;
+pub mod watch;

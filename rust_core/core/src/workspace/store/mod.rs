@@ -34,6 +34,7 @@ use crate::workspace::handle::{StoreConfig, WorkspaceHandle};
 use crate::workspace::lock::WriterLock;
 use crate::workspace::read::read_bytes;
 use crate::workspace::snapshot::Snapshot;
+use crate::workspace::watch::Watch;
 use load::FileStatusTable;
 
 /// The index of one workspace. All methods may be called from any thread.
@@ -97,6 +98,11 @@ impl Store {
             store.open_disk()?;
         }
         Ok(store)
+    }
+
+    /// Return a watch on the workspace; nothing is watched before it is asked.
+    pub fn watch(&self) -> Watch {
+        Watch::new(Arc::clone(&self.workspace))
     }
 
     /// Whether this store may write.

@@ -82,6 +82,11 @@ impl AccessPolicy {
         Arc::clone(&workspace)
     }
 
+    /// Return where the workspace's root leads to now.
+    pub fn resolved_root(&self) -> PathBuf {
+        self.workspace().root.clone()
+    }
+
     /// Hold the workspace's root open, where it leads to now.
     pub fn root(&self) -> Result<Folder, SkipReason> {
         open(&self.workspace())
@@ -193,6 +198,11 @@ impl AccessSession<'_> {
             return Err(SkipReason::Secret);
         }
         Ok(FoundFile::new(relative, &metadata))
+    }
+
+    /// Tell whether a folder counts: files in it may.
+    pub fn counts_folder(&mut self, relative_path: &str) -> bool {
+        components(relative_path).is_ok_and(|names| self.folder(&names).is_ok())
     }
 
     /// Decide on a file and open it. What comes back was opened below the root without following a link, is a regular file, and no

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::base::file_state::{LastChange, modified_ns};
 
 /// Ignore files from the strongest to the weakest. Within one kind, the deepest folder wins.
-pub(super) const IGNORE_FILES: [&str; 3] = [".carrelignore", ".ignore", ".gitignore"];
+pub const IGNORE_FILES: [&str; 3] = [".carrelignore", ".ignore", ".gitignore"];
 /// A folder that changed this short before it was looked at may change again without its time telling: file systems count
 /// time in steps, of up to 2 s (FAT).
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
