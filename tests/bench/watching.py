@@ -21,7 +21,7 @@ import psutil  # type: ignore[import-untyped]
 
 from carrel.frontends.common.lsp_client import LspClient
 
-ROUNDS = 20
+ROUNDS = 10
 TEXT = "def work_{0}(amount):\n    # the work of part {0}\n    return {0}\n"
 
 

@@ -106,7 +106,8 @@ class FolderWatch:
         mode, index = now.folder.settings.watch, now.index
         if not self.enabled or index is None or mode == "never" or (mode == "auto" and now.reported):
             return None
-        return index if index.begun and index.store.role == "writer" else None
+        # An index that was never whole waits for the person who cancelled it: the look that a watch begins with would go on.
+        return index if index.complete and index.store.role == "writer" else None
 
     def _follow(self, watch: Watch, loop: asyncio.AbstractEventLoop, mode: str) -> None:
         """Wait for changes, on a thread of its own, until the watch is closed."""

@@ -253,7 +253,8 @@ class IndexService:
             if job.work.full:
                 self.rescans.ended()
             self._state.replace(progress=Progress(0, 0))
-            asyncio.get_running_loop().call_soon(self._events.changed)
+            # Not before the queue has let go of the job: what is told last would be that it still runs.
+            job.done.add_done_callback(lambda _: self._events.changed())
         if index.in_project is not None and not job.work.full:
             self._state_writing.restart()
         if self.buffers:

@@ -85,7 +85,7 @@ impl Watch {
             return Ok(Some(Changes { paths: Vec::new(), everything: true }));
         }
         while let Some(burst) = self.events.next() {
-            let changes = self.changes_of(access, burst);
+            let changes = self.changes_of(access, &burst);
             if changes != Changes::default() {
                 return Ok(Some(changes));
             }
@@ -194,7 +194,7 @@ impl Watch {
     }
 
     /// What a burst of events says of the files that count.
-    fn changes_of(&self, access: &AccessPolicy, burst: Burst) -> Changes {
+    fn changes_of(&self, access: &AccessPolicy, burst: &Burst) -> Changes {
         let everything = Changes { paths: Vec::new(), everything: true };
         let nothing = Changes::default();
         let mut state = locked(&self.state);
