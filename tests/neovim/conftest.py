@@ -34,6 +34,7 @@ def edit(request: pytest.FixtureRequest, project: Path, env: dict[str, str], tmp
     def opened(*, file: str | None = None, cwd: Path = project, runtime: tuple[Path, ...] = (), **options: Any) -> Neovim:
         editor = Neovim(request.param, cwd, env, runtime)
         editors.append(editor)
+        options.setdefault("welcome", False)
         options.setdefault("cmd", [sys.executable, "-m", "carrel", "serve"])
         settings = {"cacheFolder": str(tmp_path / "cache"), **options.pop("settings", {})}
         editor.lua("require('carrel').setup(args[1])", {**options, "settings": settings})

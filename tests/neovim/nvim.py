@@ -43,7 +43,10 @@ local ok, result = pcall(function(args) {code}
 end, vim.json.decode({args}))
 if not ok then result = tostring(result) end
 if result == nil then result = vim.NIL end
-return vim.json.encode({{ ok = ok, result = result }})
+local file = assert(io.open({out}, 'w'))
+file:write(vim.json.encode({{ ok = ok, result = result }}))
+file:close()
+return 'done'
 """
 
 
@@ -97,7 +100,8 @@ class Neovim:
         self._calls += 1
         chunk = self._folder / f"{self._calls}.lua"
         literal = json.dumps(json.dumps(args, ensure_ascii=True))
-        chunk.write_text(CALL.format(code=code, args=literal), "utf-8")
+        answered = self._folder / f"{self._calls}.json"  # some versions shorten what they print
+        chunk.write_text(CALL.format(code=code, args=literal, out=json.dumps(str(answered))), "utf-8")
         done = subprocess.run(
             [self._binary, "--server", str(self._socket), "--remote-expr", f"luaeval('dofile(_A)', '{chunk}')"],
             env=self._env,
@@ -106,11 +110,9 @@ class Neovim:
             timeout=30,
             check=False,
         )
-        printed = done.stdout.strip() or done.stderr.strip()  # 0.7 prints the value on stderr
-        try:
-            answer = json.loads(printed)
-        except ValueError:
-            raise LuaError(printed) from None
+        if not answered.exists():
+            raise LuaError(done.stdout.strip() or done.stderr.strip())
+        answer = json.loads(answered.read_text("utf-8"))
         if not answer["ok"]:
             raise LuaError(answer["result"])
         return answer["result"]

@@ -30,9 +30,11 @@ def test_receipt_lists_places_scores_words_and_the_text(edit: Edit) -> None:
     assert "no context was asked for yet" in nvim.notes()[0]
     ask(nvim)
     text = nvim.text()
-    assert text.startswith("# What Carrel gives for: how is a login checked\n")
-    assert "of 4000 characters" in text
-    assert "src/auth.py:1-4  authenticate_user  (" in text
+    assert text.startswith("# how is a login checked\n\nshown to you, not sent\n")
+    assert re.search(r"^Budget: [\d,]+ of 4,000 characters, \d places, ", text, re.MULTILINE), text
+    assert "Sent while searching: nothing, it ran on this machine" in text
+    assert re.search(r"^- src/auth\.py:1-4 · 0\.\d\d · Defines authenticate_user and holds .*“login”", text, re.MULTILINE), text
+    assert re.search(r"^Confidence: 0\.\d\d that the project holds anything", text, re.MULTILINE), text
     assert nvim.lua("return vim.fn.getreg('c')") in text
 
 
@@ -50,18 +52,20 @@ def test_a_place_says_why_it_was_picked(edit: Edit) -> None:
     windows = "for _, w in ipairs(vim.api.nvim_list_wins()) do if vim.api.nvim_win_get_config(w).relative ~= '' then "
     read = "return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(w), 0, -1, false), '\\n') end end"
     why = nvim.wait(windows + read)
-    assert re.search(r"^by meaning: \d\.\d{3}, place 1$", why, re.MULTILINE), why
-    assert re.search(r"^matched words: .*login", why, re.MULTILINE), why
-    assert "defines: authenticate_user" in why
+    assert why.startswith("Defines authenticate_user and holds ")
+    score = float(re.search(r"^How the score adds up: (.*)$", why, re.MULTILINE)[1])  # type: ignore[index]
+    shares = re.findall(r"^([+\u2212])(\d\.\d\d)  (.*)$", why, re.MULTILINE)
+    assert "words of the question" in {words for _, _, words in shares}
+    assert abs(sum(float(share) * (1 if sign == "+" else -1) for sign, share, _ in shares) - score) < 0.015, why
 
 
 def test_a_file_can_be_pinned_and_let_go(edit: Edit) -> None:
     nvim = edit(file="README.md")
     ask(nvim)
     press(nvim, "p", "README.md:")
-    nvim.wait("return vim.fn.search('README.md:.*pinned', 'nw') > 0")
+    nvim.wait("return vim.fn.search('README.md:.*s pinned by you', 'nw') > 0")
     press(nvim, "p", "README.md:")
-    nvim.wait("return vim.fn.search('README.md:.*pinned', 'nw') == 0")
+    nvim.wait("return vim.fn.search('README.md:.*s pinned by you', 'nw') == 0")
     assert nvim.lua("return require('carrel.receipt').last().query") == "how is a login checked"
 
 
@@ -75,13 +79,13 @@ def test_one_place_can_be_left_out_and_taken_in_again(edit: Edit, project: Path)
     nvim = edit()
     ask(nvim, "how is a parcel or a letter stamped by its weight")
     press(nvim, "x", "src/post.py:1-4")
-    nvim.wait(SHOWN, "Left out by you")
+    nvim.wait(SHOWN, "Excluded by you")
     text = nvim.text()
     assert "first = weight" not in text
     assert "second = weight" in text, "the rest of the file may still answer"
     assert text.count("src/post.py:1-4") == 1, "what the person left out is told once"
     press(nvim, "x", "src/post.py:1-4")
-    nvim.wait(GONE, "Left out by you")
+    nvim.wait(GONE, "Excluded by you")
     assert "first = weight" in nvim.text()
 
 
@@ -90,13 +94,13 @@ def test_a_file_can_be_left_out_and_taken_in_again_without_its_namesakes(edit: E
     (project / "docs/README.md").write_text("# Logins\n\nHow is a login checked? By the name and the password.\n")
     nvim = edit()
     ask(nvim)
-    press(nvim, "X", "  README.md:")
-    nvim.wait(SHOWN, "Left out by you")
-    assert nvim.lua(GONE, "  README.md:")
+    press(nvim, "X", "- README.md:")
+    nvim.wait(SHOWN, "Excluded by you")
+    assert nvim.lua(GONE, "- README.md:")
     assert nvim.lua(SHOWN, "docs/README.md:")
     press(nvim, "x", "- {README.md,")
-    nvim.wait(GONE, "Left out by you")
-    assert nvim.lua(SHOWN, "  README.md:")
+    nvim.wait(GONE, "Excluded by you")
+    assert nvim.lua(SHOWN, "- README.md:")
 
 
 def test_the_project_that_was_asked_is_asked_again(edit: Edit, project: Path, tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ def test_the_project_that_was_asked_is_asked_again(edit: Edit, project: Path, tm
     nvim.command(f"edit {project / 'src/auth.py'}")
     ask(nvim)
     press(nvim, "x", "src/auth.py:1-4")
-    nvim.wait(SHOWN, "Left out by you")
+    nvim.wait(SHOWN, "Excluded by you")
     assert nvim.lua(SHOWN, "- src/auth.py:1-4")
     assert len(nvim.server_pids()) == 1
 
@@ -115,7 +119,7 @@ def test_the_question_can_be_repeated_after_an_edit(edit: Edit) -> None:
     nvim.command("wincmd p")
     nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, false, {'    # how a login is checked by moonlight'})")
     nvim.command("wincmd p")
-    press(nvim, "r", "# What")
+    press(nvim, "r", "# how")
     nvim.wait("return vim.fn.search('moonlight', 'nw') > 0")
 
 
@@ -125,7 +129,11 @@ def test_review_asks_before_a_chat_gets_anything(edit: Edit) -> None:
     nvim.command("Carrel ask how is a login checked")
     nvim.wait("return #asked > 0")
     assert nvim.lua("return sent") is None
+    nvim.command("Carrel receipt")
+    assert "\nnot sent: you declined\n" in nvim.text()
     assert "carrel://receipt" in nvim.lua("return vim.api.nvim_buf_get_name(0)")
     nvim.lua("choose = 1")
     nvim.command("Carrel ask how is a login checked")
     assert nvim.wait("return sent") == "how is a login checked"
+    nvim.command("Carrel receipt")
+    assert "\nsent to your chat\n" in nvim.text()

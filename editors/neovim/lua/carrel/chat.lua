@@ -64,6 +64,26 @@ local ways = {
   buffer = {},
 }
 
+--- The name of the model that the chat uses, if it says: contexts grow with the windows of models that the server knows.
+function M.model()
+  local choice = config.current.chat
+  local copilot = choice ~= 'codecompanion' and choice ~= 'buffer' and type(choice) ~= 'function' and copilotchat()
+  local model = copilot and (copilot.config or {}).model
+  return type(model) == 'string' and model or nil
+end
+
+--- The turns of a CodeCompanion chat in the words of the person and of the model; what plugins put in between is left out.
+function M.history(chat)
+  local found, roles = {}, { user = 'user', llm = 'assistant' }
+  for _, message in ipairs(chat.messages or {}) do
+    local hidden = (message.opts or {}).visible == false
+    if roles[message.role] and not hidden and type(message.content) == 'string' and message.content ~= '' then
+      found[#found + 1] = { role = roles[message.role], content = message.content }
+    end
+  end
+  return found
+end
+
 --- Send a question with its context; the name of the chat that took it, or nil.
 function M.ask(question, pack)
   local choice = config.current.chat

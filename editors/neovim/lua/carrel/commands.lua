@@ -1,14 +1,18 @@
 -- The sub-commands of `:Carrel`. Each asks the server and shows the answer; nothing here retrieves.
 local chat = require('carrel.chat')
 local config = require('carrel.config')
+local memory = require('carrel.memory')
 local progress = require('carrel.progress')
 local receipt = require('carrel.receipt')
 local roots = require('carrel.root')
 local server = require('carrel.server')
 local view = require('carrel.view')
+local words = require('carrel.words')
 
 local M = {}
+local MOST_EARLIER = 6
 local next_token = 0
+local earlier = {} -- root -> the last questions of `:Carrel ask`, as turns
 
 local function fail(message)
   vim.notify('carrel: ' .. message, vim.log.levels.ERROR)
@@ -18,8 +22,8 @@ local function notify(message)
   vim.notify('carrel: ' .. message, vim.log.levels.INFO)
 end
 
-local function with_text(words, prompt, use)
-  local text = table.concat(words, ' ')
+local function with_text(given, prompt, use)
+  local text = table.concat(given, ' ')
   if text ~= '' then
     use(text)
   else
@@ -66,15 +70,25 @@ local function ask_context(root, params, use, failed)
   end, failed, root)
 end
 
+-- The file in front; of it the lines that were selected for a command (`:'<,'>Carrel …`), which go with the question.
+local function in_front(selected)
+  local file = roots.file(vim.api.nvim_get_current_buf())
+  if not file then
+    return nil
+  end
+  local selection = selected and { start = { line = selected[1] - 1, character = 0 }, ['end'] = { line = selected[2], character = 0 } }
+  return { uri = vim.uri_from_fname(file), selection = selection or nil }
+end
+
 --- The context for a question as the server packs it; `use(pack)` gets it. `options` are further fields of `carrel/context`.
 --- `failed(error)` is called instead where the server gave no answer; the person was told.
 function M.context(question, use, options, failed)
-  local active = roots.file(vim.api.nvim_get_current_buf())
   local params = vim.tbl_extend('force', {
     query = question,
     trigger = 'explicit',
-    active = active and { uri = vim.uri_from_fname(active) } or nil,
+    active = in_front(),
     openUris = open_uris(),
+    model = chat.model(),
   }, options or {})
   ask_context(roots.current(), params, use, failed)
 end
@@ -92,13 +106,13 @@ local function keep(text)
 end
 
 local function size(pack)
-  return ('%d places, %d tokens'):format(#pack.hits, pack.tokens)
+  return ('%s, %s'):format(words.count(#pack.hits, 'place'), words.count(pack.tokens, 'token'))
 end
 
 local actions = {}
 
-function actions.search(words)
-  with_text(words, 'Search by meaning: ', function(query)
+function actions.search(given)
+  with_text(given, 'Search by meaning: ', function(query)
     ask_server('carrel/search', { query = query, limit = 20 }, function(result)
       if #result.hits == 0 then
         notify('no relevant code found')
@@ -109,8 +123,8 @@ function actions.search(words)
   end)
 end
 
-function actions.context(words)
-  with_text(words, 'Context for: ', function(question)
+function actions.context(given, _, selected)
+  with_text(given, 'Context for: ', function(question)
     local buffer = vim.api.nvim_get_current_buf()
     M.context(question, function(pack)
       if pack.text == '' then
@@ -118,9 +132,10 @@ function actions.context(words)
         return
       end
       local register = keep(pack.text)
-      local where = chat.insert(buffer, pack) or ('register ' .. register)
-      notify(('%s in %s'):format(size(pack), where))
-    end)
+      local name = chat.insert(buffer, pack)
+      receipt.become(name and 'put into ' .. name or 'shown to you, not sent')
+      notify(('%s in %s'):format(size(pack), name or ('register ' .. register)))
+    end, { active = in_front(selected) })
   end)
 end
 
@@ -128,14 +143,23 @@ local function hand_over(question, pack)
   local prompt = pack.text == '' and question or (pack.text .. '\n\n' .. question)
   local register = keep(prompt)
   local name = chat.ask(question, pack)
+  receipt.become(name and 'sent to ' .. name or 'shown to you, not sent')
   if not name then
     view.show('prompt', vim.split(prompt, '\n', { plain = true }))
   end
   notify(('%s before the question, in %s'):format(size(pack), name or ('this window and register ' .. register)))
 end
 
-function actions.ask(words)
-  with_text(words, 'Ask about this project: ', function(question)
+-- Earlier questions say what a follow-up is about. The server tells a new topic from them.
+local function turns(root, question)
+  local before = earlier[root] or {}
+  earlier[root] = vim.list_slice(before, math.max(1, #before - MOST_EARLIER + 2), #before)
+  table.insert(earlier[root], { role = 'user', content = question })
+  return before
+end
+
+function actions.ask(given, _, selected)
+  with_text(given, 'Ask about this project: ', function(question)
     M.context(question, function(pack)
       if not config.current.review then
         hand_over(question, pack)
@@ -145,9 +169,11 @@ function actions.ask(words)
       vim.ui.select({ 'Send', "Don't send" }, { prompt = ('Send this with your question? (%s)'):format(size(pack)) }, function(choice)
         if choice == 'Send' then
           hand_over(question, receipt.last() or pack)
+        else
+          receipt.become('not sent: you declined')
         end
       end)
-    end)
+    end, { active = in_front(selected), history = turns(roots.current(), question) })
   end)
 end
 
@@ -161,7 +187,37 @@ end
 
 function actions.cancel()
   local stopped = server.cancel(roots.current())
-  notify(stopped == 0 and 'nothing is running' or 'cancelled; what was finished is kept')
+  if stopped == 0 then
+    notify('nothing is running')
+    return
+  end
+  ask_server('carrel/status', {}, function(status, root)
+    progress.set_status(root, status)
+    notify(words.cancelled(status))
+  end)
+end
+
+local function switch(on)
+  local root = roots.current()
+  if not memory.choose(root, on) then
+    fail(('the choice could not be kept in %s'):format(vim.fn.stdpath('data')))
+    return
+  end
+  if on then
+    server.configure(root)
+    actions.index({}, false)
+  else
+    server.stop(root)
+    notify('off for this project. You can ask at any time; `:Carrel on` remembers it again')
+  end
+end
+
+function actions.on()
+  switch(true)
+end
+
+function actions.off()
+  switch(false)
 end
 
 function actions.status()
@@ -204,12 +260,12 @@ function actions.clear(_, bang)
   end)
 end
 
---- Run `:Carrel WORDS`; without words, `status`.
-function M.run(words, bang)
-  local name = words[1] or 'status'
+--- Run `:Carrel WORDS`; without words, `status`. `selected`: the first and last line of a range that was given.
+function M.run(given, bang, selected)
+  local name = given[1] or 'status'
   local action = actions[name]
   if action then
-    action(vim.list_slice(words, 2), bang or false)
+    action(vim.list_slice(given, 2), bang or false, selected)
   else
     fail(('unknown command %q; one of %s'):format(name, table.concat(M.names(), ', ')))
   end

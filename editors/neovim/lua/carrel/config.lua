@@ -8,6 +8,8 @@ M.defaults = {
   root_markers = { '.carrel.toml', '.git', 'pyproject.toml', 'Cargo.toml', 'package.json', 'go.mod', 'pom.xml', 'build.gradle' },
   -- Start the server as soon as a file of a project is opened. Off: at the first `:Carrel` command.
   autostart = true,
+  -- Say once for a project that it isn't indexed, and what indexes it.
+  welcome = true,
   -- Start a server that died again by itself, at most three times in three minutes.
   restart = true,
   -- Where `:Carrel context` leaves its text, beside the unnamed register.

@@ -43,6 +43,15 @@ function M.cancel(client, request_id)
   return call(client, 'cancel_request', request_id)
 end
 
+--- Have the server use other settings: those that it asks for, and word that they changed.
+function M.configure(client, settings)
+  client.config.settings = { carrel = settings }
+  if client.settings then
+    client.settings = client.config.settings
+  end
+  M.notify(client, 'workspace/didChangeConfiguration', { settings = client.config.settings })
+end
+
 function M.stop(client)
   return call(client, 'stop')
 end

@@ -1,4 +1,7 @@
 -- What the status line shows: `require('carrel').status()`.
+local memory = require('carrel.memory')
+local words = require('carrel.words')
+
 local M = {}
 local by_root = {} -- root -> { status, bars = { token -> text } }
 
@@ -33,6 +36,11 @@ function M.on_progress(root, params)
   redraw()
 end
 
+--- What is known of a root's index.
+function M.status(root)
+  return by_root[root] and by_root[root].status
+end
+
 --- The tokens of the bars that are open.
 function M.tokens(root)
   return by_root[root] and vim.tbl_keys(by_root[root].bars) or {}
@@ -52,17 +60,9 @@ function M.text(root)
   end
   local _, message = next(current.bars)
   if message then
-    return vim.trim((('carrel: indexing ' .. message):gsub('%%', '')))
+    return (('Carrel: indexing, ' .. words.progress(message)):gsub('%%', ''))
   end
-  local status = current.status
-  if not status then
-    return ''
-  elseif status.state == 'ready' then
-    return ('carrel: %d files'):format(status.files)
-  elseif status.state == 'empty' then
-    return 'carrel: no index'
-  end
-  return 'carrel: ' .. status.state
+  return current.status and 'Carrel: ' .. words.state(current.status, memory.is_on(root)) or ''
 end
 
 return M

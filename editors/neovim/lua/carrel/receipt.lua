@@ -1,14 +1,22 @@
--- The receipt of the last context: what is put in front of a question, why, and what was left out. Places can be opened, pinned,
--- left out and taken in again, and the question repeated.
+-- The receipt of the last context: what became of it, each place with the reason in a sentence, what was left out and what went
+-- where. Places can be opened, pinned, excluded and taken in again, and the question repeated.
 local view = require('carrel.view')
+local words = require('carrel.words')
 
 local M = {}
 local LEFT_OUT = 'left out of this question' -- the server's reason for what the person left out, which is listed by itself
-local last -- { pack, params, root }
+local last -- { pack, params, root, outcome }
 
 --- Remember a pack, the parameters that gave it, and the project that was asked.
 function M.keep(pack, params, root)
-  last = { pack = pack, params = params, root = root }
+  last = { pack = pack, params = params, root = root, outcome = 'shown to you, not sent' }
+end
+
+--- Note what became of the last question: `sent to CopilotChat`, `not sent: you declined`.
+function M.become(outcome)
+  if last then
+    last.outcome = outcome
+  end
 end
 
 --- The last pack, or nil.
@@ -20,37 +28,34 @@ local function has(list, item)
   return vim.tbl_contains(list or {}, item)
 end
 
-local function budget(pack)
-  if pack.budgetTokens then
-    return ('%d of %d tokens'):format(pack.tokens, pack.budgetTokens)
-  end
-  local length = vim.fn.strchars(pack.text)
-  return pack.budgetChars and ('%d of %d characters, %d tokens'):format(length, pack.budgetChars, pack.tokens) or (pack.tokens .. ' tokens')
+-- What the sentence about a place can name beside the place itself.
+local function around(params)
+  return { front = params.active and params.active.uri, pinned = params.pinned }
 end
 
-local function why(hit)
-  local matched = (hit.signals or {}).matched or {}
-  return #matched > 0 and ('  (%s)'):format(table.concat(matched, ', ')) or ''
+local function lines_of(place)
+  return place.startLine == place.endLine and tostring(place.startLine) or ('%d-%d'):format(place.startLine, place.endLine)
 end
 
--- Why a place was picked: how the searches ranked it, and which rules spoke for it.
-local function reasons(hit)
-  local signals, found = hit.signals or {}, {}
-  local function add(name, value, rank)
-    if value then
-      found[#found + 1] = ('%s: %.3f%s'):format(name, value, rank and (', place %d'):format(rank) or '')
-    end
+-- A place in one line: where, how well it fits, and why it was chosen.
+local function about(hit, params)
+  local notes = {
+    ('%s:%s'):format(hit.path, lines_of(hit)),
+    hit.attached and 'chosen by you' or ('%.2f'):format(hit.score),
+  }
+  if (hit.masked or 0) > 0 then
+    notes[#notes + 1] = words.count(hit.masked, 'secret') .. ' hidden'
   end
-  add('by meaning', signals.dense, signals.denseRank)
-  add('by words', signals.lexical, signals.lexicalRank)
-  add('ranked again', signals.rerank)
-  for _, list in ipairs({ { 'matched words', signals.matched }, { 'defines', hit.definitions } }) do
-    if #(list[2] or {}) > 0 then
-      found[#found + 1] = list[1] .. ': ' .. table.concat(list[2], ', ')
-    end
-  end
-  for _, boost in ipairs(signals.boosts or {}) do
-    add('rule ' .. boost.rule, boost.factor)
+  notes[#notes + 1] = words.why(hit, around(params))
+  return table.concat(notes, ' · ')
+end
+
+-- Why a place was chosen, and how its score adds up.
+local function reasons(hit, params)
+  local found, parts = { words.why(hit, around(params)) }, words.sum(hit)
+  if not hit.attached and #parts > 0 then
+    vim.list_extend(found, { '', ('How the score adds up: %.2f'):format(hit.score) })
+    vim.list_extend(found, parts)
   end
   return found
 end
@@ -62,7 +67,7 @@ local function within(root, uri)
 end
 
 -- The lines of a receipt, and what each stands for: a hit, lines that were left out, or the glob of a file that was.
-local function render(pack, params, root)
+local function render(pack, params, root, outcome)
   local lines, items = {}, {}
   local function add(text, item)
     for _, line in ipairs(vim.split(text, '\n', { plain = true })) do
@@ -70,26 +75,39 @@ local function render(pack, params, root)
       items[#lines] = item
     end
   end
-  add('# What Carrel gives for: ' .. pack.query)
+  add('# ' .. pack.query)
   add('')
-  add(('%s, %d places, %.0f ms, index %s'):format(budget(pack), #pack.hits, pack.elapsedMs, pack.state))
-  if pack.confidence then
-    add(('confidence %.2f that there is anything relevant'):format(pack.confidence))
+  add(outcome)
+  if pack.rewritten then
+    add('Searched for: ' .. pack.rewritten)
   end
-  add('<CR> opens, K says why, p pins the file, x leaves out the place, X its file, r repeats the question, q closes')
   if pack.error then
     add('Problem: ' .. pack.error)
   end
+  add(('Budget: %s, %s, %.0f ms'):format(words.spent(pack), words.count(#pack.hits, 'place'), pack.elapsedMs))
+  if pack.state ~= 'ready' or (pack.pending or 0) > 0 then
+    add(('The index was not complete: %s, %s waiting'):format(pack.state, words.count(pack.pending or 0, 'file')))
+  end
+  local sent = words.sent(pack.sent)
+  add('Sent while searching: ' .. (#sent == 0 and 'nothing, it ran on this machine' or table.concat(sent, '; ')))
+  if pack.confidence then
+    add(('Confidence: %.2f that the project holds anything relevant at all'):format(pack.confidence))
+  end
+  add('')
+  add('<CR> opens, K shows how the score adds up, p pins the file, x excludes the place, X its file, r repeats, q closes')
   add('')
   for _, hit in ipairs(pack.hits) do
-    add(('- %s%s%s'):format(view.label(hit), why(hit), has(params.pinned, hit.uri) and '  pinned' or ''), { hit = hit })
+    add('- ' .. about(hit, params), { hit = hit })
+  end
+  if #pack.hits == 0 then
+    add('No place of the project goes with this question')
   end
   local removed, globs = params.excludeLines or {}, params.exclude or {}
   if #removed + #globs > 0 then
     add('')
-    add('## Left out by you (x takes it in again)')
+    add('## Excluded by you (x takes it in again)')
     for _, place in ipairs(removed) do
-      add(('- %s:%d-%d'):format(within(root, place.uri), place.startLine, place.endLine), { removed = place })
+      add(('- %s:%s'):format(within(root, place.uri), lines_of(place)), { removed = place })
     end
     for _, glob in ipairs(globs) do
       add('- ' .. glob, { glob = glob })
@@ -102,7 +120,7 @@ local function render(pack, params, root)
     add('')
     add('## Left out')
     for _, item in ipairs(dropped) do
-      add(('- %s:%d-%d: %s'):format(item.path, item.startLine, item.endLine, item.reason))
+      add(('- %s: %s'):format((item.startLine or 0) > 0 and item.path .. ':' .. lines_of(item) or item.path, item.reason))
     end
   end
   add('')
@@ -158,7 +176,7 @@ function M.show(ask)
     return
   end
   local params, root = last.params, last.root
-  local lines, items = render(last.pack, params, root)
+  local lines, items = render(last.pack, params, root, last.outcome)
   local buffer = view.show('receipt', lines)
 
   local function on(key, action)
@@ -180,7 +198,7 @@ function M.show(ask)
   end
   on('K', function(item)
     if item.hit then
-      view.hover(reasons(item.hit))
+      view.hover(reasons(item.hit, params))
     end
   end)
   on('<CR>', function(item)

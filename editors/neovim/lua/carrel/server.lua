@@ -1,6 +1,7 @@
 -- One language server per project: starts it, keeps it up, and carries requests to it.
 local config = require('carrel.config')
 local lsp = require('carrel.lsp')
+local memory = require('carrel.memory')
 local permission = require('carrel.permission')
 local progress = require('carrel.progress')
 local roots = require('carrel.root')
@@ -72,6 +73,15 @@ local function attach_open_buffers(root, server)
   end
 end
 
+local WELCOME = 'remember this project? `:Carrel on` indexes it, so that chats find the right code, and keeps the index current. '
+  .. 'The index stays on this machine. (Said once for each project.)'
+
+local function welcome(root, status)
+  if config.current.welcome and status.state == 'empty' and not memory.is_on(root) and memory.first_time(root) then
+    vim.notify('carrel: ' .. WELCOME, vim.log.levels.INFO)
+  end
+end
+
 local function became_ready(root, server)
   server.ready = true
   attach_open_buffers(root, server)
@@ -82,6 +92,7 @@ local function became_ready(root, server)
   M.request(root, 'carrel/status', {}, function(_, status)
     if status then
       progress.set_status(root, status)
+      welcome(root, status)
     end
   end, { quiet = true })
 end
@@ -131,12 +142,17 @@ local function ended(root, server, code, signal)
   end
 end
 
+local function settings_of(root)
+  local settings = memory.settings(root)
+  return vim.tbl_isempty(settings) and vim.empty_dict() or settings
+end
+
 local function client_config(root, server)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.workspace = vim.tbl_deep_extend('force', capabilities.workspace or {}, { configuration = true })
   capabilities.window = vim.tbl_deep_extend('force', capabilities.window or {}, { workDoneProgress = true })
   capabilities.experimental = vim.tbl_deep_extend('force', capabilities.experimental or {}, { carrel = { confirm = true } })
-  local settings = vim.tbl_isempty(config.current.settings) and vim.empty_dict() or config.current.settings
+  local settings = settings_of(root)
   return {
     name = 'carrel',
     cmd = config.current.cmd,
@@ -196,8 +212,8 @@ end
 --- Tell the server of a buffer's project about it, so that unsaved text counts. Starts that server.
 function M.attach(buffer)
   local root = roots.of(buffer)
-  if not root then
-    return
+  if not root or (memory.chosen(root) == false and not servers[root]) then
+    return -- what is off is started by a command only
   end
   local server, problem = M.ensure(root)
   if not server then
@@ -259,16 +275,33 @@ function M.list()
   return found
 end
 
+--- Have a root's server work by the person's choice from now on, if it runs.
+function M.configure(root)
+  local client = client_of(servers[root])
+  if lsp.running(client) then
+    lsp.configure(client, settings_of(root))
+  end
+end
+
+--- End the server of a root; the next command starts anew.
+function M.stop(root)
+  local server = servers[root]
+  if not server then
+    return
+  end
+  server.stopping = true
+  servers[root] = nil
+  progress.clear(root)
+  local client = client_of(server)
+  if lsp.running(client) then
+    lsp.stop(client)
+  end
+end
+
 --- End every server; the next command starts anew.
 function M.stop_all()
-  for root, server in pairs(servers) do
-    server.stopping = true
-    servers[root] = nil
-    progress.clear(root)
-    local client = client_of(server)
-    if lsp.running(client) then
-      lsp.stop(client)
-    end
+  for _, root in ipairs(vim.tbl_keys(servers)) do
+    M.stop(root)
   end
 end
 

@@ -1,4 +1,7 @@
 -- Scratch windows and pickers: the only place that draws.
+local memory = require('carrel.memory')
+local words = require('carrel.words')
+
 local M = {}
 
 --- Show lines in a scratch split that `q` closes; the window of the same title is used again.
@@ -61,12 +64,14 @@ end
 
 --- A `carrel/status` for people.
 function M.status_lines(status)
+  local root = vim.uri_to_fname(status.workspaceFolder)
   local lines = {
     '# Carrel',
     '',
-    'Folder:  ' .. vim.uri_to_fname(status.workspaceFolder),
-    'State:   ' .. status.state .. (status.error and (' (' .. plain(status.error) .. ')') or ''),
-    ('Files:   %d in %d chunks, %d waiting'):format(status.files, status.chunks, status.pending),
+    'Folder:  ' .. root,
+    'State:   ' .. words.state(status, true) .. (status.error and (' (' .. plain(status.error) .. ')') or ''),
+    'Memory:  ' .. (memory.is_on(root) and 'on' or 'off (`:Carrel on` keeps this project indexed)'),
+    ('Files:   %s in %s, %s waiting'):format(words.number(status.files), words.count(status.chunks, 'piece'), words.number(status.pending)),
     ('Size:    %.1f MB'):format(status.bytes / 1e6),
     'Model:   ' .. (status.model.id ~= '' and status.model.id or 'not loaded yet'),
     'Store:   ' .. (status.store ~= '' and status.store or 'none yet'),

@@ -29,7 +29,7 @@ M.exports = {
       else
         require('carrel.chat').add_to_codecompanion(chat, pack)
       end
-    end)
+    end, { history = require('carrel.chat').history(chat) })
   end,
 }
 
