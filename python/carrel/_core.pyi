@@ -31,6 +31,7 @@ __all__ = [
     "Snapshot",
     "Store",
     "WalkOptions",
+    "Watch",
     "__version__",
     "best_lines",
     "count_tokens",

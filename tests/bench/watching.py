@@ -21,7 +21,6 @@ import psutil  # type: ignore[import-untyped]
 
 from carrel.frontends.common.lsp_client import LspClient
 
-ROUNDS = 10
 TEXT = "def work_{0}(amount):\n    # the work of part {0}\n    return {0}\n"
 
 
@@ -30,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", type=int, nargs="?", default=100_000)
     parser.add_argument("folders", type=int, nargs="?", default=10_000)
+    parser.add_argument("--rounds", type=int, default=10)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "project"
@@ -38,11 +38,11 @@ def main() -> None:
             if number < arguments.folders:
                 folder.mkdir(parents=True, exist_ok=True)
             (folder / f"m{number}.py").write_text(TEXT.format(number))
-        for watch in ("never", "auto"):
-            asyncio.run(_measure(root, Path(place) / "cache", watch))
+        for watch in ("auto", "never"):
+            asyncio.run(_measure(root, Path(place) / "cache", watch, arguments.rounds))
 
 
-async def _measure(root: Path, cache: Path, watch: str) -> None:
+async def _measure(root: Path, cache: Path, watch: str, rounds: int) -> None:
     options = {"cacheFolder": str(cache), "ragEnabled": True, "watch": watch}
     async with LspClient.started(root, options=options, capabilities={}) as client:
         await client.request("carrel/index", {}, timeout=900)
@@ -56,10 +56,10 @@ async def _measure(root: Path, cache: Path, watch: str) -> None:
             f"watch={watch}: {_watches(client.process.pid)} watches, {process.memory_info().rss / 1e6:.0f} MB resident,", end=" "
         )
         print(f"{idle:.2f} s of processor time in 10 s at rest")
-        asked = [await _asked(client, root, f"asked_{watch}_{n}") for n in range(ROUNDS)]
+        asked = [await _asked(client, root, f"asked_{watch}_{n}") for n in range(rounds)]
         print(f"  searchable at a question: {_figures(asked)}")
         if watch == "auto":
-            alone = [await _alone(client, root, n) for n in range(ROUNDS)]
+            alone = [await _alone(client, root, n) for n in range(rounds)]
             print(f"  indexed by itself: {_figures(alone)}")
             files, seen = (await client.request("carrel/status", {}))["files"], len(client.notifications)
             began = time.perf_counter()
