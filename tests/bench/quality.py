@@ -91,7 +91,7 @@ class Bench:
         ranking = find(view, prepare_blocking(query, self.embedder), token)
         found, budget = read(ranking, query, token), Budget(tokens, "tokens")
         items = pack_answer(ranking, found.hits, query, budget, ExactTokenizer(), token, read_lines=view.lines).items
-        spans = [(i.hit.chunk.path, *(i.shown or (i.hit.chunk.span.start_line, i.hit.chunk.span.end_line))) for i in items]
+        spans = [(i.hit.chunk.path, *run) for i in items for run in i.runs]
         return float(statistics.mean(any(self.scorer.hit(span, target) for span in spans) for target in task["targets"]))
 
 

@@ -102,7 +102,7 @@ def packed(view: Snapshot, question: str, amount: int, embedder: CoreEmbedder, t
     ranking = find(view, prepare_blocking(query, embedder), token)
     found = read(ranking, query, token)
     items = pack_answer(ranking, found.hits, query, Budget(amount, "tokens"), tokenizer, token, read_lines=view.lines).items
-    spans = ((i.hit.chunk.path, *(i.shown or (i.hit.chunk.span.start_line, i.hit.chunk.span.end_line))) for i in items)
+    spans = ((i.hit.chunk.path, *run) for i in items for run in i.runs)
     return {(path, number) for path, first, last in spans for number in range(first, last + 1)}
 
 

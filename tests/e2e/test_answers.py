@@ -214,7 +214,8 @@ async def test_what_the_person_chose_is_given_once_and_first_whatever_is_asked(s
             pack = await client.request("carrel/context", {**ask, **chosen, "budget": budget, "topK": 1})
             first = pack["hits"][0]
             assert (first["path"], first["attached"], first["score"]) == ("src/auth.py", True, 1.0)
-            assert first["startLine"] <= 2 <= first["endLine"]
+            assert (first["startLine"], first["endLine"]) == (2, 2)
+            assert pack["text"].startswith('<rag_context>\n<code_context file="src/auth.py" lines="2-2"')
             assert pack["text"].count((project / "src/auth.py").read_text().splitlines()[1].strip()) == 1
         whole = await client.request("carrel/context", {**ask, **chosen, "topK": 1})
         assert [hit["attached"] for hit in whole["hits"]] == [True, False]
@@ -230,7 +231,11 @@ async def test_what_the_person_chose_is_given_once_and_first_whatever_is_asked(s
         refused = await client.request("carrel/context", {**ask, "attached": places})
         told = {drop["path"]: drop["reason"] for drop in refused["dropped"]}
         assert told[".env"] == "secret"
-        assert "not in the index" in told["src/auth.py"]
+        assert told["src/auth.py"] == f"the file ends at line {lines}"
+        assert (refused["hits"][0]["startLine"], refused["hits"][0]["endLine"]) == (1, lines)
+        gone = [{"uri": uri, "startLine": lines + 1, "endLine": lines + 9}]
+        nothing = await client.request("carrel/context", {**ask, "attached": gone})
+        assert "has fewer lines" in next(drop["reason"] for drop in nothing["dropped"] if drop["path"] == "src/auth.py")
         assert "hunter2" not in refused["text"]
         for more in ({"exclude": ["src/auth.py"]}, {"excludeLines": [{"uri": uri, "startLine": 2, "endLine": 2}]}):
             without = await client.request("carrel/context", {**ask, **chosen, **more})

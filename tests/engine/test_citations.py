@@ -152,7 +152,7 @@ def test_quotations_that_stand_there_or_belong_elsewhere_hold(text: str) -> None
 def test_of_a_shortened_piece_its_heading_and_its_lines_hold() -> None:
     text = "".join(f"line_{n} = {n}\n" for n in range(1, 41))
     whole = hit("long.py", 1, text, symbol="")
-    given_items = [ContextItem(whole, "line_9 = 9\nline_10 = 10\n", elided=True, shown=(9, 10))]
+    given_items = [ContextItem(whole, "line_9 = 9\nline_10 = 10\n", elided=True, shown=((9, 10),))]
     assert [c.ok for c in check("long.py:1-40 long.py:9-10 long.py:9 long.py:8-10", given_items).citations] == [
         *(True, True, True),
         False,

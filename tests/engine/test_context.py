@@ -52,9 +52,9 @@ def test_a_hit_that_does_not_fit_lets_a_smaller_one_enter() -> None:
 
 def test_a_body_gives_way_to_its_signature_before_it_is_dropped() -> None:
     body = "def f(a, b):\n" + "    call(a, b)\n" * 60
-    result = pack([hit(text=body, signature="def f(a, b):")], Budget(250), TOKENS)
+    result = pack([hit(text=body, signature="def f(a, b):")], Budget(165), TOKENS)
     assert result.items[0].elided
-    assert "def f(a, b):\n    … (lines 1-61 left out)" in result.text
+    assert "def f(a, b):\n    … (lines 2-61 left out)" in result.text
     assert 'elided="true"' in result.text
 
 

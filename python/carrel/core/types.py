@@ -194,15 +194,21 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A run of lines of one file as it stands in the pack; `elided` says that some of them were replaced by a mark.
+    """A stretch of one file as it stands in the pack; `elided` says that some of its lines were replaced by marks.
 
-    `shown` are the first and last line of those that are there; None for all of the chunk's.
+    `shown` are the runs of lines that are there, each with its first and last line; None for all of the chunk's.
     """
 
     hit: Hit
     text: str
     elided: bool = False
-    shown: tuple[int, int] | None = None
+    shown: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """The runs of lines that are there."""
+        span = self.hit.chunk.span
+        return ((span.start_line, span.end_line),) if self.shown is None else self.shown
 
     @property
     def masked(self) -> int:

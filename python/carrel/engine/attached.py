@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.types import Chunk, Dropped, Hit, Lines, Query, Signals, Span, masks_in
+from carrel.engine.pieces import rows_of
 from carrel.engine.tools.scope import Scope
 
-SMALL_CHUNK = 40
-"""Selected lines of a chunk that has no more lines are shown with all of it."""
-LINES_AROUND = 10
-"""Of a longer chunk, so many lines before and after the selected ones are shown with them."""
 NOT_THERE = "these lines are not in the index: the file is not indexed, or has fewer lines"
+ENDS = "the file ends at line {last}"
 LEFT_OUT = "left out of this question"
 
 
@@ -22,7 +21,8 @@ def attached_hits(
 ) -> tuple[list[Hit], list[Dropped]]:
     """Return a hit for each place with its text as it stands now, and which places can't be given.
 
-    Places of a file that overlap are one. Each hit has the lines around that belong to it; `focus` are the lines themselves.
+    Places of a file that overlap are one. Each hit has the lines that were chosen and no others; of those behind the end of the
+    file it is said that they aren't there.
     """
     hits: list[Hit] = []
     dropped: list[Dropped] = []
@@ -35,11 +35,13 @@ def attached_hits(
         if chunks and hidden.hides(view, place.path, cancel):
             dropped.append(_drop(place, LEFT_OUT))
             continue
-        hit = _hit(view, place, chunks, hidden) if chunks else None
-        if hit is None:
+        rows = rows_of(view.text(place.path) or "") if chunks else []
+        if not 1 <= place.start_line <= place.end_line or place.start_line > len(rows):
             dropped.append(_drop(place, NOT_THERE))
-        else:
-            hits.append(hit)
+            continue
+        if place.end_line > len(rows):
+            dropped.append(_drop(replace(place, start_line=len(rows) + 1), ENDS.format(last=len(rows))))
+        hits.append(_hit(replace(place, end_line=min(place.end_line, len(rows))), rows, chunks))
     return hits, dropped
 
 
@@ -60,16 +62,12 @@ def _overlap(one: Lines, other: Lines) -> bool:
     return one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line
 
 
-def _hit(view: SnapshotView, place: Lines, chunks: Sequence[ChunkInfo], hidden: Scope) -> Hit | None:
+def _hit(place: Lines, rows: Sequence[str], chunks: Sequence[ChunkInfo]) -> Hit:
     around = next((c for c in chunks if c.start_line <= place.start_line and place.end_line <= c.end_line), None)
-    shown = _shown(place, around)
-    if hidden.hides_lines(shown.path, shown.start_line, shown.end_line):
-        shown = place
-    text = view.lines(shown.path, shown.start_line, shown.end_line)
-    if text is None:
-        return None
+    chosen = rows[place.start_line - 1 : place.end_line]
+    text = "".join(chosen)
     here = around or chunks[0]
-    last = text.splitlines()[-1] if text else ""
+    last = chosen[-1].rstrip("\r\n")
     chunk = Chunk(
         id=f"attached:{place.path}:{place.start_line}-{place.end_line}",
         path=place.path,
@@ -80,22 +78,13 @@ def _hit(view: SnapshotView, place: Lines, chunks: Sequence[ChunkInfo], hidden: 
         container=around.container if around else "",
         signature=around.signature if around else "",
         definitions=tuple(around.definitions) if around else (),
-        span=Span(shown.start_line, shown.end_line, 0, len(last.encode("utf-16-le")) // 2),
+        span=Span(place.start_line, place.end_line, 0, len(last.encode("utf-16-le")) // 2),
         text=text,
         content_hash=here.content_hash,
         updated_at=here.updated_at,
         masked=masks_in(text),
     )
     return Hit(chunk, 1.0, Signals(), (place.start_line, place.end_line), attached=True)
-
-
-def _shown(place: Lines, around: ChunkInfo | None) -> Lines:
-    if around is None:
-        return place
-    if around.end_line - around.start_line < SMALL_CHUNK:
-        return Lines(place.path, around.start_line, around.end_line)
-    start = max(around.start_line, place.start_line - LINES_AROUND)
-    return Lines(place.path, start, min(around.end_line, place.end_line + LINES_AROUND))
 
 
 def _drop(place: Lines, reason: str) -> Dropped:

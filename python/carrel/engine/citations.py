@@ -207,9 +207,8 @@ def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
         file = files.setdefault(chunk.path, _File())
         file.headed.append(item)
         rows = chunk.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        first, last = item.shown if item.elided and item.shown else (span.start_line, span.end_line)
         for number, row in enumerate(rows, span.start_line):
-            if first <= number <= last:
+            if any(first <= number <= last for first, last in item.runs):
                 file.lines[number] = row
     return files
 

@@ -6,22 +6,22 @@ of it is in one file. Only candidates of the search take part: what filters leav
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from carrel.core import native
 from carrel.core.native import CancelToken
-from carrel.core.types import Chunk, ContextItem, Hit, Query
+from carrel.core.types import Hit, Query
 from carrel.engine.contributions import contributions
-from carrel.engine.pieces import some_lines
 from carrel.engine.ranking import score, signals
 from carrel.engine.retriever import Ranking, to_chunk
 
 MOST_CHUNKS = 40
 """So many candidates are read and looked into: each costs some 15 microseconds."""
-
-_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+LEAST_SHARE = 0.25
+"""A candidate whose score is a smaller share of the best one's is no place of a pack, unless it must be one."""
+SURE_FILES = 2
+"""The best so many files of the search have a place each: which files answer is surer than which lines do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,56 +32,67 @@ class Passage:
     first: int
     count: int
 
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether it is all of its chunk."""
-        span = self.hit.chunk.span
-        return self.first == 0 and self.count > span.end_line - span.start_line
 
-    def touches(self, other: Passage) -> bool:
-        """Tell whether another one of the chunk overlaps it, or follows at once."""
-        return self.first <= other.first + other.count and other.first <= self.first + self.count
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Passages for a pack, best first; they overlap. Those of `first` must be there, in that order."""
 
-    def joined(self, other: Passage) -> Passage:
-        """Return both as one, from the first line of either to the last."""
-        first = min(self.first, other.first)
-        return Passage(self.hit, first, max(self.first + self.count, other.first + other.count) - first)
-
-    def item(self, rows: Sequence[str]) -> ContextItem:
-        """Return it as it is shown; `rows` are the lines of its chunk."""
-        return ContextItem(self.hit, self.hit.chunk.text) if self.is_whole else some_lines(self.hit, rows, self.first, self.count)
+    first: tuple[Passage, ...]
+    passages: tuple[Passage, ...]
 
 
-def rows_of(chunk: Chunk) -> list[str]:
-    """Return the lines of a chunk without their ends, as passages count them."""
-    rows = _LINE_ENDS.split(chunk.text)
-    return rows[:-1] if rows and not rows[-1] else rows
+def choose(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Choice:
+    """Return the passages of the best candidates. Those of the first hit, pinned files and the second file come first.
 
-
-def find_passages(ranking: Ranking, query: Query, cancel: CancelToken) -> list[Passage]:
-    """Return the passages of the best candidates, best first; they overlap. Of copies only the one that is meant has any.
-
-    Nothing for a text that asks for a change, which may touch several files, nor where the order is more than one text's: an
-    issue that was read in parts, several searches, a reranker's judgement, a rule that goes before the scores.
+    Of copies only the one that is meant has any. `hits` are what was read of the ranking. Where their order says more than
+    scores do, all hits come first, and nothing else: in a text that asks for a change, which may touch several files, and where
+    the order is more than one text's: an issue that was read in parts, several searches, a reranker's judgement, a rule that
+    goes before the scores. Raises `Cancelled`.
     """
-    if ranking.by_rule or ranking.context.question.is_change or ranking.files or ranking.contexts or ranking.order.reranked:
-        return []
+    several = ranking.files or ranking.contexts or ranking.order.reranked
+    if several or ranking.by_rule or ranking.context.question.is_change:
+        top = max((hit.score for hit in hits), default=0.0) or 1.0
+        passages = _passages([(hit, hit.score / top) for hit in hits], ranking)
+        return Choice(_best_of(hits, passages), passages)
+    first_of = {hit.chunk.path: hit for hit in reversed(hits)}
+    sure = [*hits[:1], *(first_of[path] for path in ranking.query.pinned if path in first_of)]
+    passages = _passages(_candidates(ranking, sure, query, cancel), ranking)
+    files = list(dict.fromkeys(hit.chunk.path for hit in hits))[1:SURE_FILES]
+    further = [next((passage for passage in passages if passage.hit.chunk.path == path), None) for path in files]
+    return Choice((*_best_of(sure, passages), *filter(None, further)), passages)
+
+
+def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: CancelToken) -> list[tuple[Hit, float]]:
+    """Read the best candidates, each with its share of the best score; what is `sure` is among them."""
     order, least = ranking.order, query.filters.min_score
     ranked_of = {r.doc: (r, value, found) for r, value, found in zip(order.ranked, order.scores, order.relevances, strict=True)}
     # Each by itself: the order counts further chunks of one file less.
     alone = score(order.ranked, ranking.context, ranking.editor)
     alone = [r for r in alone if r.doc not in ranking.stands_for and (least is None or ranked_of[r.doc][2] >= least)]
-    alone.sort(key=lambda r: (-r.score, r.path, r.start_line))
-    top = alone[0].score if alone and alone[0].score > 0 else 1.0
+    top = max((r.score for r in alone), default=0.0)
+    top = top if top > 0 else 1.0
+    ids = {hit.chunk.id for hit in sure}
+    alone = [r for r in alone if r.score >= LEAST_SHARE * top or r.id in ids]
+    alone.sort(key=lambda r: (r.id not in ids, -r.score, r.path, r.start_line))
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
     read = ranking.view.read_best([r.doc for r in alone], MOST_CHUNKS, left_out, cancel, files=ranking.read_files)
-    hits: list[Hit] = []
-    inputs: list[tuple[str, str, str, float]] = []
+    found: list[tuple[Hit, float]] = []
     for candidate, current in zip(alone, read, strict=False):  # as far as was read
         if not isinstance(current, str):
-            chunk = to_chunk(current)
-            ranked, value, found = ranked_of[candidate.doc]
-            hits.append(Hit(chunk, found, signals(ranked, shares=contributions(ranked, value, found))))
-            inputs.append((chunk.text, chunk.symbol, chunk.path, max(candidate.score, 0.0) / top))
+            ranked, value, relevance = ranked_of[candidate.doc]
+            hit = Hit(to_chunk(current), relevance, signals(ranked, shares=contributions(ranked, value, relevance)))
+            found.append((hit, max(candidate.score, 0.0) / top))
+    return found
+
+
+def _passages(chunks: Sequence[tuple[Hit, float]], ranking: Ranking) -> tuple[Passage, ...]:
+    inputs = [(hit.chunk.text, hit.chunk.symbol, hit.chunk.path, share) for hit, share in chunks]
     lines = native.passages(inputs, ranking.context.rarity)
-    return [Passage(hits[chunk], first, last - first + 1) for chunk, first, last in lines]
+    return tuple(Passage(chunks[chunk][0], first, last - first + 1) for chunk, first, last in lines)
+
+
+def _best_of(hits: Sequence[Hit], passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    best: dict[str, Passage] = {}
+    for passage in passages:
+        best.setdefault(passage.hit.chunk.id, passage)
+    return tuple(best[hit.chunk.id] for hit in hits if hit.chunk.id in best)

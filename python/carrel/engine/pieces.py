@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from carrel.core.types import Chunk, ContextItem, Hit, Span, masks_in
@@ -19,18 +20,21 @@ LARGEST_SIGNATURE = 0.4
 LEAST_LINES = 2
 """An excerpt of fewer lines says less than a signature."""
 
-_OPENED = re.compile(r"([(\[])\s+")
-_CLOSED = re.compile(r",?\s+([)\]])")
+LONGEST_HEAD = 12
+"""A signature over more lines is left out with the rest."""
+
+_ROW = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
 LineReader = Callable[[str, int, int], str | None]
 """(path, first line, last line) -> their text as it stands now, or None."""
 
 
 def follows(first: ContextItem, second: ContextItem) -> bool:
-    """Tell whether the second begins at most `GAP_LINES` lines after the first of the same file, and both are whole."""
+    """Tell whether the second begins at most `GAP_LINES` lines after the first of its file; both are whole, and found
+    or both attached."""
     a, b = first.hit.chunk, second.hit.chunk
-    whole = not first.elided and not second.elided
-    return whole and a.path == b.path and 0 < b.span.start_line - a.span.end_line <= GAP_LINES + 1
+    alike = not first.elided and not second.elided and first.hit.attached == second.hit.attached
+    return alike and a.path == b.path and 0 < b.span.start_line - a.span.end_line <= GAP_LINES + 1
 
 
 def joined(
@@ -51,7 +55,7 @@ def joined(
     chunk = replace(
         better.hit.chunk,
         span=Span(a.span.start_line, b.span.end_line, a.span.start_character, b.span.end_character),
-        symbol=_common_symbol(a.symbol, b.symbol),
+        symbol=common_symbol(a.symbol, b.symbol),
         definitions=tuple(dict.fromkeys((*a.definitions, *b.definitions))),
         text=text,
         masked=a.masked + b.masked + masks_in(between),
@@ -60,27 +64,26 @@ def joined(
 
 
 def signature_only(hit: Hit) -> ContextItem | None:
-    """Return the signature and a mark in place of the body; None where that would save little."""
+    """Return the lines of the signature and a mark in place of the rest; None where that would save little."""
     chunk = hit.chunk
     if not chunk.signature or chunk.text.count("\n") < 3 or len(chunk.signature) > len(chunk.text) * LARGEST_SIGNATURE:
         return None
-    indent = _indent(chunk)
-    span = chunk.span
-    mark = f"… (lines {span.start_line}-{span.end_line} left out)"
-    text = f"{indent}{_one_line(chunk.signature)}\n{indent}    {mark}"
-    return ContextItem(hit, text, elided=True, shown=(span.start_line, span.start_line))
+    rows = rows_of(chunk.text)
+    head = head_of(rows, chunk.signature)
+    return some_lines(hit, rows, set(head)) if head else None
 
 
 def excerpt(hit: Hit, budget: int, cost: int, measure: Callable[[str], int]) -> ContextItem | None:
     """Return the lines around the hit's focus, as many as fit, with marks for the rest; None for less than two lines.
 
-    Where the chunk's first line isn't among them, its signature stands before them. `cost` is about that of the whole text.
+    The lines of its signature stand before them. `cost` is about that of the whole text.
     """
-    chunk = hit.chunk
-    rows = chunk.text.splitlines()
+    rows = rows_of(hit.chunk.text)
+    head = head_of(rows, hit.chunk.signature)
     count = min(len(rows) - 1, int(len(rows) * budget / max(cost, 1)))
     while count >= LEAST_LINES:
-        item = some_lines(hit, rows, _around(hit, count, len(rows)), count)
+        first = _around(hit, count, len(rows))
+        item = some_lines(hit, rows, {*head, *range(first, first + count)})
         needed = measure(item.text)
         if needed <= budget:
             return item
@@ -98,25 +101,62 @@ def _around(hit: Hit, count: int, total: int) -> int:
     return min(max(begin - max(spare, 0) // 2, 0), max(total - count, 0))
 
 
-def some_lines(hit: Hit, rows: Sequence[str], first: int, count: int) -> ContextItem:
-    """Return these lines of a hit, from 0, with marks for the rest, and its signature before them if they don't begin it."""
+def rows_of(text: str) -> list[str]:
+    """Return the lines of a text with their ends, as editors count them."""
+    return _ROW.findall(text)
+
+
+def head_of(rows: Sequence[str], signature: str) -> range:
+    """Return which lines, from 0, hold the signature as it is written; none where it isn't found or is very long."""
+    wanted = "".join(signature.split())
+    for first, row in enumerate(rows):
+        text = "".join(row.split())
+        if not text or not (wanted.startswith(text) or text.startswith(wanted)):
+            continue
+        for last in range(first, min(first + LONGEST_HEAD, len(rows))):
+            text += "".join(rows[last].split()) if last > first else ""
+            if text.startswith(wanted):
+                return range(first, last + 1)
+            if not wanted.startswith(text):
+                break
+    return range(0)
+
+
+def some_lines(hit: Hit, rows: Sequence[str], wanted: AbstractSet[int]) -> ContextItem:
+    """Return these lines of a hit, from 0, each as it stands there, with a mark in place of each run of others."""
     chunk = hit.chunk
     indent = _indent(chunk)
-    # `splitlines` knows more line ends than editors do; a mark never claims a line that the chunk doesn't have.
     start, end = chunk.span.start_line, chunk.span.end_line
-    begin, last = min(start + first, end), min(start + first + count - 1, end)
-    text = "\n".join(rows[first : first + count])
-    if first > 0:
-        head = f"{indent}{_one_line(chunk.signature)}\n" if chunk.signature else ""
-        text = f"{head}{indent}    … (lines {start}-{max(begin - 1, start)} left out)\n{text}"
-    if first + count < len(rows):
-        text = f"{text.rstrip()}\n{indent}    … (lines {min(last + 1, end)}-{end} left out)"
-    return ContextItem(hit, text, elided=True, shown=(begin, last))
+    parts: list[str] = []
+    shown: list[tuple[int, int]] = []
+    at = 0
+    for first, last in runs_of(wanted):
+        if first > at:
+            parts.append(_mark(indent, start + at, start + first - 1))
+        parts += rows[first : last + 1]
+        if not parts[-1].endswith(("\n", "\r")):
+            parts.append("\n")
+        # A mark never claims a line that the chunk doesn't have.
+        shown.append((min(start + first, end), min(start + last, end)))
+        at = last + 1
+    if at < len(rows):
+        parts.append(_mark(indent, start + at, end))
+    return ContextItem(hit, "".join(parts), elided=True, shown=tuple(shown))
 
 
-def _one_line(signature: str) -> str:
-    """Join a signature that was written over several lines, as it would be written on one."""
-    return _OPENED.sub(r"\1", _CLOSED.sub(r"\1", signature))
+def runs_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return numbers as runs of neighbours: the first and the last of each."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def _mark(indent: str, first: int, last: int) -> str:
+    return f"{indent}    … (lines {first}-{max(first, last)} left out)\n"
 
 
 def _indent(chunk: Chunk) -> str:
@@ -128,7 +168,8 @@ def _with_line_end(text: str) -> str:
     return text if text.endswith(("\n", "\r")) or not text else text + "\n"
 
 
-def _common_symbol(first: str, second: str) -> str:
+def common_symbol(first: str, second: str) -> str:
+    """Return the name of two neighbours that are shown as one."""
     if not first or not second or first == second:
         return first or second
     names = first.removesuffix(_MORE).split(", ")

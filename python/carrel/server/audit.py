@@ -206,8 +206,9 @@ class AuditTrail:
     def _place(self, hit: Hit, item: ContextItem | None = None) -> dict[str, Any]:
         chunk, signals = hit.chunk, hit.signals
         span = chunk.span
-        first, last = (item.shown if item else None) or (span.start_line, span.end_line)
-        place: dict[str, Any] = {"path": chunk.path, "lines": [first, last], "hash": _hash(item.text if item else chunk.text)}
+        runs = item.runs if item else ((span.start_line, span.end_line),)
+        lines, text = [runs[0][0], runs[-1][1]], item.text if item else chunk.text
+        place: dict[str, Any] = {"path": chunk.path, "lines": lines, "hash": _hash(text)}
         why: dict[str, Any] = {"score": round(hit.score, 4), "dense": signals.dense, "lexical": signals.lexical}
         why |= {"rules": dict(signals.boosts), "matched": len(signals.matched)}
         if self.settings.texts:

@@ -99,7 +99,7 @@ def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken
         raise Cancelled("cancelled")
     if answer.error:
         raise CarrelError(answer.error)
-    return [_place(item.hit.chunk, item.shown) for item in answer.pack.items]
+    return [_place(item.hit.chunk, run) for item in answer.pack.items for run in item.runs]
 
 
 def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ const SATURATION: f64 = 1.2;
 /// What the words count that stand in the passage, in the name of what it is part of, or in its path, as a share of the question.
 const COVERAGE: f64 = 0.5;
 /// A passage counts its score over its size to this power: of equally good ones the smaller.
-const SIZE: f64 = 0.3;
+const SIZE: f64 = 0.2;
 
 /// A chunk that may hold an answer.
 #[derive(Clone, Copy, Debug)]
