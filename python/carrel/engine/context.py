@@ -10,6 +10,7 @@ from carrel.core.ports import Tokenizer
 from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit, Query
 from carrel.engine.filling import DOES_NOT_FIT, Filling, drop
 from carrel.engine.formats import Form, PlacesForm, form_of, without_text
+from carrel.engine.name_relations import related
 from carrel.engine.passages import Choice, choose
 from carrel.engine.pieces import LineReader
 from carrel.engine.places import PlaceFilling
@@ -69,9 +70,10 @@ def pack_answer(
         hits = (*attached, *hits)
         return pack(hits, budget, tokenizer, query=query.text, form=form, dropped=dropped, read_lines=read_lines)
     view, filters = ranking.view, query.filters
+    choice = choose(ranking, hits, query, cancel).after(related(ranking, hits, query, cancel), query.limit)
     of_chunks = filters.symbol is not None or filters.metadata or filters.min_score is not None
     return pack_passages(
-        choose(ranking, hits, query, cancel),
+        choice,
         hits,
         budget,
         tokenizer,

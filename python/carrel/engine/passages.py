@@ -40,6 +40,16 @@ class Choice:
     first: tuple[Passage, ...]
     passages: tuple[Passage, ...]
 
+    def after(self, others: Sequence[Passage], most: int) -> Choice:
+        """Return this choice after other passages; of `most` places one is kept for the first of this one's."""
+        if not others:
+            return self
+        ids = list(dict.fromkeys(passage.hit.chunk.id for passage in others))
+        before = set(ids[: max(most - 1, 1)] if self.first and self.first[0].hit.chunk.id not in ids[:most] else ids)
+        first = [passage for passage in others if passage.hit.chunk.id in before]
+        rest = [passage for passage in others if passage.hit.chunk.id not in before]
+        return Choice((*first, *self.first[:1], *rest, *self.first[1:]), self.passages)
+
 
 def choose(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Choice:
     """Return the passages of the best candidates. Those of the first hit, pinned files and the second file come first.

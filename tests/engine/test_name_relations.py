@@ -1,0 +1,82 @@
+"""Questions about who calls, uses, extends or defines a name, and what one calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from carrel.core.types import Filters, Lines
+from carrel.engine.name_relations import NameQuestion, read
+
+from .test_passages import packed
+from .texts import indexed
+
+USERS = {
+    f"user_{n}.py": f"def worker_{n}(job):\n    state = {n}\n    run_lease(job, state)\n    return state\n" for n in range(3)
+}
+FILES = {
+    "lease.py": "def run_lease(job, state):\n    check_holder(job)\n    return mark_done(job)\n",
+    "holder.py": 'def check_holder(job):\n    if not job.holder:\n        raise LookupError("nobody holds it")\n',
+    "done.py": "def mark_done(job):\n    job.done = True\n    return job\n",
+    "api.py": "from lease import run_lease\n\n\ndef unrelated(job):\n    return job.name\n",
+    "about.md": "# Calls\n\nWho calls `run_lease`: the workers call run_lease for each job.\n",
+    "shape.py": "class Shape:\n    def area(self):\n        raise NotImplementedError\n",
+    "square.py": "class Square(Shape):\n    def area(self):\n        return self.side ** 2\n",
+    **USERS,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("who calls run_lease?", NameQuestion("users", "run_lease")),
+        ("Where is `Lease.run` called", NameQuestion("users", "run")),
+        ("callers of empty and why", NameQuestion("users", "empty")),
+        ("which functions use the function crypto::seal()", NameQuestion("users", "seal")),
+        ("who calls it? run_lease", NameQuestion("users", "run_lease")),  # as a follow-up is searched for
+        ("which classes implement Store", NameQuestion("heirs", "Store")),
+        ("who overrides Shape.area", NameQuestion("definitions", "area")),
+        ("what does run_lease call?", NameQuestion("callees", "run_lease")),
+        ("which override rule applies to a dependency", None),
+        ("how is the cache used", None),
+        ("what happens when run_lease calls nobody", None),
+    ],
+)
+def test_the_form_of_a_question_says_what_is_asked_of_a_name(text: str, asked: NameQuestion | None) -> None:
+    assert read(text) == asked
+
+
+def test_the_lines_of_callers_come_first_and_the_definition_is_there() -> None:
+    view = indexed(FILES)
+    result, found = packed(view, "who calls run_lease", 1_000, limit=4)
+    places = [item.hit.chunk.path for item in result.items]
+    assert {*places[:4]} == {*USERS, found.hits[0].chunk.path}
+    assert result.text.count("run_lease(job, state)\n    return state") == 3
+    assert [item.hit.score for item in result.items] == sorted((item.hit.score for item in result.items), reverse=True)
+
+
+def test_what_a_name_calls_is_shown_by_its_definitions() -> None:
+    result, _ = packed(indexed(FILES), "what does run_lease call?", 2_000, limit=3)
+    assert [item.hit.chunk.path for item in result.items] == ["lease.py", "holder.py", "done.py"]
+
+
+def test_what_extends_or_overrides_a_name_is_shown() -> None:
+    view = indexed(FILES)
+    heirs, _ = packed(view, "which classes extend Shape", 1_000, limit=2)
+    assert "class Square(Shape):" in heirs.text
+    overrides, _ = packed(view, "who overrides area", 1_000, limit=2)
+    assert {item.hit.chunk.path for item in overrides.items} == {"shape.py", "square.py"}
+
+
+def test_a_name_that_nothing_defines_is_searched_for_as_words() -> None:
+    view = indexed({**USERS, "about.md": FILES["about.md"]})
+    question = "who calls run_lease"
+    result, found = packed(view, question, 1_000, limit=2)
+    assert result.items[0].hit.chunk.path == found.hits[0].chunk.path
+
+
+def test_nothing_that_was_filtered_or_left_out_is_shown() -> None:
+    view = indexed(FILES)
+    chosen = {"filters": Filters(exclude=("user_0.py",)), "left_out": (Lines("user_1.py", 1, 4),)}
+    for question in ("who calls run_lease", "who defines worker_0"):
+        result, _ = packed(view, question, 2_000, **chosen)
+        assert not {"user_0.py", "user_1.py"} & {item.hit.chunk.path for item in result.items}
