@@ -29,9 +29,9 @@ from carrel.core.local_index import CoreEmbedder
 from carrel.core.native import CancelToken
 from carrel.core.ports import Tokenizer
 from carrel.core.types import Budget, Query
-from carrel.engine.context import pack
+from carrel.engine.context import pack_answer
 from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import retrieve
+from carrel.engine.retriever import find, read, retrieve
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
 
@@ -127,12 +127,11 @@ def measure(tree: WorkTree, case: Case, embedder: CoreEmbedder, tokenizer: Token
     files = list(dict.fromkeys(path for path, _, _ in places))
     shown: dict[int, float] = {}
     for tokens in PACKS if case.gold_functions else ():
-        best = retrieve(view, prepare_blocking(Query(case.text, limit=PACKED_HITS), embedder), CancelToken()).hits
-        items = pack(best, Budget(tokens, "tokens"), tokenizer, query=case.text, read_lines=view.lines).items
-        spans = [
-            (item.hit.chunk.path, *(item.shown or (item.hit.chunk.span.start_line, item.hit.chunk.span.end_line)))
-            for item in items
-        ]
+        query, token = Query(case.text, limit=PACKED_HITS), CancelToken()
+        ranking = find(view, prepare_blocking(query, embedder), token)
+        found, budget = read(ranking, query, token), Budget(tokens, "tokens")
+        items = pack_answer(ranking, found.hits, query, budget, tokenizer, token, read_lines=view.lines).items
+        spans = [(item.hit.chunk.path, *run) for item in items for run in item.runs]
         shown[tokens] = statistics.fmean(function.overlaps(spans) for function in case.gold_functions)
     store.close()
     return Figures(

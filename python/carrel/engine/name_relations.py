@@ -42,21 +42,19 @@ _USERS = r"(?:callers?|call\s+sites?|usages?|uses|users|references)"
 _HEIR = r"(?:extend|implement|subclass|inherit(?:s|ing|ed)?\s+from|derive[sd]?\s+from)"
 _HEIRS = r"(?:subclasses|implementations|implementors|implementers)"
 _REST = r"(?=\W|\Z).{0,80}\Z"
-_FORMS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(form, re.IGNORECASE | re.DOTALL))
-    for kind, form in (
-        ("callees", rf"(?:what|{_WHICH})\s+(?:does|do)\s+{_NAME}\s+(?:call|invoke|use)s?\b.{{0,40}}\Z"),
-        ("callees", rf"(?:what|{_WHICH})\s+(?:is|are|gets?)\s+{_USED}\s+(?:by|in|from)\s+{_NAME}{_REST}"),
-        ("users", rf"(?:what|who|where)\s+(?:is|are|gets?|do\s+we)\s+{_NAME}\s+(?:being\s+)?(?:{_USED}|{_USE})\b.{{0,60}}\Z"),
-        ("users", rf"where\s+do(?:es)?\s+(?:we|it|they|the\s+code)\s+{_USE}\s+{_NAME}{_REST}"),
-        ("users", rf"{_ASKER}\s+(?:is\s+|are\s+)?{_USE}(?:e?s|ing)?\s+{_NAME}{_REST}"),
-        ("users", rf"{_LIST}{_USERS}\s+(?:of|to)\s+{_NAME}{_REST}"),
-        ("heirs", rf"{_ASKER}\s+{_HEIR}s?\s+{_NAME}{_REST}"),
-        ("heirs", rf"{_LIST}{_HEIRS}\s+of\s+{_NAME}{_REST}"),
-        ("definitions", rf"{_ASKER}\s+(?:override|redefine|define)s?\s+{_NAME}{_REST}"),
-        ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
-    )
+_FORMS: tuple[tuple[Kind, str], ...] = (
+    ("callees", rf"(?:what|{_WHICH})\s+(?:does|do)\s+{_NAME}\s+(?:call|invoke|use)s?\b.{{0,40}}\Z"),
+    ("callees", rf"(?:what|{_WHICH})\s+(?:is|are|gets?)\s+{_USED}\s+(?:by|in|from)\s+{_NAME}{_REST}"),
+    ("users", rf"(?:what|who|where)\s+(?:is|are|gets?|do\s+we)\s+{_NAME}\s+(?:being\s+)?(?:{_USED}|{_USE})\b.{{0,60}}\Z"),
+    ("users", rf"where\s+do(?:es)?\s+(?:we|it|they|the\s+code)\s+{_USE}\s+{_NAME}{_REST}"),
+    ("users", rf"{_ASKER}\s+(?:is\s+|are\s+)?{_USE}(?:e?s|ing)?\s+{_NAME}{_REST}"),
+    ("users", rf"{_LIST}{_USERS}\s+(?:of|to)\s+{_NAME}{_REST}"),
+    ("heirs", rf"{_ASKER}\s+{_HEIR}s?\s+{_NAME}{_REST}"),
+    ("heirs", rf"{_LIST}{_HEIRS}\s+of\s+{_NAME}{_REST}"),
+    ("definitions", rf"{_ASKER}\s+(?:override|redefine|define)s?\s+{_NAME}{_REST}"),
+    ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
+_READ = tuple((kind, re.compile(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
 _FOLLOW_UP = re.compile(r"\b(?:it|this|that)\b[\s?.!]*(?=[^\W\d][\w.:#]*\s*\Z)", re.IGNORECASE)
 """A pronoun with the name that it stands for behind the question, as follow-ups are searched for."""
 _SEPARATOR = re.compile(r"::|->|\.|#|:")
@@ -77,7 +75,7 @@ class NameQuestion:
 def read(text: str) -> NameQuestion | None:
     """Return what a question asks about a name; None where it has another form."""
     text = _FOLLOW_UP.sub("", text.strip())
-    for kind, form in _FORMS:
+    for kind, form in _READ:
         if match := form.match(text):
             return NameQuestion(kind, [part for part in _SEPARATOR.split(match["name"]) if part][-1])
     return None
