@@ -176,6 +176,13 @@ def test_chunks_that_stand_side_by_side_are_one_place() -> None:
     apart = pack_passages(Choice((), passages), hits, Budget(4_000), TOKENS, most=2)
     assert len(apart.items) == 2
 
+    def long_line(_path: str, _first: int, _last: int) -> str:
+        return "x" * 5_000 + "\n"
+
+    full = pack_passages(Choice((), passages), hits, Budget(4_000), TOKENS, most=1, read_lines=long_line)
+    assert [item.hit.chunk.symbol for item in full.items] == ["f"]
+    assert [drop.reason for drop in full.dropped] == [DOES_NOT_FIT]
+
 
 def test_attached_lines_are_not_shown_twice() -> None:
     of = hit(text=LONG, signature="def tick(state, lease, now):", symbol="tick")

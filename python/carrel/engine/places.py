@@ -140,6 +140,12 @@ class PlaceFilling:
         if is_new:
             self._places.append(place)
         self._merge(place)
+        if len(self._places) > self._most:  # the lines between it and its neighbour don't fit
+            self._places.remove(place)
+            del self._of_chunk[hit.chunk.id]
+            self._filling.used -= place.cost
+            self.refused[hit.chunk.id] = DOES_NOT_FIT
+            return False
         return True
 
     def grow(self, last_line: Callable[[str], int]) -> None:
