@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import signal
 import stat
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from tests.documents import pdf, word, write_documents
 
+from carrel.core.background import directly
 from carrel.core.native import CancelToken
-from carrel.engine.documents import mirror as mirrors
+from carrel.engine.documents.conversion import convert
 from carrel.engine.documents.convert import UnreadableDocumentError, to_markdown
 from carrel.engine.documents.freshness import DocumentFacts, document_key, facts_of, remaining, superseded
-from carrel.engine.documents.mirror import Mirror, convert
+from carrel.engine.documents.mirror import Mirror, unusable_name
 from carrel.engine.documents.open_below import read_below
 
+T = TypeVar("T")
 DAY = 86_400
 MAY_2024 = 1_714_521_600.0  # the first of May
 
@@ -101,49 +110,159 @@ def test_documents_become_markdown() -> None:
         to_markdown("html", b"<script>only()</script>")
 
 
-def test_a_document_that_takes_too_long_or_breaks_is_given_up() -> None:
-    assert convert("html", b"<p>words</p>", seconds=0.001)["problem"].startswith("took longer than")
-    assert convert("docx", b"no archive")["problem"].startswith("can't be understood")
+async def test_a_document_that_takes_too_long_or_breaks_is_given_up() -> None:
+    assert (await convert("html", b"<p>words</p>", seconds=0.001))["problem"].startswith("took longer than")
+    assert (await convert("docx", b"no archive"))["problem"].startswith("can't be understood")
 
 
-def test_texts_follow_their_originals(tmp_path: Path) -> None:
+ENDLESS = b"<i>x</i>" * 3_000_000
+"""A page that takes minutes."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system limits no processor time")
+def test_a_conversion_may_use_so_much_processor_time_even_if_nobody_waits_for_it() -> None:
+    command = [sys.executable, "-P", "-m", "carrel.engine.documents.convert", "html", "1"]
+    given = b"%d\n%s" % (len(ENDLESS), ENDLESS)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        assert process.stdin is not None
+        process.stdin.write(given)
+        process.stdin.flush()  # and left open, as by a server that hangs
+        assert process.wait(30) == -signal.SIGXCPU
+
+
+_SERVER = """
+import asyncio, sys
+from carrel.engine.documents.conversion import convert
+asyncio.run(convert("html", b"<i>x</i>" * 3_000_000))
+"""
+
+
+def test_a_conversion_knows_no_keys_and_ends_with_a_server_that_is_killed() -> None:
+    psutil = pytest.importorskip("psutil")
+    environment = {**os.environ, "SOME_API_KEY": "planted"}
+    with subprocess.Popen([sys.executable, "-c", _SERVER], env=environment) as server:
+        child = awaited(lambda: psutil.Process(server.pid).children())[0]
+        assert "SOME_API_KEY" not in awaited(child.environ)
+        server.kill()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        child.wait(10)
+
+
+def awaited(ask: Callable[[], T], seconds: float = 20) -> T:
+    """Return the first answer that is something."""
+    end = time.monotonic() + seconds
+    while not (found := ask()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+async def test_no_thread_waits_for_a_conversion(tmp_path: Path) -> None:
+    inside = 0
+
+    async def native(work: Callable[[], T]) -> T:
+        nonlocal inside
+        inside += 1
+        try:
+            return work()
+        finally:
+            inside -= 1
+
+    async def slow(kind: str, data: bytes) -> dict[str, str]:
+        assert not inside
+        await asyncio.sleep(0)
+        return {"text": "words"}
+
+    mirror = Mirror(write_documents(tmp_path / "docs"), tmp_path / "kept", lambda _: None, slow)
+    assert await mirror.update(CancelToken(), native) == 4
+
+
+async def of_words(kind: str, data: bytes) -> dict[str, str]:
+    """Convert any document, in no time."""
+    return {"text": "words", "title": ""}
+
+
+LONG = f"{'w' * 250}.html"
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Documents with names of every kind that a system may hold."""
+    root = tmp_path / "docs"
+    for name in [b"\xff.html", b"\xfe/inner.html", b"line\nend.html", b"\x1b[2J.html", b"nul.html", LONG.encode(), b"fine.html"]:
+        path = Path(os.fsdecode(os.fsencode(root) + b"/" + name))
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(b"<p>words</p>")
+    (tmp_path / "kept/texts/nul.html.md").mkdir(parents=True)  # what stands in the way of one name, as a device does on Windows
+    return root
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the system refuses such names itself")
+async def test_one_odd_name_costs_its_document_alone(odd: Path, tmp_path: Path) -> None:
+    mirror = Mirror(odd, tmp_path / "kept", strict_refusal, of_words)
+    assert await mirror.update(CancelToken(), directly) == 3
+    texts = {path.name for path in mirror.texts.rglob("*.md") if path.is_file()}
+    assert texts == {"fine.html.md", "line\nend.html.md", "\x1b[2J.html.md"}
+    assert "\n# line end\n" in (mirror.texts / "line\nend.html.md").read_text("utf-8")
+    assert set(mirror.failed) == {"?.html", "?", "nul.html", LONG}
+    assert mirror.failed["?.html"] == "its name is not Unicode; rename it"
+    assert "can't be kept under its name" in mirror.failed[LONG]
+    for name in (LONG, "fine.html"):
+        (odd / name).unlink()
+    assert await mirror.update(CancelToken(), directly) == 1, "what is gone is forgotten, whatever it was called"
+    assert LONG not in mirror.failed
+
+
+def strict_refusal(path: str) -> str | None:
+    """Refuse nothing, and take no name that isn't Unicode, as the core."""
+    path.encode()
+    return None
+
+
+@pytest.mark.parametrize("name", ["NUL.html", "con", "com1.tar.pdf", "ends with a dot.", "a:b.html"])
+def test_names_that_windows_reserves_hold_no_text_there(name: str) -> None:
+    assert unusable_name(name, windows=True)
+    assert not unusable_name(name, windows=False)
+    assert not unusable_name(f"x{name.replace(':', '')}x.pdf", windows=True)
+
+
+async def test_texts_follow_their_originals(tmp_path: Path) -> None:
     root = write_documents(tmp_path / "docs")
     refused: set[str] = set()
-    mirror = Mirror(root, tmp_path / "kept", lambda path: "ignored" if path in refused else None)
+    mirror = Mirror(root, tmp_path / "kept", lambda path: "ignored" if path in refused else None, convert)
 
     def texts() -> set[str]:
         return {path.relative_to(mirror.texts).as_posix() for path in mirror.texts.rglob("*.md")}
 
-    assert mirror.update(CancelToken()) == 3
+    assert await mirror.update(CancelToken(), directly) == 3
     assert texts() == {"atlas.html.md", "vendor-contract.pdf.md", "leave.docx.md"}
     assert list(mirror.failed) == ["broken.pdf"]
-    assert mirror.update(CancelToken()) == 0
+    assert await mirror.update(CancelToken(), directly) == 0
     if sys.platform != "win32":
         assert stat.S_IMODE((mirror.texts / "atlas.html.md").stat().st_mode) == 0o600
     refused.add("leave.docx")
     assert mirror.refused("leave.docx.md"), "before the next run, too"
     (root / "atlas.html").unlink()
-    assert mirror.update(CancelToken()) == 2
+    assert await mirror.update(CancelToken(), directly) == 2
     assert texts() == {"vendor-contract.pdf.md"}
-    again = Mirror(root, tmp_path / "kept", lambda _: None)
-    assert again.update(CancelToken()) == 1, "another process knows what this one converted"
+    again = Mirror(root, tmp_path / "kept", lambda _: None, convert)
+    assert await again.update(CancelToken(), directly) == 1, "another process knows what this one converted"
 
 
-def test_one_run_converts_what_changed_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_run_converts_what_changed_only(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def converted(kind: str, _: bytes) -> dict[str, str]:
+    async def converted(kind: str, data: bytes) -> dict[str, str]:
         asked.append(kind)
         return {"text": "words", "title": ""}
 
-    monkeypatch.setattr(mirrors, "convert", converted)
     root = write_documents(tmp_path / "docs")
-    mirror = Mirror(root, tmp_path / "kept", lambda _: None)
-    mirror.update(CancelToken())
+    mirror = Mirror(root, tmp_path / "kept", lambda _: None, converted)
+    await mirror.update(CancelToken(), directly)
     assert sorted(asked) == ["docx", "html", "pdf", "pdf"]
     os.utime(root / "atlas.html", ns=(DAY, DAY))  # touched, not changed
     (root / "leave.docx").write_bytes(word("Other", "text"))
-    mirror.update(CancelToken())
+    await mirror.update(CancelToken(), directly)
     assert asked[4:] == ["docx"]
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from carrel.core.local_index import SnapshotView
     from carrel.core.native import CancelToken, Store
     from carrel.core.types import Hit, Query
+    from carrel.engine.documents.conversion import Convert
     from carrel.engine.documents.passages import FactsCache, Shown
     from carrel.engine.indexer import IndexReport, RunNative
     from carrel.engine.source_evidence import AskedWords
@@ -61,8 +62,9 @@ class TextMirror(Protocol):
     def prepare(self) -> None:
         """Make the folder of the texts."""
 
-    def update(self, cancel: CancelToken, compared: Callable[[], None] = ...) -> int:
-        """Bring the texts up to date; `compared` is called when it is known what there is to do."""
+    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = ...) -> int:
+        """Bring the texts up to date, native work by `native`; `compared` is called when it is known what there is to do."""
+        ...
 
     def original(self, path: str) -> str:
         """Return the path of what a text stands for."""
@@ -117,7 +119,7 @@ class _MirrorRunner(IndexRunner):
         """Do one job. Raises as `IndexRunner.run`, and `StoreError` where the originals aren't there."""
         check_root(self._mirror.root)
         if work.full:
-            await native(lambda: self._mirror.update(token, lambda: progress(0, 0, "")))
+            await self._mirror.update(token, native, lambda: progress(0, 0, ""))
         return await super().run(index, work, token, progress, native)
 
 
@@ -296,6 +298,7 @@ class KnowledgeBase:
         self._make_index = make_index
         self._served: dict[tuple[str, Path], tuple[object, Source]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._convert: Convert | None = None
 
     def sources(self, root: Path) -> list[Source]:
         """Return the sources that the settings name, for the workspace at `root`."""
@@ -334,6 +337,7 @@ class KnowledgeBase:
     def _made(self, name: str, source: SourceSettings, folder: Path, settings: Settings) -> Source:
         if source.kind == "repository":
             return remote_source(name, source, folder, self._composition, self._settings)
+        from carrel.engine.documents.conversion import Converter
         from carrel.engine.documents.git_mirror import GitMirror
         from carrel.engine.documents.kinds import ONLY_DOCUMENTS
         from carrel.engine.documents.mirror import Mirror
@@ -356,7 +360,8 @@ class KnowledgeBase:
             served.parts.append(part)
             return served
         gate = _Gate(lambda: self._composition.access_rules(folder, settings, kept / "rules"))
-        mirror = Mirror(folder, kept, gate.refusal)
+        self._convert = self._convert or Converter()
+        mirror = Mirror(folder, kept, gate.refusal, self._convert)
         documents = replace(_own(settings, base), editor_exclude=ONLY_DOCUMENTS)
         served.parts.append(self._part(served, folder, documents))
         served.parts.append(self._part(served, mirror.texts, _mirrored(settings, base), mirror=mirror, gate=gate))

@@ -1,22 +1,33 @@
 """Turn PDF, Word and HTML documents into Markdown, by libraries of the extra `documents`.
 
-`python -m carrel.engine.documents.convert KIND` reads one document on standard input and writes JSON: such files come from
-anywhere, and their parsers may hang or eat memory, so each one is converted in a process that can be ended.
+`python -m carrel.engine.documents.convert KIND SECONDS` reads one document on standard input (a line with its length, then its
+bytes) and writes JSON: such files come from anywhere, and their parsers may hang or eat memory, so each one is converted in a
+process that limits itself and ends when its input does.
 """
 
 # ruff: noqa: PLC0415 - each kind of document needs one of the libraries
 from __future__ import annotations
 
+import faulthandler
 import io
 import json
+import math
+import os
 import re
 import sys
+import threading
 import zipfile
 from typing import Any
 
 LONGEST_TEXT = 4_000_000
 """Characters of a converted document: more is cut off, and the note says so."""
+MOST_OUTPUT = 13 * LONGEST_TEXT
+"""Bytes of a converted document as JSON."""
+_LONGEST_FACT = 500
+"""Characters of what a document says of itself."""
 _MEMORY = 2_000_000_000
+_GRACE = 10.0
+"""Seconds after which a conversion ends itself that nobody ended in time."""
 _MOST_UNPACKED = 300_000_000
 _MOST_PAGES = 5_000
 _DATE_NAMES = ("article:modified_time", "last-modified", "dcterms.modified", "date", "dc.date")
@@ -32,7 +43,7 @@ def to_markdown(kind: str, data: bytes) -> dict[str, str]:
     text = found["text"].replace("\r\n", "\n").strip()
     if not re.search(r"\w", text):
         raise UnreadableDocumentError("holds no text (a scan has none until it was recognised)")
-    return {**found, "text": text[:LONGEST_TEXT]}
+    return {**{name: str(value)[:_LONGEST_FACT] for name, value in found.items()}, "text": text[:LONGEST_TEXT]}
 
 
 def _pdf(data: bytes) -> dict[str, str]:
@@ -116,22 +127,48 @@ def _element(xml: str, name: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _limit_memory() -> None:
+def _limit(seconds: float) -> None:
+    """Bound time and memory: by the system where it can, and by a timer that needs no turn of the interpreter everywhere."""
+    faulthandler.dump_traceback_later(seconds + _GRACE, exit=True)
     if sys.platform == "win32":
         return
     import resource
 
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    except (OSError, ValueError):  # a system that has another limit
-        return
+    processor = math.ceil(seconds)
+    # At the first limit of time the process gets a signal that says why, at the second it is killed.
+    limits = ((resource.RLIMIT_AS, _MEMORY, _MEMORY), (resource.RLIMIT_CPU, processor, processor + 1))
+    for limit, soft, hard in limits:
+        try:
+            resource.setrlimit(limit, (soft, hard))
+        except (OSError, ValueError):  # a system that has another limit
+            continue
+
+
+def _end_with_parent() -> None:
+    """End when the process that started this one does: it holds our input open as long as it lives."""
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        # The thread below needs a turn, which a parser that is inside one long call doesn't give.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+    def watch() -> None:
+        while os.read(0, 1024):
+            pass
+        os._exit(1)
+
+    threading.Thread(target=watch, name="carrel-parent", daemon=True).start()
 
 
 def _main() -> None:
-    _limit_memory()
+    _limit(float(sys.argv[2]))
+    length = int(sys.stdin.buffer.readline())
+    data = sys.stdin.buffer.read(length)
+    _end_with_parent()
     answer: dict[str, Any]
     try:
-        answer = to_markdown(sys.argv[1], sys.stdin.buffer.read())
+        answer = to_markdown(sys.argv[1], data)
     except ImportError as error:
         answer = {"missing": error.name or ""}
     except UnreadableDocumentError as error:
@@ -139,6 +176,7 @@ def _main() -> None:
     except Exception as error:  # what a parser raises for a broken document has no common base
         answer = {"problem": f"can't be understood ({type(error).__name__})"}
     sys.stdout.buffer.write(json.dumps(answer).encode())
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from carrel.core.atomic_file import replace_file
 from carrel.core.native import CancelToken
@@ -20,6 +21,9 @@ from carrel.core.structs import whole_characters
 from carrel.engine import git
 from carrel.engine.documents import text_folder
 from carrel.engine.git import LoggedCommit
+
+if TYPE_CHECKING:
+    from carrel.engine.indexer import RunNative
 
 MOST_COMMITS = 5_000
 _A_PAGE = 500
@@ -58,8 +62,11 @@ class GitMirror:
         """Say why the history could not be read, if so."""
         return {".": self._problem} if self._problem else {}
 
-    def update(self, cancel: CancelToken, compared: Callable[[], None] = lambda: None) -> int:
+    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
         """Add the commits since the last run; return how many. Raises `StoreError` where they can't be written."""
+        return await native(lambda: self._update(cancel, compared))
+
+    def _update(self, cancel: CancelToken, compared: Callable[[], None]) -> int:
         self.prepare()
         head = git.head(self.root)
         compared()

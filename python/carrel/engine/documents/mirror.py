@@ -7,30 +7,34 @@ alone, and deleted with the source. The core indexes that folder as any other, s
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carrel.core.atomic_file import replace_file
 from carrel.core.native import CancelToken
 from carrel.core.structs import whole_characters
 from carrel.engine.documents import text_folder
+from carrel.engine.documents.conversion import Convert
 from carrel.engine.documents.freshness import front_matter
 from carrel.engine.documents.kinds import suffix_to_convert
 from carrel.engine.documents.open_below import read_below
 
+if TYPE_CHECKING:
+    from carrel.engine.indexer import RunNative
+
 MOST_BYTES = 50_000_000
 """Of a document that is converted."""
 MOST_FILES = 20_000
-SECONDS = 60.0
-"""How long one document may take."""
 FORMAT = 1
 """Changes when the same document would be converted to another text."""
 _STATE = "state.json"
@@ -38,6 +42,12 @@ _TEXTS = "texts"
 _ALLOWED = (None, "unknown type")
 """What the access rules say of a file that may be read: the core knows no language for a PDF."""
 _ENTERED = (*_ALLOWED, "gone")
+_OF_THE_DISK = frozenset(
+    {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+)
+"""Why nothing can be written, whatever it is called; all else is the fault of one name."""
+_OF_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
+"""Names that open a device on Windows, whatever stands behind a dot."""
 
 Refusal = Callable[[str], str | None]
 """(path) -> why the access rules of the folder refuse it, None if they don't."""
@@ -51,14 +61,34 @@ class MirrorState:
     failed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-class Mirror:
-    """The converted documents of one folder. Its methods block; one process writes at a time (the index's writer)."""
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """A document that may be read; a `problem` says why it isn't."""
 
-    def __init__(self, root: Path, directory: Path, refusal: Refusal) -> None:
+    path: str
+    stamp: list[int]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A document that is to be converted."""
+
+    path: str
+    stamp: list[int]
+    data: bytes
+    digest: str
+
+
+class Mirror:
+    """The converted documents of one folder. All but `update` blocks; one process writes at a time (the index's writer)."""
+
+    def __init__(self, root: Path, directory: Path, refusal: Refusal, convert: Convert) -> None:
         self.root = root
         self.texts = directory / _TEXTS
         self._directory = directory
         self._refusal = refusal
+        self._convert = convert
         self._state: MirrorState | None = None
         self._state_stamp: object = None
 
@@ -77,30 +107,27 @@ class Mirror:
     @property
     def failed(self) -> dict[str, str]:
         """Name the documents that were not converted, and why."""
-        return {path: entry["reason"] for path, entry in self._read_state().failed.items()}
+        return {whole_characters(path): entry["reason"] for path, entry in self._read_state().failed.items()}
 
-    def update(self, cancel: CancelToken, compared: Callable[[], None] = lambda: None) -> int:
+    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
         """Convert what is new or changed and delete what is gone; return how many texts changed. Raises `StoreError`.
 
-        `compared` is called when it is known what there is to do.
+        Files are read and written by `native`, which may be another thread; no thread waits for a conversion. `compared` is
+        called when it is known what there is to do.
         """
-        self.prepare()
-        state, found, changed = self._read_state(), set[str](), 0
-        originals = list(self._originals())
-        compared()
+        state = await native(self._read_state)
+        changed, todo = await native(partial(self._compare, state, compared))
         try:
-            for path, stamp in originals:
+            for original in todo:
                 if cancel.cancelled:
-                    return changed
-                found.add(path)
-                changed += self._bring_up_to_date(path, stamp, state)
-            for path in [known for known in (*state.files, *state.failed) if known not in found]:
-                changed += state.files.pop(path, None) is not None
-                state.failed.pop(path, None)
-                (self.texts / f"{path}.md").unlink(missing_ok=True)
-        except OSError as error:
-            raise text_folder.not_writable(self.texts, error) from None
+                    break
+                read = await native(partial(self._read, state, original))
+                if read is None:
+                    continue
+                found = await self._convert(suffix_to_convert(read.path) or "", read.data)
+                changed += await native(partial(self._keep, state, read, found))
         finally:
+            # At once: where this was cancelled, no thread may be left to do it.
             with contextlib.suppress(OSError):
                 self._write_state(state)
         return changed
@@ -109,54 +136,93 @@ class Mirror:
         """Delete all that is kept."""
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _originals(self) -> Iterator[tuple[str, list[int]]]:
+    def _compare(self, state: MirrorState, compared: Callable[[], None]) -> tuple[int, list[_Original]]:
+        """Delete the texts whose originals are gone; return how many that were, and the documents that are new or changed."""
+        self.prepare()
+        originals = list(self._originals())
+        compared()
+        found = {original.path for original in originals}
+        gone = [known for known in (*state.files, *state.failed) if known not in found]
+        for path in gone:
+            self._drop(path)
+            state.failed.pop(path, None)
+        deleted = sum(state.files.pop(path, None) is not None for path in gone)
+        return deleted, [original for original in originals if _known(state, original.path).get("stamp") != original.stamp]
+
+    def _originals(self) -> Iterator[_Original]:
         """Give the documents that may be read, with size and time; no link is followed."""
         left = MOST_FILES
         for folder, folders, names in os.walk(self.root):
             inside = Path(folder).relative_to(self.root).as_posix()
             prefix = "" if inside == "." else f"{inside}/"
+            for name in [name for name in folders if unusable_name(name)]:
+                folders.remove(name)
+                yield _Original(f"{prefix}{name}", [0, 0, FORMAT], f"none of it was read: {unusable_name(name)}")
             folders[:] = sorted(name for name in folders if self._refusal(f"{prefix}{name}/any.html") in _ENTERED)
             for name in sorted(names):
                 path = f"{prefix}{name}"
-                if suffix_to_convert(path) is None or self._refusal(path) not in _ALLOWED:
+                if suffix_to_convert(path) is None:
+                    continue
+                problem = unusable_name(name)
+                if not problem and self._refusal(path) not in _ALLOWED:
                     continue
                 with contextlib.suppress(OSError):
                     found = (Path(folder) / name).lstat()
                     left -= 1
-                    yield path, [found.st_mtime_ns, found.st_size, FORMAT]
+                    yield _Original(path, [found.st_mtime_ns, found.st_size, FORMAT], problem)
                 if not left:
                     return
 
-    def _bring_up_to_date(self, path: str, stamp: list[int], state: MirrorState) -> bool:
-        known = state.files.get(path) or state.failed.get(path)
-        if known and known["stamp"] == stamp:
-            return False
+    def _read(self, state: MirrorState, original: _Original) -> _Read | None:
+        """Return a document that is to be converted, None where it can't be read or didn't change."""
+        path, stamp = original.path, original.stamp
+        if original.problem:
+            self._fail(state, path, stamp, original.problem)
+            return None
         try:
             data = read_below(self.root, path, MOST_BYTES)
         except OSError as error:
-            self._fail(path, stamp, error.strerror or str(error), state)
-            return False
-        digest = hashlib.sha256(data).hexdigest()
-        if known and known.get("sha256") == digest and known["stamp"][2] == FORMAT:
+            self._fail(state, path, stamp, error.strerror or str(error))
+            return None
+        digest, known = hashlib.sha256(data).hexdigest(), _known(state, path)
+        if known.get("sha256") == digest and known["stamp"][2] == FORMAT:
             known["stamp"] = stamp
-            return False
-        found = convert(suffix_to_convert(path) or "", data)
+            return None
+        return _Read(path, stamp, data, digest)
+
+    def _keep(self, state: MirrorState, read: _Read, found: dict[str, str]) -> bool:
+        """Write what a document was converted to; tell whether there was something. Raises `StoreError`."""
         if reason := found.get("problem"):
-            self._fail(path, stamp, reason, state)
+            self._fail(state, read.path, read.stamp, reason)
             return False
-        target = self.texts / f"{path}.md"
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(target, _page(path, found).encode())
-        os.utime(target, ns=(stamp[0], stamp[0]))
-        state.failed.pop(path, None)
-        state.files[path] = {"stamp": stamp, "sha256": digest}
+        target = self.texts / f"{read.path}.md"
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace_file(target, _page(read.path, found).encode())
+            os.utime(target, ns=(read.stamp[0], read.stamp[0]))
+        except OSError as error:
+            if error.errno in _OF_THE_DISK:
+                raise text_folder.not_writable(self.texts, error) from None
+            self._fail(state, read.path, read.stamp, f"its text can't be kept under its name ({error.strerror or error})")
+            return False
+        state.failed.pop(read.path, None)
+        state.files[read.path] = {"stamp": read.stamp, "sha256": read.digest}
         return True
 
-    def _fail(self, path: str, stamp: list[int], reason: str, state: MirrorState) -> None:
-        (self.texts / f"{path}.md").unlink(missing_ok=True)
+    def _fail(self, state: MirrorState, path: str, stamp: list[int], reason: str) -> None:
+        self._drop(path)
         state.files.pop(path, None)
         # What another installation may be able to read is tried again by the next run.
         state.failed[path] = {"stamp": [] if "extra" in reason else stamp, "reason": reason}
+
+    def _drop(self, path: str) -> None:
+        """Delete the text of a document, if there is one. Raises `StoreError`."""
+        text = self.texts / f"{path}.md"
+        try:
+            text.unlink(missing_ok=True)
+        except OSError as error:
+            if os.path.isfile(text):  # noqa: PTH113 - `Path.is_file` raises for a name that is too long
+                raise text_folder.not_writable(self.texts, error) from None
 
     def _read_state(self) -> MirrorState:
         try:
@@ -176,22 +242,20 @@ class Mirror:
                 replace_file(self._directory / _STATE, content)
 
 
-def convert(kind: str, data: bytes, *, seconds: float = SECONDS) -> dict[str, str]:
-    """Convert a document in a process of its own; return what `to_markdown` does, or a `problem`."""
-    command = [sys.executable, "-P", "-m", "carrel.engine.documents.convert", kind]
-    try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=seconds, check=False)  # noqa: S603
-        found = json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        return {"problem": f"took longer than {seconds:g} seconds to read"}
-    except (OSError, ValueError):
-        return {"problem": "can't be understood: reading it failed, maybe for lack of memory"}
-    if "missing" in found:
-        return {"problem": 'needs the extra "documents": pip install "carrel-context[documents]"'}
-    return {str(key): whole_characters(str(value)) for key, value in found.items()}
+def _known(state: MirrorState, path: str) -> dict[str, Any]:
+    return state.files.get(path) or state.failed.get(path) or {}
+
+
+def unusable_name(name: str, *, windows: bool = sys.platform == "win32") -> str:
+    """Return why no text can be kept under the name of a file or folder; empty where one can."""
+    if whole_characters(name) != name:
+        return "its name is not Unicode; rename it"
+    if windows and (_OF_DEVICES.match(name) or name.endswith((".", " ")) or ":" in name):
+        return "Windows reserves its name for something else; rename it"
+    return ""
 
 
 def _page(path: str, found: dict[str, str]) -> str:
-    title = " ".join(found.get("title", "").split()) or Path(path).stem
+    title = " ".join(found.get("title", "").split()) or " ".join(Path(path).stem.split())
     head = front_matter({"title": title, "updated_at": found.get("updated_at", ""), "version": found.get("version", "")})
     return f"{head}\n# {title}\n\n{found['text']}\n"
