@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from carrel.core.background import directly
+from carrel.core.native import CancelToken
 from carrel.engine import git
+from carrel.engine.documents.git_mirror import GitMirror
+from carrel.engine.git_streams import Records
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -284,3 +291,118 @@ def test_lines_have_a_last_change_as_they_are_committed(repository: Path, monkey
     assert older.subject == "change"
     assert git.last_change(repository, "nothing.py", 1, 2) is None
     assert git.last_change(repository, "a.py", 3, 2) is None
+
+
+def _file(folder: Path, private: Path) -> None:
+    (folder / ".git").write_text(f"gitdir: {private / '.git'}\n")
+
+
+def _common(folder: Path, private: Path) -> None:
+    run(folder, "init", "-q", "-b", "main")
+    (folder / ".git" / "commondir").write_text(str(private / ".git"))
+
+
+def _link(folder: Path, private: Path) -> None:
+    (folder / ".git").symlink_to(private / ".git")
+
+
+def _links(folder: Path, private: Path) -> None:
+    run(folder, "init", "-q", "-b", "main")
+    for name in ("objects", "refs"):
+        (folder / ".git" / name).rename(folder / ".git" / f"{name}-before")
+        (folder / ".git" / name).symlink_to(private / ".git" / name)
+
+
+def _worktree(folder: Path, private: Path) -> None:
+    run(private, "worktree", "add", "-q", "-b", "other", str(folder.parent / "registered"))
+    (folder / ".git").write_text((folder.parent / "registered" / ".git").read_text())
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [_file, _common, *(() if sys.platform == "win32" else (_link, _links)), _worktree],
+)
+async def test_a_folder_gives_no_commits_of_a_repository_that_does_not_know_it(
+    repository: Path, tmp_path: Path, disguise: Callable[[Path, Path], None]
+) -> None:
+    commit(repository, "Of the private repository")
+    folder = tmp_path / "cloned"
+    folder.mkdir()
+    (folder / "a.py").write_text((repository / "a.py").read_text())
+    disguise(folder, repository)
+    assert run(folder, "log", "-1", "--format=%s") == "Of the private repository", "git itself must be led astray"
+    assert git.log(folder, limit=1) is None
+    assert git.history(folder, 1) is None
+    assert git.last_change(folder, "a.py", 1, 2) is None
+    mirror = GitMirror(folder, tmp_path / "kept")
+    await mirror.update(CancelToken(), directly)
+    assert list(mirror.failed) == ["."]
+    assert not list(mirror.texts.glob("*.md"))
+
+
+def test_commits_of_worktrees_submodules_and_separate_folders_are_given(repository: Path, tmp_path: Path) -> None:
+    linked, outer, apart = tmp_path / "linked", tmp_path / "outer", tmp_path / "apart"
+    run(repository, "worktree", "add", "-q", "-b", "other", str(linked))
+    for folder in (outer, apart):
+        folder.mkdir()
+        (folder / "a.py").write_text("a = 1\n")
+    run(outer, "init", "-q")
+    run(outer, "submodule", "add", "-q", str(repository), "libs/inner")
+    commit(outer)
+    run(outer / "libs/inner", "worktree", "add", "-q", "-b", "third", str(tmp_path / "third"))
+    run(tmp_path, "clone", "-q", "--bare", str(repository), str(tmp_path / "bare.git"))
+    run(apart, "init", "-q", "--separate-git-dir", str(tmp_path / "apart.git"))
+    commit(apart)
+    assert git.log(apart, limit=1) is None, "nothing tells it from a planted file"
+    git._foreign.cache_clear()
+    run(apart, "config", "core.worktree", str(apart))
+    for folder in (repository, repository / "sub", linked, outer, outer / "libs/inner", tmp_path / "third", apart):
+        assert git.foreign(folder) == "", folder
+        assert git.log(folder, limit=1), folder
+    assert git.foreign(tmp_path / "bare.git") == ""
+
+
+def test_a_commit_is_read_up_to_a_bound_and_the_others_whole(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "_MOST_OF_A_COMMIT", 2_000)
+    (repository / "message").write_text("Long\n\n" + "word " * 100_000)
+    run(repository, "add", "message")
+    run(repository, "commit", "-q", "-F", str(repository / "message"))
+    (repository / "a.py").write_text("a = 1\n")
+    commit(repository, "Short")
+    commits = git.log(repository, limit=10)
+    assert commits is not None
+    assert [one.message.partition("\n")[0] for one in commits] == ["Short", "Long", "change"]
+    assert len(commits[1].message) < 2_000
+    assert commits[2].paths
+
+
+def test_an_answer_that_is_too_long_is_none(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git, "_MOST_BYTES", 1_000)
+    for number in range(100):
+        (repository / f"file-{number:03}.py").write_text("")
+    assert git.head(repository) is not None
+    assert git.state(repository) is None
+
+
+def test_git_is_started_without_keys(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "planted")
+    seen: list[dict[str, str]] = []
+    known = git._environment
+
+    def watched(config: dict[str, str]) -> dict[str, str]:
+        seen.append(known(config))
+        return seen[-1]
+
+    monkeypatch.setattr(git, "_environment", watched)
+    assert git.head(repository) is not None
+    assert "SOME_API_KEY" not in seen[0]
+    assert seen[0]["PATH"] == os.environ["PATH"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+def test_records_are_cut_at_marks_however_the_stream_was_cut(size: int) -> None:
+    stream = b"before<mark>one<mark>" + b"x" * 50 + b"<mar<mark>"
+    records = Records(b"<mark>", 10)
+    for start in range(0, len(stream), size):
+        records.add(stream[start : start + size])
+    assert records.ended() == [b"before", b"one", b"x" * 10, b""]

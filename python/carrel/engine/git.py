@@ -4,7 +4,9 @@ The index doesn't ask it what changed: comparing all files by size and time is q
 
 Git is asked, never trusted. A cloned repository's own configuration can name programs that git would run (fsmonitor, filters,
 external diffs, hooks, remote helpers for a partial clone); every one of them is switched off here, so that looking at a
-repository never executes anything that came with it. No answer (no git, no repository, a broken one, a slow disk) is `None`.
+repository never executes anything that came with it. What came with a folder may also lead to another repository of the person:
+its commits are given only where that repository knows the folder (`foreign`). No answer (no git, no repository, a broken one, a
+slow disk, too long a one) is `None`.
 
 Every function starts a process: call them on a worker thread. Paths are relative to the given folder, `/`-separated; what git
 knows about outside it is left out.
@@ -18,12 +20,24 @@ import re
 import secrets
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+
+from carrel.core.child_environment import child_environment
+from carrel.engine.git_streams import Records, read_bounded
 
 _log = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
+_MOST_BYTES = 64_000_000
+"""Of an answer that is read as a whole."""
+_MOST_OF_A_COMMIT = 100_000
+"""Bytes of one commit's entry; what is beyond is left out."""
+_FOREIGN_SECONDS = 60.0
+"""How long it is remembered whose repository a folder has."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SAFE_CONFIG = {
     "core.fsmonitor": "false",
@@ -94,6 +108,8 @@ class CommitRecord:
 
 def history(folder: Path, limit: int) -> list[CommitRecord] | None:
     """List the newest commits, merges left out, that wrote a file under `folder`; those that only deleted are left out too."""
+    if foreign(folder):
+        return None
     output = _git(
         folder,
         "log",
@@ -132,11 +148,13 @@ class LoggedCommit:
 
 def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) -> list[LoggedCommit] | None:
     """List commits of `HEAD` that changed something under `folder`, newest first; only those after `since` where it is given."""
-    if since is not None and not _COMMIT.fullmatch(since):
+    if (since is not None and not _COMMIT.fullmatch(since)) or foreign(folder):
         return None
     mark = secrets.token_hex(16)  # no message can hold what is chosen now
-    output = _git(
+    entries = Records(f"r{mark}".encode(), _MOST_OF_A_COMMIT)
+    answered = _stream(
         folder,
+        entries.add,
         "log",
         "--no-show-signature",
         "--no-ext-diff",
@@ -152,13 +170,13 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
         "--",
         ".",
     )
-    if output is None:
+    if not answered:
         return None
     commits = []
-    for entry in output.split(f"r{mark}")[1:]:
-        parts = entry.split(mark)
-        if len(parts) == 5 and _COMMIT.fullmatch(parts[0]):
-            names = tuple(path for path in re.split(r"[\0\n]", parts[4]) if path)
+    for entry in entries.ended()[1:]:
+        parts = os.fsdecode(entry).split(mark)
+        if len(parts) in (4, 5) and _COMMIT.fullmatch(parts[0]):  # 4: so long a message that nothing of the paths was kept
+            names = tuple(path for part in parts[4:] for path in re.split(r"[\0\n]", part) if path)
             commits.append(LoggedCommit(parts[0], parts[1], parts[2], parts[3].strip(), names))
     return commits
 
@@ -181,7 +199,7 @@ class LastChange:
 
 def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | None:
     """Find the newest commit among those that wrote these lines of a file, as `git blame` tells; None where it can't."""
-    if first < 1 or last < first:
+    if first < 1 or last < first or foreign(folder):
         return None
     output = _git(folder, "blame", "--porcelain", "--no-textconv", "-L", f"{first},{last}", "HEAD", "--", path)
     found: dict[str, dict[str, str]] = {}
@@ -225,6 +243,74 @@ def common_folder(folder: Path) -> Path | None:
     """Give the repository's own folder (`.git`), which all its worktrees share."""
     output = _git(folder, "rev-parse", "--git-common-dir")
     return (folder / output.removesuffix("\n")).resolve() if output else None
+
+
+def foreign(folder: Path) -> str:
+    """Say why the commits of a folder's repository may be another repository's; empty where they are its own.
+
+    What came with a folder can name any other (a file `.git`, a `commondir` in a folder `.git`, links), and its commits would be
+    given to a model. So a repository outside of its working tree must know this tree itself: as a linked worktree, or by
+    `core.worktree`, which git sets for submodules.
+    """
+    return _foreign(folder, int(time.monotonic() // _FOREIGN_SECONDS))
+
+
+@lru_cache(256)
+def _foreign(folder: Path, minute: int) -> str:  # noqa: ARG001 - what is remembered is forgotten with it
+    own = _rev_parse(folder, "--absolute-git-dir")
+    if own is None:
+        return ""  # there is no repository whose commits could be given
+    try:
+        common = _resolved(folder, _rev_parse(folder, "--git-common-dir"))
+        if _rev_parse(folder, "--is-bare-repository") == "true":
+            tree = _resolved(folder, "")
+            if tree.is_relative_to(common) and _resolved(folder, own) == common:
+                return _links_out(folder, common)
+        else:
+            tree = _resolved(folder, _rev_parse(folder, "--show-toplevel"))
+        if common.is_relative_to(tree) and _resolved(folder, own).is_relative_to(tree):
+            return _links_out(folder, common)
+        if _knows(_resolved(folder, own), common, tree, folder):
+            return ""
+    except (OSError, ValueError) as error:
+        return f"its `.git` can't be understood ({type(error).__name__})"
+    return (
+        f"its `.git` leads to {common}, which doesn't know this folder; if it is yours, run `git worktree repair` there, or "
+        f"`git config core.worktree {tree}` here"
+    )
+
+
+def _knows(own: Path, common: Path, tree: Path, folder: Path) -> bool:
+    """Tell whether a repository names this working tree as one of its own."""
+    if own.parent == common / "worktrees":
+        registered = (own / "gitdir").read_text("utf-8", "surrogateescape").strip()
+        return _resolved(own, registered) == tree / ".git"
+    named = _git(folder, "config", "--null", "--get", "core.worktree") if own == common else None
+    return bool(named) and _resolved(common, str(named).removesuffix("\0")) == tree
+
+
+def _links_out(folder: Path, common: Path) -> str:
+    """Say which link in a repository leads out of it: with one, another's commits could be shown as its own."""
+    head = _rev_parse(folder, "--symbolic-full-name", "HEAD") or "HEAD"
+    seen = [common / head]
+    for inner in ("", "refs", "refs/heads", "reftable", "objects", "objects/pack", "objects/info"):
+        if (common / inner).is_dir():
+            with os.scandir(common / inner) as found:
+                seen += [Path(entry.path) for entry in found if entry.is_symlink()]
+    out = [path for path in seen if not _resolved(path, "").is_relative_to(common)]
+    return f"`{out[0]}` leads to another folder" if out else ""
+
+
+def _rev_parse(folder: Path, *question: str) -> str | None:
+    output = _git(folder, "rev-parse", *question)
+    return None if output is None else output.removesuffix("\n")
+
+
+def _resolved(base: Path, path: str | None) -> Path:
+    """Return where a path leads that is written relative to a folder, or whole. Raises `ValueError` where there is none."""
+    if path is None:
+        raise ValueError("git gave no answer")
+    return Path(os.path.realpath(base / path))
 
 
 def git_program(folder: Path) -> str | None:
@@ -289,6 +375,18 @@ def _submodules(folder: Path) -> list[str]:
 
 def _git(folder: Path, *arguments: str, safe_hooks: bool = True) -> str | None:
     """Run one reading git command with everything configurable switched off; None if it fails in any way."""
+    output = bytearray()
+
+    def take(piece: bytes) -> None:
+        output.extend(piece)
+        if len(output) > _MOST_BYTES:
+            raise ValueError("too long an answer")
+
+    return os.fsdecode(bytes(output)) if _stream(folder, take, *arguments, safe_hooks=safe_hooks) else None
+
+
+def _stream(folder: Path, take: Callable[[bytes], None], *arguments: str, safe_hooks: bool = True) -> bool:
+    """Run one reading git command and hand on what it writes; tell whether it ended well. `take` refuses by `ValueError`."""
     config = dict(_SAFE_CONFIG)
     if not safe_hooks:
         del config["core.hooksPath"]
@@ -299,26 +397,18 @@ def _git(folder: Path, *arguments: str, safe_hooks: bool = True) -> str | None:
                 config[key] = "false" if key.lower().endswith(".required") else ""
     program = git_program(folder)
     if program is None:
-        return None
+        return False
     try:
-        done = subprocess.run(  # noqa: S603 - fixed program and arguments, no shell
-            [program, "--no-pager", "--no-optional-locks", *arguments],
-            cwd=folder,
-            env=_environment(config),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        command = [program, "--no-pager", "--no-optional-locks", *arguments]
+        return read_bounded(command, folder, _environment(config), take, TIMEOUT_S) == 0
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         _log.info("git %s gave no answer: %s", arguments[0], type(error).__name__)
-        return None
-    return os.fsdecode(done.stdout) if done.returncode == 0 else None
+        return False
 
 
 def _environment(config: dict[str, str]) -> dict[str, str]:
-    """Drop every GIT_* variable (a hook's GIT_DIR points elsewhere) and pass `config` in a way that takes any key."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """Drop every GIT_* variable (a hook's GIT_DIR points elsewhere) and keys; pass `config` in a way that takes any key."""
+    clean = child_environment()
     clean |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_CONFIG_COUNT": str(len(config))}
     clean["GIT_ALLOW_PROTOCOL"] = ""  # a repository's own `protocol.ext.allow` goes before the general setting
     for number, (key, value) in enumerate(config.items()):

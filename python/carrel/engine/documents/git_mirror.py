@@ -68,6 +68,11 @@ class GitMirror:
 
     def _update(self, cancel: CancelToken, compared: Callable[[], None]) -> int:
         self.prepare()
+        if foreign := git.foreign(self.root):
+            compared()
+            self._problem = f"its commits are not read: {foreign}"
+            self._forget()
+            return 0
         head = git.head(self.root)
         compared()
         self._problem = "" if head else _NO_GIT
@@ -80,8 +85,7 @@ class GitMirror:
             return 0
         try:
             if not grows:
-                for path in self.texts.glob("*.md"):
-                    path.unlink()
+                self._forget()
             self._write(commits)
             replace_file(self._state, json.dumps({"head": head, "format": _FORMAT}).encode())
         except OSError as error:
@@ -91,6 +95,11 @@ class GitMirror:
     def delete(self) -> None:
         """Delete all that is kept."""
         shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _forget(self) -> None:
+        self._state.unlink(missing_ok=True)
+        for path in self.texts.glob("*.md"):
+            path.unlink()
 
     def _known(self) -> str | None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
