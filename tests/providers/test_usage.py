@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -100,6 +101,40 @@ async def test_the_cost_is_held_before_the_request_and_settled_after_it(tmp_path
     used.close()
 
 
+@pytest.mark.parametrize("kept", [True, False])
+async def test_a_hold_is_given_back_to_the_day_that_it_was_counted_on(tmp_path: Path, kept: bool) -> None:
+    days = ["2026-01-02"]
+    path = tmp_path / "usage.sqlite" if kept else None
+    used = UsageMeter(path, lambda: Limits(cost_per_day=1.0), today=lambda: days[-1])
+    asked = await admitted(used, OPENAI, Load(dollars=0.2, reserve=0.5))
+    days.append("2026-01-03")  # midnight
+    asked.taken()
+    asked.ended()
+    assert used.total(since="2026-01-03").dollars == pytest.approx(0.2), "what was spent counts when it was"
+    assert used.total().dollars == pytest.approx(0.2), "and nothing is held any more"
+    with pytest.raises(ProviderError):
+        await used.admit(OPENAI, Load(dollars=0.9))
+    used.close()
+
+
+async def test_who_is_cancelled_while_it_is_counted_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "usage.sqlite"
+    used = meter(Limits(cost_per_day=1.0), path=path)
+    await used.admit(OPENAI, Load(dollars=0.1))
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")  # another process counts at this moment
+        asking = asyncio.create_task(used.admit(OPENAI, Load(dollars=0.9)))
+        while not used._reserving.locked():  # noqa: ASYNC110 - it is another thread that locks
+            await asyncio.sleep(0.001)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        other.rollback()
+    await asyncio.get_running_loop().shutdown_default_executor()  # the thread went on
+    assert used.total().dollars == pytest.approx(0.1)
+    used.close()
+
+
 def test_requests_at_once_of_several_processes_spend_no_more_than_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "usage.sqlite"
     start, taken = threading.Barrier(8), list[float]()
@@ -108,7 +143,7 @@ def test_requests_at_once_of_several_processes_spend_no_more_than_the_limit(tmp_
         one = meter(Limits(cost_per_day=1.0), path=path)  # nothing is shared but the file
         start.wait()
         with contextlib.suppress(ProviderError):
-            taken.append(asyncio.run(one.admit(OPENAI, Load(dollars=0.3))))
+            taken.append(asyncio.run(one.admit(OPENAI, Load(dollars=0.3))).dollars)
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:

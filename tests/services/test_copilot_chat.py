@@ -17,7 +17,7 @@ from tests.contract import suites
 from carrel.core.conversation import Completion, Message, ToolCall
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
-from carrel.core.outbound import Destination, Load, Outbound, Secret
+from carrel.core.outbound import Destination, Hold, Load, Outbound, Secret
 from carrel.core.ports import ChatModel
 from carrel.engine.chat_model import complete
 from carrel.frontends.common.uris import longest_match
@@ -307,7 +307,7 @@ def test_the_program_gets_no_keys_of_others(monkeypatch: pytest.MonkeyPatch, tmp
 
 async def test_a_session_that_waits_is_ended_where_its_next_request_is_refused() -> None:
     class Refusing(FakeMeter):
-        async def admit(self, destination: Destination, load: Load) -> float:
+        async def admit(self, destination: Destination, load: Load) -> Hold:
             if self.used:
                 raise ProviderError("The day's limit is reached")
             return await super().admit(destination, load)

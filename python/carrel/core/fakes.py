@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from carrel.core.conversation import Completion, Message, ToolSpec
 from carrel.core.errors import NotAllowed
-from carrel.core.outbound import Destination, Load, Outbound, Secret
+from carrel.core.outbound import Destination, Hold, Load, Outbound, Secret
 from carrel.core.ports import (
     MODEL_DEFAULTS,
     AuditEvent,
@@ -280,15 +280,15 @@ class FakeMeter:
         self.used: list[tuple[Destination, Load]] = []
         self.failures: list[tuple[Destination, str]] = []
 
-    async def admit(self, destination: Destination, load: Load) -> float:  # noqa: ARG002 - nothing is limited
+    async def admit(self, destination: Destination, load: Load) -> Hold:  # noqa: ARG002 - nothing is limited
         """Never wait, and hold nothing."""
-        return 0.0
+        return Hold()
 
     def record(self, destination: Destination, load: Load) -> None:
         """Keep it."""
         self.used.append((destination, load))
 
-    def give_back(self, destination: Destination, dollars: float) -> None:
+    def give_back(self, destination: Destination, hold: Hold) -> None:
         """Do nothing: nothing was held."""
 
     def failed(self, destination: Destination, reason: str) -> None:

@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 Role = Literal["embedder", "reranker", "chat", "planner", "store"]
@@ -101,6 +101,14 @@ class Sent:
     """Of the requests themselves, without headers."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Dollars that are counted before they are spent, in the sum of one day: there they are given back."""
+
+    dollars: float = 0.0
+    day: str = ""
+
+
 class Permissions(Protocol):
     """Knows where a person allowed text to go."""
 
@@ -121,17 +129,18 @@ class Keys(Protocol):
 class Meter(Protocol):
     """Keeps to the limits that a person set, and counts what is used."""
 
-    async def admit(self, destination: Destination, load: Load) -> float:
+    async def admit(self, destination: Destination, load: Load) -> Hold:
         """Wait until a request may be sent. Raises `ProviderError` where a limit forbids it for longer than a wait is worth.
 
-        Returns the dollars that are counted from now on, so that no other request spends them; 0 where nothing limits them.
-        `Admission` sees to what becomes of them.
+        Returns the dollars that are counted from now on, so that no other request spends them; none where nothing limits them.
+        `Admission` sees to what becomes of them. Who is cancelled here holds nothing.
         """
+        ...
 
     def record(self, destination: Destination, load: Load) -> None:
         """Count what was used. Never raises."""
 
-    def give_back(self, destination: Destination, dollars: float) -> None:
+    def give_back(self, destination: Destination, hold: Hold) -> None:
         """Count dollars no more that `admit` counted. Never raises."""
 
     def failed(self, destination: Destination, reason: str) -> None:
@@ -195,19 +204,20 @@ class Admission:
     meter: Meter
     destination: Destination
     load: Load
-    held: float
+    held: Hold
 
     def taken(self) -> None:
         """Count the request: the service took it."""
         self.meter.record(self.destination, self.load)
-        if self.held:
-            self.meter.give_back(self.destination, self.load.dollars)  # it is counted twice for a moment, never not at all
-            self.held -= self.load.dollars
+        if self.held.dollars:
+            # It is counted twice for a moment, never not at all.
+            self.meter.give_back(self.destination, replace(self.held, dollars=self.load.dollars))
+            self.held = replace(self.held, dollars=self.held.dollars - self.load.dollars)
 
     def ended(self) -> None:
         """Give back what is held still: the answer's cost is counted, or there was none. Called in any case."""
-        held, self.held = self.held, 0.0
-        if held:
+        held, self.held = self.held, Hold()
+        if held.dollars:
             self.meter.give_back(self.destination, held)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from carrel.core.caller import Caller, current_caller
 from carrel.core.errors import InvalidInput, place_of
-from carrel.core.outbound import Destination, Load, Meter
+from carrel.core.outbound import Destination, Hold, Load, Meter
 from carrel.core.ports import AuditEvent, AuditLog
 from carrel.server.audit_settings import AuditSettings
 
@@ -236,11 +236,11 @@ class _RecordingMeter:
         self._meter = meter
         self._trail = trail
 
-    async def admit(self, destination: Destination, load: Load) -> float:
+    async def admit(self, destination: Destination, load: Load) -> Hold:
         return await self._meter.admit(destination, load)
 
-    def give_back(self, destination: Destination, dollars: float) -> None:
-        self._meter.give_back(destination, dollars)
+    def give_back(self, destination: Destination, hold: Hold) -> None:
+        self._meter.give_back(destination, hold)
 
     def record(self, destination: Destination, load: Load) -> None:
         self._meter.record(destination, load)

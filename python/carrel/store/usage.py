@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from carrel.core.errors import ProviderError, StoreError
-from carrel.core.outbound import Destination, Load
+from carrel.core.outbound import Destination, Hold, Load
 
 log = logging.getLogger(__name__)
 
@@ -80,13 +80,15 @@ class UsageMeter:
         self._memory: dict[tuple[str, Destination], Usage] = {}
         self._writer: ThreadPoolExecutor | None = None
         self._reserving = threading.Lock()
+        self._counting = threading.Lock()
         self.failures: dict[Destination, str] = {}
         """The last failure of each destination since the last success, for a person."""
 
-    async def admit(self, destination: Destination, load: Load) -> float:
+    async def admit(self, destination: Destination, load: Load) -> Hold:
         """Wait until the request keeps within the limits of a minute, and count the cost that it may have at once.
 
-        Returns the dollars that were counted. Raises `ProviderError` where the day's cost is reached, or can't be told.
+        Returns the dollars that were counted; a cancel gives them back, however far the counting is. Raises `ProviderError` where
+        the day's cost is reached, or can't be told.
         """
         limits = self._limits()
         if limits.cost_per_day and not destination.local and not load.priced:
@@ -98,26 +100,33 @@ class UsageMeter:
             await self._sleep(min(pause, LONGEST_WAIT))
         self._minute.setdefault(destination, deque()).append((self._clock(), load.tokens))
         if not limits.cost_per_day or destination.local or not (load.requests or load.dollars):
-            return 0.0
-        return await asyncio.to_thread(self._reserve, limits.cost_per_day, destination, load.dollars + load.reserve)
+            return Hold()
+        reservation = _Reservation(lambda hold: self.give_back(destination, hold))
+        dollars = load.dollars + load.reserve
+        try:
+            await asyncio.to_thread(reservation.made, lambda: self._reserve(limits.cost_per_day, destination, dollars))
+        except asyncio.CancelledError:
+            reservation.abandon()
+            raise
+        return reservation.hold
 
     def record(self, destination: Destination, load: Load) -> None:
         """Count what was used, on a thread of its own. Never raises."""
         self.failures.pop(destination, None)
-        self._count(destination, load)
+        self._count(self._today(), destination, load)
 
-    def give_back(self, destination: Destination, dollars: float) -> None:
-        """Count dollars no more that were held."""
-        self._count(destination, Load(requests=0, dollars=-dollars))
+    def give_back(self, destination: Destination, hold: Hold) -> None:
+        """Count dollars no more that were held, on the day that they were counted on."""
+        self._count(hold.day or self._today(), destination, Load(requests=0, dollars=-hold.dollars))
 
-    def _count(self, destination: Destination, load: Load) -> None:
-        day = self._today()
-        if self._path is None:
-            self._remember(day, destination, load)
-            return
-        if self._writer is None:
-            self._writer = ThreadPoolExecutor(1, "carrel-usage")
-        self._writer.submit(self._write, self._path, day, destination, load)
+    def _count(self, day: str, destination: Destination, load: Load) -> None:
+        with self._counting:  # what is given back may come from any thread
+            if self._path is None:
+                self._remember(day, destination, load)
+                return
+            if self._writer is None:
+                self._writer = ThreadPoolExecutor(1, "carrel-usage")
+            self._writer.submit(self._write, self._path, day, destination, load)
 
     def failed(self, destination: Destination, reason: str) -> None:
         """Remember the last failure."""
@@ -157,7 +166,7 @@ class UsageMeter:
             sum(row.dollars for row in rows),
         )
 
-    def _reserve(self, most: float, destination: Destination, dollars: float) -> float:
+    def _reserve(self, most: float, destination: Destination, dollars: float) -> Hold:
         """Count dollars where the day's limit has room for them, which no other process can use meanwhile."""
         with self._reserving:  # the day's total and what is added to it are one step here too
             if self._writer is not None:
@@ -167,7 +176,7 @@ class UsageMeter:
             if self._path is None:
                 _check_limit(most, spent, dollars)
                 self._remember(today, destination, held)
-                return dollars
+                return Hold(dollars, today)
             try:
                 with _opened(self._path, _RESERVE_SECONDS) as database:
                     database.execute("BEGIN IMMEDIATE")
@@ -179,7 +188,7 @@ class UsageMeter:
                     f"What was spent can't be read from {self._path} ({error})",
                     "Mend or delete the file. Or set `costPerDay` of `limits` to 0.",
                 ) from None
-        return dollars
+        return Hold(dollars, today)
 
     def _pause(self, destination: Destination, load: Load, limits: Limits) -> float:
         """Return the seconds until the last minute has room for the request; an empty minute always has."""
@@ -203,6 +212,35 @@ class UsageMeter:
             had.tokens + load.tokens,
             had.dollars + load.dollars,
         )
+
+
+class _Reservation:
+    """A hold that is made on a thread, for somebody who may go away meanwhile."""
+
+    def __init__(self, give_back: Callable[[Hold], None]) -> None:
+        self.hold = Hold()
+        self._give_back = give_back
+        self._abandoned = False
+        self._lock = threading.Lock()
+
+    def made(self, reserve: Callable[[], Hold]) -> None:
+        """Make it; where it was abandoned before or meanwhile, it is given back."""
+        if self._abandoned:
+            return
+        hold = reserve()
+        with self._lock:
+            self.hold = hold
+            abandoned = self._abandoned
+        if abandoned:
+            self._give_back(hold)
+
+    def abandon(self) -> None:
+        """Have it given back: at once where it was made, else by the thread that makes it."""
+        with self._lock:
+            self._abandoned = True
+            hold = self.hold
+        if hold.dollars:
+            self._give_back(hold)
 
 
 def _summed(path: Path, destination: Destination | None, since: str) -> Usage:
