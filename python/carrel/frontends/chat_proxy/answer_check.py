@@ -69,27 +69,33 @@ class StreamText:
         self._rest = bytearray()
         self._said: list[str] = []
         self._read = 0
-        self.ended = False
-        """Whether it ended between two events, where a comment may stand."""
+        self._last = b""
 
     @property
     def text(self) -> str:
         """All that was said."""
         return "".join(self._said)
 
+    @property
+    def ended(self) -> bool:
+        """Tell whether it ended between two events, where a comment may stand: behind an empty line."""
+        return self._last.replace(b"\r\n", b"\n").endswith(b"\n\n")
+
     def take(self, piece: bytes) -> None:
         """Read a piece, however it was cut. What is beyond the limit is not read."""
         self._read += len(piece)
-        self.ended = piece.endswith(b"\n")
+        self._last = (self._last + piece[-4:])[-4:]
         if self._read > MOST_BYTES:
             self._rest.clear()
             return
-        self._rest += piece
-        *lines, rest = self._rest.split(b"\n")
+        if b"\n" not in piece:
+            self._rest += piece  # a line that arrives in many pieces is looked at once
+            return
+        *lines, rest = (bytes(self._rest) + piece).split(b"\n")
         self._rest = bytearray(rest)
         for line in lines:
             if line.startswith(b"data:"):
-                self._said.append(_delta(bytes(line[5:])))
+                self._said.append(_delta(line[5:]))
 
 
 def _delta(data: bytes) -> str:
