@@ -31,6 +31,11 @@ def fail() -> str:
     raise ValueError("out of order")
 
 
+@server.tool(description="Answer at length.", annotations=ToolAnnotations(read_only_hint=True))
+def shout(characters: int) -> str:
+    return "x" * characters
+
+
 @server.tool(description="End the server.", annotations=ToolAnnotations(read_only_hint=True))
 def leave() -> str:
     import os  # noqa: PLC0415

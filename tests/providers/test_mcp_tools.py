@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from carrel.core.errors import ProviderError
 from carrel.core.fakes import fake_outbound
+from carrel.providers import mcp_bounds
 from carrel.providers.mcp_tools import McpServerSpec, connected
 
 
@@ -22,3 +28,48 @@ async def test_a_program_is_not_taken_from_the_folder_that_carrel_was_started_in
         async with connected(McpServerSpec("s", sys.executable, ("-m", "planted_server")), fake_outbound()):
             pass
     assert not seen.exists()
+
+
+SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
+
+
+@contextlib.contextmanager
+def served(kind: str, folder: Path) -> Iterator[McpServerSpec]:
+    """Give a real server: a program that the connection starts, or one that listens."""
+    told = folder / "told"
+    told.write_text("Greet somebody.")
+    if kind == "stdio":
+        yield McpServerSpec("tests", sys.executable, (str(SERVER), str(told)))
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, str(SERVER), str(told), str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        end = time.monotonic() + 30
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        try:
+            yield McpServerSpec("tests", url=f"http://127.0.0.1:{port}/mcp")
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_an_answer_is_given_up_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(mcp_bounds.Bound.__init__, "__defaults__", (300_000,))
+    with served(kind, tmp_path) as server:
+        async with connected(server, fake_outbound()) as connection:
+            assert (await connection.call("shout", {"characters": 100_000})).text == "x" * 100_000
+            with pytest.raises(ProviderError, match="failed to run shout: it sent more than 300,000 bytes at once"):
+                await connection.call("shout", {"characters": 1_000_000})
+
+
+async def test_a_program_that_never_ends_its_line_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_bounds.Bound.__init__, "__defaults__", (300_000,))
+    endless = "import sys\nwhile True: sys.stdout.write('x' * 10_000)"
+    with pytest.raises(ProviderError, match="could not be started: it sent more than 300,000 bytes at once"):
+        async with connected(McpServerSpec("tests", sys.executable, ("-c", endless)), fake_outbound()):
+            pass

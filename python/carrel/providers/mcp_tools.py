@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.outbound import Destination, Outbound, is_loopback
+from carrel.providers.mcp_bounds import Bound, bounded_answers, program
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -60,10 +61,11 @@ class McpAnswer:
 class McpConnection:
     """A server that is connected. `holder` is the task that holds the connection: it ends with the server."""
 
-    def __init__(self, client: Client, name: str, holder: asyncio.Task[None]) -> None:
+    def __init__(self, client: Client, name: str, holder: asyncio.Task[None], bound: Bound) -> None:
         self._client = client
         self._name = name
         self._holder = holder
+        self._bound = bound
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return all tools in the protocol's own names. Raises `ProviderError`."""
@@ -112,15 +114,17 @@ class McpConnection:
         """Wait for an answer, as long as the server is there."""
         task = asyncio.ensure_future(request)
         try:
-            await asyncio.wait({task, self._holder}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
+            waited: set[asyncio.Future[Any]] = {task, self._holder, self._bound.exceeded}
+            await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task.done() and not self._bound.exceeded.done():
                 return task.result()
         except Exception as error:
             raise _failed(self._name, what, error) from None
         finally:
-            if not task.done():
-                task.cancel()
-                task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            task.cancel()
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        if self._bound.exceeded.done():
+            raise ProviderError(f"The MCP server {self._name} {what}: {self._bound.problem}")
         why = "it ended" if self._holder.done() else f"not within {seconds:g} s"
         raise ProviderError(f"The MCP server {self._name} {what}: {why}")
 
@@ -131,12 +135,18 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[Client] = loop.create_future()
     stop = asyncio.Event()
-    holder = loop.create_task(_hold(server, outbound, ready, stop))
+    bound = Bound()
+    holder = loop.create_task(_hold(server, outbound, ready, stop, bound))
     try:
-        await asyncio.wait({ready}, timeout=START_SECONDS)
+        waited: set[asyncio.Future[Any]] = {ready, bound.exceeded}
+        await asyncio.wait(waited, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if bound.exceeded.done():
+            raise ProviderError(
+                f"The MCP server {server.name} could not be started: it sent more than {bound.most:,} bytes at once"
+            )
         if not ready.done():
             raise ProviderError(f"The MCP server {server.name} was not ready within {START_SECONDS:g} s")
-        yield McpConnection(ready.result(), server.name, holder)
+        yield McpConnection(ready.result(), server.name, holder, bound)
     finally:
         stop.set()
         if not ready.done():
@@ -147,7 +157,9 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
             await asyncio.wait({holder}, timeout=STOP_SECONDS)
 
 
-async def _hold(server: McpServerSpec, outbound: Outbound, ready: asyncio.Future[Client], stop: asyncio.Event) -> None:
+async def _hold(
+    server: McpServerSpec, outbound: Outbound, ready: asyncio.Future[Client], stop: asyncio.Event, bound: Bound
+) -> None:
     """Keep a connection open until `stop`, in a task of its own: when a server dies, the SDK cancels the task that holds it."""
     try:
         from mcp import Client
@@ -158,7 +170,7 @@ async def _hold(server: McpServerSpec, outbound: Outbound, ready: asyncio.Future
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         async with AsyncExitStack() as stack:
-            transport = await _transport(server, outbound, stack)
+            transport = await _transport(server, outbound, stack, bound)
             client = await stack.enter_async_context(Client(transport, mode="legacy", cache=None))
             if not ready.done():
                 ready.set_result(client)
@@ -174,18 +186,14 @@ async def _hold(server: McpServerSpec, outbound: Outbound, ready: asyncio.Future
             raise
 
 
-async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExitStack) -> Any:
+async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExitStack, bound: Bound) -> Any:
     if server.command:
-        from mcp import StdioServerParameters, stdio_client
-
         env = {name: os.environ[name] for name in server.env if name in os.environ}
         # Never where Carrel itself was started: `python -m` and `npx` run what a folder holds, and that may be somebody's clone.
         folder = server.cwd or stack.enter_context(TemporaryDirectory(prefix="carrel-mcp-", ignore_cleanup_errors=True))
-        parameters = StdioServerParameters(
-            command=server.command, args=list(server.args), env=env, cwd=folder, encoding_error_handler="replace"
-        )
         # A file, not a pipe that nobody empties: what a server logs is no concern of ours.
-        return stdio_client(parameters, errlog=stack.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: ASYNC230, PTH123
+        errors = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: ASYNC230, PTH123, SIM115
+        return program(server.command, server.args, env, folder, errors, bound)
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -194,14 +202,19 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
     if parts.scheme != "https" and not is_loopback(host):
         raise ProviderError(f"The MCP server {server.name} is asked only over an encrypted connection", "Use https://.")
     outbound.permissions.check(Destination("mcp", host))
-    headers = {}
+    headers = {"Accept-Encoding": "identity"}
     if server.key and server.key != "none":
         key = await asyncio.to_thread(outbound.keys.find, f"tools-{server.name}", server.key)
         if key is None:
             raise ProviderError(f"There is no key for the MCP server {server.name} where its setting `key` says")
         headers["Authorization"] = f"Bearer {key.reveal()}"
     client = await stack.enter_async_context(
-        httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=httpx2.Timeout(30.0, read=300.0))
+        httpx2.AsyncClient(
+            headers=headers,
+            follow_redirects=False,
+            timeout=httpx2.Timeout(30.0, read=300.0),
+            event_hooks=bounded_answers(bound),
+        )
     )
     return streamable_http_client(server.url, http_client=client)
 

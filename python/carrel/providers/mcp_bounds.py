@@ -1,0 +1,207 @@
+"""What an MCP server says, bounded while it is read: the SDK gathers a whole message before anybody sees its size.
+
+Programs are read line by line by a transport of our own, which starts and stops them as the SDK's does; of services, the body of
+each answer is counted.
+"""
+
+# ruff: noqa: PLC0415 - the SDK takes long to import
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    import httpx2
+    from anyio.abc import ByteReceiveStream
+
+MOST_BYTES = 16_000_000
+"""Of one message."""
+_FLUSH_SECONDS = 0.5
+_EXIT_SECONDS = 2.0
+_POLL_SECONDS = 0.01
+
+
+class Bound:
+    """Whether a server said too much at once. What asks it waits for `exceeded`, too: the SDK drops some failures."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self.most = most
+        self.exceeded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def problem(self) -> str:
+        """Say what was too much, as the end of a sentence."""
+        return f"it sent more than {self.most:,} bytes at once"
+
+    def check(self, size: int) -> None:
+        """Raise `ValueError` for a message that is too long."""
+        if size > self.most:
+            if not self.exceeded.done():
+                self.exceeded.set_result(None)
+            raise ValueError("too long a message")
+
+
+async def lines_of(stream: ByteReceiveStream, bound: Bound) -> AsyncIterator[bytes]:
+    """Give the lines of a program. Raises `ValueError` for one that is too long, before it is read to its end."""
+    import anyio
+
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            piece = await stream.receive()
+        except anyio.EndOfStream:
+            return
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            yield b"".join([*parts, end])
+            parts, size = [], 0
+        size += len(rest)
+        bound.check(size)
+        parts.append(rest)
+
+
+@asynccontextmanager
+async def program(
+    command: str, args: Sequence[str], env: Mapping[str, str], folder: str | Path, errors: TextIO, bound: Bound
+) -> AsyncIterator[Any]:
+    """Start a program and give the two streams of its messages; it and what it started have ended at the end."""
+    import anyio
+    from mcp.client.stdio import get_default_environment
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    process = await _started(command, args, get_default_environment() | dict(env), folder, errors)
+    said, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sending, to_send = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+
+    async def read() -> None:
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
+            async with said:
+                try:
+                    async for line in lines_of(process.stdout, bound):
+                        try:
+                            message = jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
+                        except ValueError as error:
+                            await said.send(error)
+                            continue
+                        await said.send(SessionMessage(message))
+                except ValueError:  # too long a line
+                    return
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    # The session is gone: what the program still writes must not keep it from ending.
+                    async for _ in process.stdout:
+                        pass
+
+    async def write() -> None:
+        try:
+            async with to_send:
+                async for item in to_send:
+                    text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await process.stdin.send(f"{text}\n".encode("utf-8", "replace"))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+            await said.aclose()
+        finally:
+            written.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        tasks.start_soon(write)
+        try:
+            yield messages, sending
+        finally:
+            with anyio.CancelScope(shield=True):
+                messages.close()
+                sending.close()
+                with anyio.move_on_after(_FLUSH_SECONDS):
+                    await written.wait()
+                await _stopped(process)
+                for stream in (messages, sending, said, to_send):
+                    await stream.aclose()
+            tasks.cancel_scope.cancel()
+
+
+async def _started(command: str, args: Sequence[str], env: dict[str, str], folder: str | Path, errors: TextIO) -> Any:
+    """Start a program so that it can be stopped with all that it starts."""
+    if sys.platform == "win32":
+        from mcp.os.win32.utilities import create_windows_process, get_windows_executable_command
+
+        found = await asyncio.to_thread(get_windows_executable_command, command)
+        return await create_windows_process(found, list(args), env, errors, folder)
+    import anyio
+
+    return await anyio.open_process([command, *args], env=env, stderr=errors, cwd=folder, start_new_session=True)
+
+
+async def _stopped(process: Any) -> None:
+    """Close a program's input, and kill it and what it started unless it ends by that."""
+    import anyio
+
+    with contextlib.suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdin.aclose()
+    if not await _exited(process):
+        if sys.platform == "win32":
+            from mcp.os.win32.utilities import terminate_windows_process_tree
+
+            await terminate_windows_process_tree(process)
+        else:
+            from mcp.os.posix.utilities import terminate_posix_process_tree
+
+            await terminate_posix_process_tree(process, _EXIT_SECONDS)
+        await _exited(process)
+    if sys.platform == "win32":
+        from mcp.os.win32.utilities import close_process_job
+
+        close_process_job(process)
+    with contextlib.suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdout.aclose()
+    # What wasn't read, or another process that holds the pipe, keeps asyncio's transport open; nothing public leads to it.
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    if transport is not None:
+        with contextlib.suppress(PermissionError):
+            transport.close()
+
+
+async def _exited(process: Any) -> bool:
+    """Wait for the end of a program, not of its output, which others may hold."""
+    end = asyncio.get_running_loop().time() + _EXIT_SECONDS
+    while process.returncode is None and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - its own event waits for pipes
+        await asyncio.sleep(_POLL_SECONDS)
+    return process.returncode is not None
+
+
+def bounded_answers(bound: Bound) -> dict[str, list[Any]]:
+    """Return the hooks of an HTTP client that bound what services answer: a whole body, or one event of a stream."""
+    import httpx2
+
+    class Counted(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any, *, events: bool) -> None:
+            self._stream = stream
+            self._events = events
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size, last = 0, b""
+            async for piece in self._stream:
+                last = (last + piece[-4:])[-4:]
+                if self._events and (b"\n\n" in piece or b"\r\n\r\n" in piece or last.replace(b"\r", b"").endswith(b"\n\n")):
+                    size = 0
+                size += len(piece)
+                bound.check(size)
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def count(response: httpx2.Response) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            bound.check(bound.most + 1)  # it wasn't asked for, and a little may become much
+        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = Counted(response.stream, events=events)
+
+    return {"response": [count]}
