@@ -31,6 +31,7 @@ from carrel.server.permissions import PermissionFile
 from carrel.server.pipelines import NOBODY_ASKED, ToolService
 from carrel.server.settings import Settings
 from carrel.server.tool_settings import read_tools
+from carrel.server.whole_question import IN_FULL
 from carrel.server.workspace_tools import catalogue_tools
 
 SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
@@ -209,6 +210,30 @@ async def test_a_dangerous_pipeline_waits_for_a_person_and_for_this_plan_alone(m
     assert (question.what, question.hash) == ("pipeline", service.check(wipe, str(file)).challenge)
     assert question.hash != service.check(wipe, "other").challenge
     assert "t.wipe (dangerous)" in question.details["step 0"]
+
+
+async def test_a_person_can_read_all_that_they_allow(make: Make, tmp_path: Path) -> None:
+    await approved(make)
+    shown: list[tuple[Path, str]] = []
+
+    async def confirm(question: Confirmation) -> bool:
+        assert sum(map(len, question.details.values())) < 2_000, "a dialog can't be scrolled"
+        path = Path(question.details[IN_FULL])
+        text = path.read_text("utf-8")
+        assert question.hash in text
+        if sys.platform != "win32":
+            assert path.parent.stat().st_mode & 0o077 == 0
+        shown.append((path, text))
+        return False
+
+    given = "a" * 5_000 + "\nhidden order\x1b[2J\u202e\n" + "z" * 5_000
+    run = await make(confirm).run(plan({"tool": "t.wipe", "args": {"path": "{{input_data}}"}}), given)
+    assert "was not allowed" in run.problem
+    [(path, text)] = shown
+    assert "\nhidden order\\x1b[2J\\u202e\n" in text
+    assert "a" * 5_000 in text
+    assert "z" * 5_000 in text
+    assert not path.exists(), "it lasts as long as the question"
 
 
 async def test_tools_that_change_while_the_person_thinks_are_not_run(make: Make, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from carrel.server import access
 from carrel.server.allow_settings import AllowSettings, Right
 from carrel.server.catalogue import CatalogueState, Connection, StatedTool, ToolCatalogue
 from carrel.server.tool_settings import BUILT_IN, ToolSettings
+from carrel.server.whole_question import whole_question
 
 if TYPE_CHECKING:
     from carrel.core.ports import Embedder
@@ -157,8 +158,10 @@ class ToolService:
             elif checked.risk == "dangerous":
                 if self.confirm is None:
                     problem = f"the pipeline is dangerous: {NOBODY_ASKED}"
-                elif not await self.confirm(of_pipeline(checked, input_data)):
-                    problem = "the pipeline is dangerous, and it was not allowed"
+                else:
+                    with whole_question(of_pipeline(checked, input_data)) as question:
+                        allowed = await self.confirm(question)
+                    problem = "" if allowed else "the pipeline is dangerous, and it was not allowed"
         except (NotPermitted, ProviderError) as error:
             problem = str(error)
         if problem or not checked.needs_confirmation:
@@ -229,7 +232,7 @@ class ToolService:
 
 def of_pipeline(checked: Checked, input_data: str) -> Confirmation:
     """Return the question whether a dangerous pipeline may run: every call with its arguments, and what it starts from."""
-    details = {"input": f"{len(input_data):,} characters: {input_data[:300]}" if input_data else "nothing"}
+    details = {"input": f"{len(input_data):,} characters: {input_data}" if input_data else "nothing"}
     width = len(str(len(checked.validated.tools) - 1)) if checked.validated else 1  # editors may sort by name
     assert checked.pipeline is not None and checked.validated is not None  # noqa: S101, PT018 - only a whole one is asked about
     for number, (step, tool) in enumerate(zip(checked.pipeline.steps, checked.validated.tools, strict=True)):

@@ -43,7 +43,7 @@ def _told_run(result: PipelineRunResult, output: Output) -> int:
         failed = f": {one_line(str(step.error))}" if step.error else ""
         output.note(f"step {step.step}: {step.tool}, {step.ms:,.0f} ms, {step.bytes:,} bytes{failed}")
     if not output.json and result.output:
-        output.text(result.output.removesuffix("\n"))
+        output.whole(result.output.removesuffix("\n"))
     if not result.ok:
         if output.json:
             return 1
