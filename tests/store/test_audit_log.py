@@ -167,8 +167,39 @@ def test_what_waits_too_long_is_counted(path: Path, monkeypatch: pytest.MonkeyPa
         _until(lambda: kept.problem)
     path.rmdir()
     _until(lambda: kept.problem is None)
-    assert [(entry.event.kind, dict(entry.event.details)) for entry in kept.entries(kind="gap")] == [("gap", {"lost": 2})]
+    assert [(entry.event.kind, dict(entry.event.details)) for entry in kept.entries(kind="gap")] == [
+        ("gap", {"lost": 2, "kinds": {"search": 2}})
+    ]
     assert [entry.event.at for entry in kept.entries(kind="search")] == [4.0, 3.0, 2.0]
+
+
+def test_long_entries_that_wait_take_no_more_memory_than_they_may(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.store.audit_log._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("carrel.store.audit_log._MOST_WAITING_CHARACTERS", 10_000)
+    path.parent.mkdir(parents=True)
+    path.mkdir()
+    kept = log_at(path)
+    for number in range(30):
+        kept.record(AuditEvent("tool" if number % 2 else "search", float(number), "ada", {"text": "x" * 1_000}))
+    _until(lambda: kept.problem)
+    path.rmdir()
+    _until(lambda: kept.problem is None)
+    (gap,) = kept.entries(kind="gap")
+    left = 30 - gap.event.details["lost"]
+    assert 8 <= left < 10
+    assert sum(gap.event.details["kinds"].values()) == 30 - left
+    assert set(gap.event.details["kinds"]) == {"search", "tool"}
+    newest = [entry.event.at for entry in kept.entries() if entry.event.kind != "gap"]
+    assert newest == [float(number) for number in range(29, 29 - left, -1)]
+
+
+def test_a_file_is_pruned_by_what_was_written_not_only_by_the_clock(path: Path) -> None:
+    kept = log_at(path, lambda: AuditLimits(days=30, max_bytes=200_000))
+    for number in range(100):
+        kept.record(AuditEvent("search", 8_000.0 + number, "ada", {"text": "x" * 10_000}))
+        assert kept.flush()
+    assert path.stat().st_size < 400_000, "a megabyte was written within a second"
+    assert kept.verify().problems == ()
 
 
 def test_a_damaged_file_is_a_clear_error(path: Path) -> None:

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +30,12 @@ _GATHER_SECONDS = 0.25
 """How long entries are gathered before they are written: a transaction costs a flush of the disk."""
 _MOST_WAITING = 10_000
 """Entries that wait for a disk that is full or a file that is locked; the oldest go first."""
+_MOST_WAITING_CHARACTERS = 20_000_000
+"""Of their details; with texts, a few entries may be long."""
 _RETRY_SECONDS = 5.0
 _PRUNE_SECONDS = 600.0
+_PRUNE_SHARE = 0.1
+"""Of the limit of bytes: so much was written since the last pruning that the next one isn't waited for."""
 _PRUNED_TO = 0.8
 """Of the limit of bytes: whoever is at the limit isn't pruned at every batch."""
 _LONGEST_DETAILS = 262_144
@@ -72,6 +76,57 @@ class AuditEntry:
     event: AuditEvent
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An event as it is written, of a bounded length."""
+
+    kind: str
+    at: float
+    user: str
+    details: str
+
+    @classmethod
+    def of(cls, event: AuditEvent) -> _Entry:
+        at = event.at if math.isfinite(event.at) else 0.0
+        return cls(_plain(event.kind), at, _plain(event.user), _details(event.details))
+
+
+class _Queue:
+    """Entries that wait, no more than fit; what had to go is counted by kind."""
+
+    def __init__(self) -> None:
+        self._entries: deque[_Entry] = deque()
+        self._characters = 0
+        self._lost: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, entry: _Entry) -> None:
+        self._entries.append(entry)
+        self._characters += len(entry.details)
+        self._trim()
+
+    def take(self) -> tuple[list[_Entry], Counter[str]]:
+        """Give all that waits, and what was lost before."""
+        taken = list(self._entries), self._lost
+        self._entries, self._characters, self._lost = deque(), 0, Counter()
+        return taken
+
+    def give_back(self, entries: Sequence[_Entry], lost: Counter[str]) -> None:
+        """Take again what could not be written; it is older than what came meanwhile."""
+        self._entries.extendleft(reversed(entries))
+        self._characters += sum(len(entry.details) for entry in entries)
+        self._lost += lost
+        self._trim()
+
+    def _trim(self) -> None:
+        while len(self._entries) > _MOST_WAITING or self._characters > _MOST_WAITING_CHARACTERS:
+            gone = self._entries.popleft()
+            self._characters -= len(gone.details)
+            self._lost[gone.kind] += 1
+
+
 class SqliteAuditLog:
     """Keeps events in a file, for all processes of a user."""
 
@@ -82,23 +137,22 @@ class SqliteAuditLog:
         self._path = path
         self._limits = limits
         self._clock = clock
-        self._waiting: deque[AuditEvent] = deque()
-        self._lost = 0
+        self._waiting = _Queue()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._writing = False
         self._hurry = False
         self._pruned_at = -math.inf
+        self._written = 0
+        """Characters since then."""
         self.problem: str | None = None
         """Why nothing can be written at the moment, in words for a person."""
 
     def record(self, event: AuditEvent) -> None:
         """Take an event; a thread writes it. Never raises, never waits for a disk."""
+        entry = _Entry.of(event)  # bounded at once, and later changes of what it was made of don't count
         with self._changed:
-            if len(self._waiting) >= _MOST_WAITING:
-                self._waiting.popleft()
-                self._lost += 1
-            self._waiting.append(event)
+            self._waiting.add(entry)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="carrel-audit", daemon=True)
                 self._thread.start()
@@ -126,9 +180,8 @@ class SqliteAuditLog:
                     self._changed.wait()
                     self._hurry = False
                 self._changed.wait_for(lambda: self._hurry, _RETRY_SECONDS if self.problem else _GATHER_SECONDS)
-                batch, lost = list(self._waiting), self._lost
-                self._waiting.clear()
-                self._lost, self._writing = 0, True
+                batch, lost = self._waiting.take()
+                self._writing = True
             failed: str | None = None
             try:
                 self._write(batch, lost)
@@ -139,25 +192,24 @@ class SqliteAuditLog:
             with self._changed:
                 self.problem = failed
                 if failed:
-                    self._waiting.extendleft(reversed(batch))
-                    self._lost += lost
-                    while len(self._waiting) > _MOST_WAITING:
-                        self._waiting.popleft()
-                        self._lost += 1
+                    self._waiting.give_back(batch, lost)
                 self._writing = False
                 self._changed.notify_all()
 
-    def _write(self, batch: Sequence[AuditEvent], lost: int) -> None:
+    def _write(self, batch: Sequence[_Entry], lost: Counter[str]) -> None:
         with _opened(self._path) as database:
             database.execute("BEGIN IMMEDIATE")
             if lost:
                 user = batch[0].user if batch else ""
-                _append(database, [AuditEvent("gap", self._clock(), user, {"lost": lost})])
+                told = {"lost": lost.total(), "kinds": dict(lost)}
+                _append(database, [_Entry.of(AuditEvent("gap", self._clock(), user, told))])
             _append(database, batch)
-            due = time.monotonic() - self._pruned_at > _PRUNE_SECONDS
+            limits, written = self._limits(), self._written + sum(len(entry.details) for entry in batch)
+            due = time.monotonic() - self._pruned_at > _PRUNE_SECONDS or written > _PRUNE_SHARE * limits.max_bytes
             if due:
-                _prune(database, self._limits(), self._clock())
+                _prune(database, limits, self._clock())
             database.execute("COMMIT")
+            self._written = 0 if due else written
             if due:
                 self._pruned_at = time.monotonic()
                 database.executescript("PRAGMA incremental_vacuum")  # `execute` takes one page only
@@ -193,13 +245,12 @@ class SqliteAuditLog:
             return verify(database, known)
 
 
-def _append(database: sqlite3.Connection, events: Iterable[AuditEvent]) -> None:
+def _append(database: sqlite3.Connection, entries: Iterable[_Entry]) -> None:
     number, before = _head(database)
     rows = []
-    for event in events:
+    for entry in entries:
         number += 1
-        at = event.at if math.isfinite(event.at) else 0.0
-        fields = (number, at, _plain(event.kind), _plain(event.user), _details(event.details))
+        fields = (number, entry.at, entry.kind, entry.user, entry.details)
         before = entry_hash(before, *fields)
         rows.append((*fields, before))
     database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", rows)
@@ -229,7 +280,8 @@ def _prune(database: sqlite3.Connection, limits: AuditLimits, now: float) -> Non
     removed = database.execute("SELECT COUNT(*) FROM entries WHERE number <= ?", (last,)).fetchone()[0]
     database.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?)", (last, now, row[0], removed))
     database.execute("DELETE FROM entries WHERE number <= ?", (last,))
-    _append(database, [AuditEvent("pruned", now, row[1], {"until": last, "hash": bytes(row[0]).hex(), "removed": removed})])
+    told = {"until": last, "hash": bytes(row[0]).hex(), "removed": removed}
+    _append(database, [_Entry.of(AuditEvent("pruned", now, row[1], told))])
 
 
 def _bytes(database: sqlite3.Connection) -> int:
