@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from carrel.core.audit_kinds import KINDS
 from carrel.core.caller import Caller, current_caller
 from carrel.core.errors import InvalidInput, place_of
 from carrel.core.outbound import Destination, Hold, Load, Meter
@@ -180,7 +181,9 @@ class AuditTrail:
         return _RecordingMeter(meter, self)
 
     def entries(self, since: float | None = None, kind: str | None = None, limit: int | None = None) -> list[Entry]:
-        """Return the newest entries and their numbers, the newest first. Raises `StoreError`."""
+        """Return the newest entries and their numbers, the newest first. Raises `StoreError` and `InvalidInput`."""
+        if kind is not None and kind not in KINDS:
+            raise InvalidInput("kind", "is no kind of entry", f"There are {', '.join(KINDS)}.", value=kind)
         self.close()
         found = open_log(lambda: self.settings).entries(since=since, kind=kind, limit=limit)
         return [(entry.number, entry.event) for entry in found]

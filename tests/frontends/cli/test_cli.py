@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -16,9 +18,11 @@ from unittest.mock import Mock
 
 import pytest
 
+from carrel.core.audit_kinds import KINDS
 from carrel.core.native import count_tokens
 from carrel.frontends.cli import index as index_command
 from carrel.frontends.cli import output
+from carrel.frontends.cli.arguments import parser
 
 from .conftest import AUTH, Run, one_json
 
@@ -385,3 +389,21 @@ def test_compare_counts_chunks_and_whole_files(run: Run) -> None:
     assert 0 < answer["chunks"]["tokens"] <= 70 < answer["wholeFiles"]["tokens"]
     assert "src/auth.py" in answer["wholeFiles"]["files"]
     assert "of the whole files' tokens" in run("compare", "verify a password")[1]
+
+
+def test_the_readme_names_every_command() -> None:
+    text = Path(__file__).parents[3].joinpath("README.md").read_text("utf-8")
+    (named,) = re.findall(r"^`carrel ([a-z |-]+)`; each has", text, re.MULTILINE)
+    (commands,) = [action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    assert sorted(named.split(" | ")) == sorted(commands)
+
+
+def test_a_kind_of_entry_that_does_not_exist_is_refused(run: Run) -> None:
+    code, _, err = run("audit", "--kind", "serch")
+    assert (code, "Did you mean search?" in err) == (2, True), err
+
+
+def test_the_kinds_of_entries_are_those_that_are_described() -> None:
+    text = Path(__file__).parents[3].joinpath("docs/audit.md").read_text("utf-8")
+    told = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `")))
+    assert sorted(told) == sorted(KINDS)

@@ -113,3 +113,16 @@ def test_what_cannot_be_a_source_is_named_and_nothing_is_written(
     code, _, err = run("sources", *typed)
     assert (code, said in err) == (2, True), err
     assert not settings_file(tmp_path).exists()
+
+
+def test_a_source_that_is_there_is_changed_and_keeps_the_rest(run: Run, tmp_path: Path) -> None:
+    folder, other = write_documents(tmp_path / "runbooks"), write_documents(tmp_path / "moved")
+    assert run("sources", "add", "ops", str(folder), "--description", "Runbooks", "--outdated-after", "365")[0] == 0
+    code, _, err = run("sources", "add", "ops", str(other))
+    assert (code, "was a source already" in err) == (0, True), err
+    text = settings_file(tmp_path).read_text("utf-8")
+    assert 'description = "Runbooks"' in text
+    assert "outdatedAfterDays = 365" in text
+    assert str(other.resolve()) in text
+    assert run("sources", "add", "ops", "--outdated-after", "30")[0] == 0, "the folder need not be named again"
+    assert "outdatedAfterDays = 30" in settings_file(tmp_path).read_text("utf-8")

@@ -77,6 +77,10 @@ def test_a_pipeline_is_checked_and_run(run: Run, project: Path, tmp_path: Path) 
     assert "step 2: carrel.head" in err
     assert run("pipeline", "run", str(plan), "--dry-run", "--path", str(project))[1].startswith("step 0: grep")
     plan.write_text(json.dumps({"steps": [{"tool": "rm", "args": {"path": "/"}}]}), "utf-8")
+    several = tmp_path / "several.json"
+    several.write_text(json.dumps({"steps": [{"tool": "sort"}]}), "utf-8")
+    code, out, _ = run("pipeline", "run", str(several), "--input", str(log), "--path", str(project))
+    assert (code, out) == (0, "a ERROR\nb ERROR\nfine\n"), "as it is, for other programs"
     code, out, err = run("pipeline", "run", str(plan), "--path", str(project), "--json")
     assert code == 1
     assert one_json(out)["error"] == "step 0: tool rm not allowed"

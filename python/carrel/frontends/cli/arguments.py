@@ -95,11 +95,13 @@ def _name_folder_once(parsed: Namespace, command: _Parser) -> None:
 
 def parser() -> ArgumentParser:
     """Build the parser of all commands; it raises `WrongUsage`."""
-    top: ArgumentParser = _Parser(prog="carrel", description="The right pages of your own code, in front of every chat request.")
+    top: ArgumentParser = _Parser(
+        prog="carrel", description="Find the parts of your own code that a chat request is about, and put them in front of it."
+    )
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    serve = commands.add_parser("serve", help="speak LSP on standard input and output; editors start this")
+    serve = commands.add_parser("serve", help="run the language server on standard input and output; editors start it")
     serve.add_argument("--stdio", action="store_true", help=SUPPRESS)  # editors' clients add these two by themselves
     serve.add_argument("--clientProcessId", dest="parent", type=int, help=SUPPRESS)
 
@@ -108,7 +110,9 @@ def parser() -> ArgumentParser:
     index.add_argument("--yes", action="store_true", help="index a whole disk or home folder without asking")
     index.add_argument("--force", action="store_true", help="read and embed everything again")
     index.add_argument(
-        "--background", action="store_true", help="for hooks: lowest priority, no output, fine if another Carrel is at it"
+        "--background",
+        action="store_true",
+        help="for hooks: lowest priority, no output, no error if another Carrel is indexing",
     )
     add_json(index)
 
@@ -187,7 +191,7 @@ def _maintaining(commands: _Commands) -> None:
     for name, text in (
         ("status", "show what the index holds"),
         ("clear", "delete the index"),
-        ("doctor", "find what is wrong, and say the remedy"),
+        ("doctor", "find problems, and say how to solve each"),
         ("secrets", "show where secrets are: what is masked and what is left out"),
     ):
         command = commands.add_parser(name, help=text)
@@ -285,13 +289,13 @@ def _path_option(command: ArgumentParser) -> None:
 
 
 def _query(command: ArgumentParser) -> None:
-    command.add_argument("query", type=query, metavar="QUERY")
+    command.add_argument("query", type=query, metavar="QUERY", help="words, a question or an identifier")
     command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder (the current one)")
 
 
 def _filters(command: ArgumentParser) -> None:
-    group = command.add_argument_group("only what")
-    group.add_argument("--glob", action="append", default=[], metavar="GLOB", help="has a path like this (repeatable)")
-    group.add_argument("--language", action="append", default=[], metavar="NAME", help="is in this language (repeatable)")
-    group.add_argument("--symbol", metavar="NAME", help="is or defines this symbol (Class.method, or a name alone)")
-    group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="is code, or documents")
+    group = command.add_argument_group("filters")
+    group.add_argument("--glob", action="append", default=[], metavar="GLOB", help="only paths like this (repeatable)")
+    group.add_argument("--language", action="append", default=[], metavar="NAME", help="only this language (repeatable)")
+    group.add_argument("--symbol", metavar="NAME", help="only what is or defines this symbol (Class.method, or a name alone)")
+    group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="only code, or only documents")

@@ -23,7 +23,8 @@ def add_sources(commands: _Commands) -> None:
 
     added = actions.add_parser(
         "add",
-        help="name a source, in your settings file",
+        help="add a source to your settings file, or change one",
+        description="Add a source to your settings file. Of one that is there already, only what you give is changed.",
         epilog="examples:\n  carrel sources add runbooks ~/ops/runbooks --outdated-after 365\n  carrel sources add history --git"
         "\n  carrel sources add wiki mcp://wiki           resources of the MCP server `wiki` of `carrel tools`"
         "\n  carrel sources add notes mcp://wiki/note://  those whose URI begins with note://"
@@ -47,11 +48,11 @@ def add_sources(commands: _Commands) -> None:
 
     removed = actions.add_parser(
         "remove",
-        help="search it no more, and delete what is kept of it",
+        help="take a source out of your settings file, and delete what Carrel keeps of it",
         epilog="example:\n  carrel sources remove runbooks",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    removed.add_argument("id", metavar="ID")
+    removed.add_argument("id", metavar="ID", help="what `carrel sources list` calls it")
     add_json(removed)
 
     listed = actions.add_parser(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _FIRST_INDEX_MS = 600_000
 _MCP = "mcp://"
+_PLACE = ("kind", "folder", "server", "prefix")
+"""The fields of a source that say where it is."""
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -42,28 +44,35 @@ def _add(arguments: Namespace, output: Output) -> int:
         name, place = name.removeprefix(_MCP).partition("/")[0], name
     server, _, prefix = place.removeprefix(_MCP).partition("/") if place and place.startswith(_MCP) else ("", "", "")
     folder_named = place if place and not server else ""
-    kind = "git" if arguments.git else "mcp" if server else "documents"
+    known = _known(name, moved=bool(place or arguments.git))
     given = {
-        "kind": "" if kind == "documents" else kind,
+        "kind": "git" if arguments.git else "mcp" if server else "",
         "folder": str(Path(folder_named).expanduser().resolve()) if folder_named else "",
         "server": server,
         "prefix": prefix,
         "description": arguments.description,
         "outdatedAfterDays": arguments.outdated_after,
     }
-    fields = {key: value for key, value in given.items() if value}
+    fields = {**known, **{key: value for key, value in given.items() if value}}
     if folder_named and not Path(folder_named).expanduser().is_dir():
         raise InvalidInput("FOLDER", f"{folder_named} is no folder")
-    if server and server not in resolve(read_user())[0].tools.servers:
+    settings, _ = resolve(read_user())
+    if server and server not in settings.tools.servers:
         raise InvalidInput("FOLDER", f"there is no MCP server {server!r}", f"Add it: carrel tools add {server} -- PROGRAM")
     try:
-        read_sources({name: fields})
+        [(_, source)] = read_sources({name: fields}).by_id
     except ValueError as error:
         raise InvalidInput("sources", str(error)) from None
+    before = dict(settings.sources.by_id).get(name)
     path = set_source(name, fields)
+    if before and any(getattr(before, field) != getattr(source, field) for field in _PLACE):
+        knowledge.forget(resolve(read_user())[0], name, before)
     if output.json:
-        output.value({"file": str(path), "id": name, "kind": kind, "folder": given["folder"]})
-    output.note(f"Written to {path}. Every workspace of yours is searched together with it from now on.")
+        output.value({"file": str(path), "id": name, "kind": source.kind, "folder": source.folder, "updated": bool(known)})
+    if known:
+        output.note(f"{name} was a source already: {path} has what you gave now, and of the rest what it had.")
+    else:
+        output.note(f"Written to {path}. Every workspace of yours is searched together with it from now on.")
     return 0
 
 
@@ -89,6 +98,15 @@ def _add_repository(arguments: Namespace, output: Output) -> int:
             f"Questions are sent there, as vectors and hashed words, once you allowed it: carrel confirm qdrant {address.host}"
         )
     return 0
+
+
+def _known(name: str, *, moved: bool) -> dict[str, Any]:
+    """Return what the person's settings file has under this id; without where it is, if that is given anew."""
+    sources = read_user().options.get("sources")
+    found = sources.get(name) if isinstance(sources, dict) else None
+    if not isinstance(found, dict) or found.get("kind") == "repository":
+        return {}
+    return {key: value for key, value in found.items() if not moved or key not in _PLACE}
 
 
 def _remove(arguments: Namespace, output: Output) -> int:
