@@ -199,7 +199,8 @@ class _Packing:
 
         request, query, view = self._request, self.question.query, ranking.view
         found = read(ranking, query, token, one_of_twins=True)
-        own = found.hits if ranking.query.pinned else found.relevant
+        # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
+        own = found.relevant or tuple(hit for hit in found.hits if hit.chunk.path in ranking.query.pinned)
         watch = Stopwatch()
         attached, not_given = self._attached(view, token)
 
