@@ -17,6 +17,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from carrel.core.errors import StoreError
 from carrel.core.types import Budget, Query
 from carrel.frontends.mcp.texts import notes
 from carrel.server import indexing, queries, rescan
@@ -275,6 +276,34 @@ async def test_a_long_first_index_delays_no_look_and_what_waits_is_told(shop: Sh
     assert notes(workspace) == ()
     found = await queries.search(workspace, Query("refund_of_order", 1), 60_000)
     assert "refund_of_order" in found.hits[0].chunk.text
+
+
+@pytest.mark.parametrize("watched", [True, False])
+@pytest.mark.usefixtures("patient")
+async def test_what_was_saved_while_the_index_could_not_be_written_is_found_by_the_next_questions(
+    shop: Shop, clock: Clock, watched: bool
+) -> None:
+    """As where a file of the index is damaged, or the disk is full for a moment: the job of the save fails."""
+    failures = [StoreError("database disk image is malformed")]
+
+    class Failing(IndexRunner):
+        async def run(self, index: Any, work: Any, token: Any, progress: Any, native: Any) -> Any:
+            if not work.full and failures:
+                raise failures.pop()
+            return await super().run(index, work, token, progress, native)
+
+    workspace = shop(Failing())
+    if watched:
+        workspace.watch()
+    await queries.search(workspace, Query("password", 1), 60_000)
+    await saved_and_found(workspace, "refund_of_order")
+    assert await soon(lambda: not workspace.queue.busy)
+    assert not failures
+    workspace.indexing.rescans._took = 4.0  # a comparison on a busy machine
+    clock.now += 20  # not the 60 and more seconds after which the next look would be due
+    found = await queries.search(workspace, Query("refund_of_order", 1), 60_000)
+    assert "refund_of_order" in found.hits[0].chunk.text
+    assert not workspace.indexing.rescans.owed
 
 
 async def test_where_changes_are_told_no_question_waits_for_a_look(

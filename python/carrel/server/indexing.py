@@ -244,9 +244,12 @@ class IndexService:
                 report = await self._index(index, job)
             job.indexed = True
             self._state.replace(error=None)
+            if job.work.full:
+                self.rescans.succeeded()
         except Cancelled:
             raise
         except CarrelError as error:
+            self.rescans.failed()
             self._events.failed(error)
             raise
         finally:

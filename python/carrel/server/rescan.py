@@ -19,6 +19,8 @@ _LEAST_SECONDS = 0.5
 _LEAST_BESIDE_SECONDS = 2.0
 _MOST_OF_THE_TIME = 20
 """A rescan takes a twentieth of the time at most."""
+_OWED_OF_THE_TIME = 2
+"""A third, where something may be missing."""
 _DELAY_SECONDS = 0.5
 
 
@@ -30,6 +32,8 @@ class RescanScheduler(Generic[TokenT, R]):
         self._queue = queue
         self._ended = 0.0
         self._took = 0.0
+        self.owed = False
+        """Whether a job failed since the last rescan that didn't: what was saved then may be in no index."""
         self._delayed = Debouncer(_DELAY_SECONDS, rescan)
         self.latest: Job[TokenT, R] | None = None  # that a question asked for
 
@@ -37,6 +41,8 @@ class RescanScheduler(Generic[TokenT, R]):
         """Tell whether a question should ask for another rescan, the last is so long ago; sooner for one that waits for it."""
         least = _LEAST_SECONDS if waits else _LEAST_BESIDE_SECONDS
         pause = _WATCHED_SECONDS if watched else max(least, _MOST_OF_THE_TIME * self._took)
+        if self.owed:
+            pause = min(pause, max(least, _OWED_OF_THE_TIME * self._took))
         return not self._queue.busy and time.monotonic() - self._ended > pause
 
     def run_now(self) -> None:
@@ -71,6 +77,15 @@ class RescanScheduler(Generic[TokenT, R]):
     def has_ended_since(self, moment: float) -> bool:
         """Tell whether a rescan has ended since a moment of `time.monotonic`."""
         return self._ended > moment
+
+    def failed(self) -> None:
+        """Note that a job failed: its files are looked for again, and sooner than otherwise."""
+        self.owed = True
+        self._ended = time.monotonic()
+
+    def succeeded(self) -> None:
+        """Note that a rescan found and indexed all that there is."""
+        self.owed = False
 
     def stop(self) -> None:
         """Drop the rescan that waits for its time."""

@@ -255,7 +255,7 @@ class Workspace:
         else:
             if explicit:
                 await self.watch.settle()
-            self._rescan_if_due(index, at_once=explicit and not self.watched)
+            self._rescan_if_due(index, at_once=explicit and (not self.watched or self.indexing.rescans.owed))
             latest = self.queue.saves or self.indexing.rescans.latest
             if explicit and latest and not latest.done.done():
                 await asyncio.wait({latest.done}, timeout=min(_MOMENT_SECONDS, wait_ms / 1000))
