@@ -42,6 +42,11 @@ def start(env: dict[str, str], options: dict[str, Any]) -> Start:
     @contextlib.asynccontextmanager
     async def started(*folders: Path, capabilities: dict[str, Any] | None = None, **more: Any) -> AsyncIterator[LspClient]:
         settings = {**options, **more}
+        if capabilities and isinstance(capabilities.get("experimental"), dict):
+            experimental = capabilities["experimental"]
+            if isinstance(experimental.get("carrel"), dict):
+                told = {"ownSettings": True, **experimental["carrel"]}
+                capabilities = {**capabilities, "experimental": {**experimental, "carrel": told}}
         async with LspClient.started(*folders, options=settings, capabilities=capabilities, env=env) as client:
             yield client
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 
 STAND_IN = Path(__file__).parents[1] / "stand_in_carrel.py"
 KEY = "planted-key-of-the-stand-in"
-CONFIRMS = {"window": {"workDoneProgress": True}, "experimental": {"carrel": {"confirm": True}}}
+CONFIRMS = {"window": {"workDoneProgress": True}, "experimental": {"carrel": {"confirm": True, "ownSettings": True}}}
+SILENT = {"experimental": {"carrel": {"ownSettings": True}}}
 
 Remote = Callable[..., AbstractAsyncContextManager[LspClient]]
 
@@ -38,7 +40,7 @@ def remote(project: Path, env: dict[str, str], options: dict[str, Any], seen: Pa
         client.answers["carrel/confirm"] = lambda _: {"allowed": answer}
         try:
             settings = {**options, **more, "models": {"embedder": {"provider": "stand-in"}}}
-            await client.initialize(project, options=settings, capabilities={} if answer is None else CONFIRMS)
+            await client.initialize(project, options=settings, capabilities=SILENT if answer is None else CONFIRMS)
             yield client
             await client.stop()
         finally:
@@ -109,3 +111,14 @@ async def test_a_key_that_comes_after_the_folder_was_opened_lets_its_index_go_on
         assert keys(seen) == {KEY}
         await client.request("carrel/key", {"provider": "stand-in"})
         assert not (await model(client))["hasKey"], "it is forgotten"
+
+
+async def test_settings_that_may_be_the_projects_choose_no_model(start: Start, project: Path) -> None:
+    """As Helix and Zed send them; a client that names itself VS Code is one that names itself so."""
+    sent = {"models": {"embedder": {"provider": "ollama", "baseUrl": "http://127.0.0.1:9"}}}
+    for capabilities in ({"experimental": {"carrel": {"confirm": True, "ownSettings": False}}}, {}):
+        async with start(project, capabilities=capabilities, **sent) as client:
+            message = (await client.wait_for("window/showMessage"))["message"]
+            assert "models: counts only in your own settings file" in message
+            (model,) = (await client.request("carrel/providers", {}))["models"]
+            assert model["provider"] == "bundled"

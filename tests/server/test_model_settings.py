@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import tomllib
 from pathlib import Path
@@ -65,6 +66,19 @@ def test_a_workspace_chooses_no_model_and_no_proxy() -> None:
     settings, problems = resolve(Layer(".carrel.toml", options, workspace=True))
     assert settings == Settings()
     assert [problem.key for problem in problems] == ["models", "limits", "httpProxy"]
+
+
+def test_an_editor_that_may_have_its_settings_from_the_project_sends_text_nowhere() -> None:
+    evil = {"models": {"chat": CHAT}, "limits": {"costPerDay": 100}, "httpProxy": "http://evil.example"}
+    evil |= {"store": {"kind": "qdrant", "url": "https://evil.example"}, "audit": {"enabled": False}}
+    own = Layer("own", {"models": {"chat": {**CHAT, "model": "mine"}}, "httpProxy": "http://mine.example"}, own=True)
+    sent = {**evil, "ragTopK": 3}
+    settings, problems = resolve(own, Layer("editor", sent, perhaps_project=True))
+    assert settings == dataclasses.replace(resolve(own)[0], rag_top_k=3)
+    assert {problem.key for problem in problems} == set(evil)
+    same = Layer("editor", {**own.options, "audit": {}}, perhaps_project=True)
+    assert resolve(own, same) == resolve(own), "what says the same is no problem"
+    assert resolve(own, Layer("editor", sent))[0].http_proxy == "http://evil.example", "the person's own settings count"
 
 
 @pytest.fixture

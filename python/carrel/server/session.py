@@ -53,6 +53,8 @@ class Session:
         self._locate = locate
         self._watched = False  # the editor tells of changes on disk
         self.options: Options = {}
+        self.options_are_the_persons = True
+        """Whether an editor that sends options takes what leaves the machine from the person's own settings alone."""
         self._folder_options: Mapping[str, Options] = {}  # by root, where the editor has others for a folder
         self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
         self._user_files = user_files()
@@ -185,7 +187,8 @@ class Session:
 
         if root:
             self._stamps[root] = self._stamp(root)  # first: what changes while it is read is read again
-        layers = [layer(None, read_user), Layer("editor", self._folder_options.get(str(root), self.options))]
+        sent = self._folder_options.get(str(root), self.options)
+        layers = [layer(None, read_user), Layer("editor", sent, perhaps_project=not self.options_are_the_persons)]
         if root:
             layers.append(layer(root, lambda: read_workspace(root)))
         settings, found = resolve(*layers)

@@ -39,8 +39,9 @@ Planning = Literal["off", "auto"]
 Narrowing = Literal["never", "union", "off", "lower", "own", "any"]
 
 
-def _setting(default: Any, doc: str, *, workspace: Narrowing = "never") -> Any:
-    return dataclasses.field(default=default, metadata={"doc": doc, "workspace": workspace})
+def _setting(default: Any, doc: str, *, workspace: Narrowing = "never", outward: bool = False) -> Any:
+    """Make a field. `outward` says that it decides what leaves the machine and where to, or what is recorded of that."""
+    return dataclasses.field(default=default, metadata={"doc": doc, "workspace": workspace, "outward": outward})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +125,13 @@ class Settings:
         Models(),
         "Models beside the bundled one, by role (`embedder`, `reranker`, `chat`, `planner`): docs/models.md has examples. Text "
         "goes to a remote one only after you allowed its provider.",
+        outward=True,
     )
     store: StoreSettings = _setting(
         StoreSettings(),
         'Where vectors are kept and searched besides the index itself: `{"kind": "qdrant"}`; docs/stores.md has an example of '
         "each. They go to another machine only after you allowed it.",
+        outward=True,
     )
     team: TeamSettings = _setting(
         TeamSettings(),
@@ -137,15 +140,20 @@ class Settings:
         workspace="own",
     )
     limits: LimitSettings = _setting(
-        LimitSettings(), "How much may be asked of each remote service: `requestsPerMinute`, `tokensPerMinute`, `costPerDay`."
+        LimitSettings(),
+        "How much may be asked of each remote service: `requestsPerMinute`, `tokensPerMinute`, `costPerDay`.",
+        outward=True,
     )
     audit: AuditSettings = _setting(
         AuditSettings(),
         "What is recorded of what was given to whom, and for how long: `enabled`, `days`, `megabytes`, `texts` (docs/audit.md). "
         "`texts` keeps questions, arguments and results themselves, not only their hashes and sizes.",
+        outward=True,
     )
     http_proxy: str = _setting(
-        "", "URL of an HTTP proxy for remote services; without one the environment's `HTTPS_PROXY` and `NO_PROXY` count."
+        "",
+        "URL of an HTTP proxy for remote services; without one the environment's `HTTPS_PROXY` and `NO_PROXY` count.",
+        outward=True,
     )
     allow_providers: tuple[str, ...] = _setting(
         (),
@@ -223,12 +231,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Options from one place. `workspace` ones may only narrow; unknown keys are reported where a person typed them."""
+    """Options from one place. `workspace` ones may only narrow; unknown keys are reported where a person typed them.
+
+    `perhaps_project` are those of an editor that may have taken them from files of the project: what decides where text goes
+    counts only as the person's own file has it.
+    """
 
     source: str
     options: Options
     workspace: bool = False
     report_unknown: bool = False
+    perhaps_project: bool = False
     own: bool = False
     """Whether it is the file of the person, which nothing that comes with a project can write."""
 
@@ -278,9 +291,9 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
                 continue
             value, unusable = _usable_part(layer, name, value)
             problems += [Problem(layer.source, key, why) for why in unusable]
-            if _FIELDS[name].metadata["workspace"] == "own" and not layer.own:
-                if value:
-                    problems.append(Problem(layer.source, key, f"counts only in your own settings file ({_OWN_FILE})"))
+            if why := _only_in_own_file(layer, name):
+                if value not in (values.get(name, _FIELDS[name].default), _FIELDS[name].default):
+                    problems.append(Problem(layer.source, key, why))
                 continue
             if layer.workspace:
                 before = values.get(name, _FIELDS[name].default)
@@ -292,6 +305,16 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
         del values["chunk_overlap"]
         problems.append(Problem(sources["chunk_overlap"], "chunkOverlap", reason))
     return Settings(**values), tuple(problems)
+
+
+def _only_in_own_file(layer: Layer, name: str) -> str:
+    """Say why a setting doesn't count where a layer has it; empty where it may."""
+    known = _FIELDS[name].metadata
+    if known["workspace"] == "own" and not layer.own:
+        return f"counts only in your own settings file ({_OWN_FILE})"
+    if known["outward"] and layer.perhaps_project:
+        return f"counts only in your own settings file ({_OWN_FILE}): this editor may have taken it from the project"
+    return ""
 
 
 def _usable_part(layer: Layer, name: str, value: Any) -> tuple[Any, list[str]]:

@@ -20,6 +20,8 @@ _HEAD = """# Settings
 Editors send these under `carrel` (`"carrel.ragEnabled": true`). The command line and MCP read the same keys from
 `settings.toml` or `settings.json` in the user's config folder (`~/.config/carrel` on Linux,
 `~/Library/Application Support/carrel` on macOS, `%LOCALAPPDATA%\\carrel` on Windows); an editor's settings override that file.
+Of `models`, `store`, `httpProxy`, `limits` and `audit`, which decide what leaves the machine, only VS Code's and Neovim's do:
+other editors may read their settings from the project.
 A `.carrel.toml` in a workspace may only narrow, and say how its files are cut, so that every program cuts them alike: the
 last column says how. A value that can't be used is reported and the default stands. A file that can't be read at all (a
 slip in its TOML, a link) stops everything that would read the workspace, since nobody knows what it leaves out: commands

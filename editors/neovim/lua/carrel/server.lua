@@ -151,7 +151,9 @@ local function client_config(root, server)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.workspace = vim.tbl_deep_extend('force', capabilities.workspace or {}, { configuration = true })
   capabilities.window = vim.tbl_deep_extend('force', capabilities.window or {}, { workDoneProgress = true })
-  capabilities.experimental = vim.tbl_deep_extend('force', capabilities.experimental or {}, { carrel = { confirm = true } })
+  capabilities.experimental = vim.tbl_deep_extend('force', capabilities.experimental or {}, {
+    carrel = { confirm = true, ownSettings = true }, -- settings come from `setup` alone
+  })
   local settings = settings_of(root)
   return {
     name = 'carrel',

@@ -198,10 +198,11 @@ export class Connection {
   }
 }
 
-/** Says in `initialize` that the server may ask for a model, and for a person's decision. */
+/** Says in `initialize` that the server may ask for a model, and for a person's decision; that settings are the person's own. */
 const ANSWERS: StaticFeature = {
   fillClientCapabilities: capabilities => {
-    const carrel = { complete: true, confirm: true };
+    // What says where text goes has the scope `machine` in package.json: no folder sets it.
+    const carrel = { complete: true, confirm: true, ownSettings: true };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), carrel };
   },
   initialize: () => undefined,

@@ -21,6 +21,8 @@ from carrel.frontends.common.uris import path_to_uri
 Answer = Callable[[Any], Any]
 """What the client answers to a request of the server, at once or by and by; an `LspError` that it raises is sent as such."""
 
+USUAL = {"window": {"workDoneProgress": True}, "experimental": {"carrel": {"ownSettings": True}}}
+"""Capabilities of whoever names none. Options come from the program that starts the server, never from a project."""
 SERVER = (sys.executable, "-m", "carrel.frontends.lsp.serve")
 
 
@@ -100,7 +102,7 @@ class LspClient:
             {
                 "processId": os.getpid(),
                 "rootUri": path_to_uri(str(folders[0])) if folders else None,
-                "capabilities": {"window": {"workDoneProgress": True}} if capabilities is None else dict(capabilities),
+                "capabilities": USUAL if capabilities is None else dict(capabilities),
                 "initializationOptions": dict(options or {}),
                 "workspaceFolders": [{"uri": path_to_uri(str(folder)), "name": folder.name} for folder in folders],
             },

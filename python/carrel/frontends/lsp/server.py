@@ -138,6 +138,8 @@ class LspServer:
         if (audit := self.session.composition.audit) and params.client_info:
             name = params.client_info.name
             audit.caller = Caller("copilot proxy" if name == COPILOT_PROXY else "editor", name)
+        # Said by the client's own code, which no settings of a project can change.
+        self.session.options_are_the_persons = announces(params.capabilities.experimental, "ownSettings")
         self.session.configure(own_settings(params.initialization_options) or {})
         self.documents.add_first_folders(params)
 
