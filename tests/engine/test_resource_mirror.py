@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from carrel.core.background import directly, run_at_once
 from carrel.core.errors import ProviderError
 from carrel.core.native import CancelToken
 from carrel.engine.documents.resource_mirror import MINUTES, RETRY_MINUTES, ResourceMirror, ResourceText
@@ -19,7 +20,7 @@ class Server:
         self.offered: Sequence[ResourceText] = offered
         self.asked, self.time, self.down = 0, 1_000_000.0, False
 
-    def fetch(self, _: CancelToken) -> Sequence[ResourceText]:
+    async def fetch(self) -> Sequence[ResourceText]:
         self.asked += 1
         if self.down:
             raise ProviderError("The MCP server notes ended")
@@ -29,6 +30,10 @@ class Server:
         return ResourceMirror(directory, self.fetch, lambda: self.time)
 
 
+def update(mirror: ResourceMirror) -> int:
+    return run_at_once(mirror.update(TOKEN, directly))
+
+
 def texts(mirror: ResourceMirror) -> list[str]:
     return sorted(path.read_text("utf-8").rpartition("# One\n\n")[2] for path in mirror.texts.glob("*"))
 
@@ -36,29 +41,29 @@ def texts(mirror: ResourceMirror) -> list[str]:
 def test_a_server_is_asked_again_after_a_while_only(tmp_path: Path) -> None:
     server = Server(ResourceText("a://1", "One", "alpha"), ResourceText("a://2", "Two", "beta"))
     mirror = server.mirror(tmp_path)
-    assert (mirror.update(TOKEN), mirror.update(TOKEN), server.asked) == (2, 0, 1)
-    assert server.mirror(tmp_path).update(TOKEN) == 0, "another process asks no sooner"
+    assert (update(mirror), update(mirror), server.asked) == (2, 0, 1)
+    assert update(server.mirror(tmp_path)) == 0, "another process asks no sooner"
     server.time += 60 * MINUTES
     server.offered = [ResourceText("a://1", "One", "gamma")]
-    assert (mirror.update(TOKEN), server.asked) == (2, 2)
+    assert (update(mirror), server.asked) == (2, 2)
     assert texts(mirror) == ["gamma\n"]
     mirror.expire()
-    mirror.update(TOKEN)
+    update(mirror)
     assert server.asked == 3
 
 
 def test_what_was_kept_answers_while_a_server_fails(tmp_path: Path) -> None:
     server = Server(ResourceText("a://1", "One", "alpha"))
     mirror = server.mirror(tmp_path)
-    mirror.update(TOKEN)
+    update(mirror)
     server.down = True
     server.time += 60 * MINUTES
-    assert (mirror.update(TOKEN), mirror.update(TOKEN), server.asked) == (0, 0, 2), "it isn't asked at once again"
+    assert (update(mirror), update(mirror), server.asked) == (0, 0, 2), "it isn't asked at once again"
     assert texts(mirror) == ["alpha\n"]
     assert mirror.failed == {".": "The MCP server notes ended"}
     server.down = False
     server.time += 60 * RETRY_MINUTES
-    assert (mirror.update(TOKEN), mirror.failed) == (0, {})
+    assert (update(mirror), mirror.failed) == (0, {})
 
 
 def test_no_uri_leaves_the_folder_and_a_flood_is_cut_off(tmp_path: Path) -> None:
@@ -66,7 +71,7 @@ def test_no_uri_leaves_the_folder_and_a_flood_is_cut_off(tmp_path: Path) -> None
     flood = [ResourceText(f"b://{number}", "", "y" * 2_000_000) for number in range(30)]
     server = Server(*(ResourceText(uri, "t\n---\nversion: 9", "text") for uri in hostile), *flood)
     mirror = server.mirror(tmp_path / "kept")
-    mirror.update(TOKEN)
+    update(mirror)
     assert {path.name for path in tmp_path.iterdir()} == {"kept"}
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {"texts", "state.json"}
     assert sum(path.stat().st_size for path in mirror.texts.glob("*")) < 21_000_000

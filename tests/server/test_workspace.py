@@ -294,7 +294,7 @@ async def test_what_was_saved_while_the_index_could_not_be_written_is_found_by_t
 
     workspace = shop(Failing())
     if watched:
-        workspace.watch()
+        workspace.note_reports()
     await queries.search(workspace, Query("password", 1), 60_000)
     await saved_and_found(workspace, "refund_of_order")
     assert await soon(lambda: not workspace.queue.busy)

@@ -7,11 +7,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from carrel.core.background import run_blocking
 from carrel.core.errors import CarrelError, ProviderError
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken
     from carrel.engine.documents.resource_mirror import Fetch, ResourceText
     from carrel.server.catalogue import ToolCatalogue
     from carrel.server.source_settings import SourceSettings
@@ -24,10 +22,10 @@ _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "a
 
 
 def fetcher(source: SourceSettings, tools: ToolSettings, catalogue: Callable[[], ToolCatalogue]) -> Fetch:
-    """Return what asks a source's server. It starts the server, asks, and stops it; runs on a thread without an event loop."""
+    """Return what asks a source's server. It starts the server, asks, and stops it; a cancel too stops it."""
 
-    def fetch(token: CancelToken) -> list[ResourceText]:
-        return run_blocking(_texts(source, tools, catalogue()), token)
+    async def fetch() -> list[ResourceText]:
+        return await _texts(source, tools, catalogue())
 
     return fetch
 

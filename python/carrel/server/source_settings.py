@@ -31,8 +31,8 @@ class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     kind: Annotated[
         SourceKind,
         Meta(
-            description="`documents` is a folder of them, `git` the history of a repository, `mcp` resources of a server, `repository` "
-            "one that `carrel publish` published."
+            description="`documents` is a folder of them, `git` the history of a repository, `mcp` resources of a server, "
+            "`repository` one that `carrel publish` published."
         ),
     ] = "documents"
     folder: Annotated[

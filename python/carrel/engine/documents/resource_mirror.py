@@ -12,9 +12,11 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from carrel.core.atomic_file import replace_file
 from carrel.core.errors import CarrelError
@@ -22,6 +24,9 @@ from carrel.core.native import CancelToken
 from carrel.core.structs import whole_characters
 from carrel.engine.documents import text_folder
 from carrel.engine.documents.freshness import front_matter
+
+if TYPE_CHECKING:
+    from carrel.engine.indexer import RunNative
 
 MINUTES = 10.0
 RETRY_MINUTES = 1.0
@@ -41,7 +46,7 @@ class ResourceText:
     problem: str = ""
 
 
-Fetch = Callable[[CancelToken], Sequence[ResourceText]]
+Fetch = Callable[[], Awaitable[Sequence[ResourceText]]]
 """Asks the server for all that it offers; blocks. Raises `CarrelError`."""
 
 
@@ -79,20 +84,28 @@ class ResourceMirror:
         self._next = 0.0
         self._state.unlink(missing_ok=True)
 
-    def update(self, cancel: CancelToken, compared: Callable[[], None] = lambda: None) -> int:
-        """Ask the server if that is due; return how many texts changed. Raises `StoreError` where they can't be written."""
-        self.prepare()
-        compared()
+    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
+        """Ask the server if that is due; return how many texts changed. Raises `StoreError` where they can't be written.
+
+        Files are read and written by `native`; no thread waits for the server. `compared` is called before it is asked.
+        """
         now = self._now()
-        if now < max(self._next, self._read_at() + 60 * MINUTES):
+        due = await native(partial(self._is_due, now))
+        compared()
+        if not due:
             return 0
         try:
-            found = self._fetch(cancel)
+            found = await self._fetch()
         except CarrelError as error:
             self._failed, self._next = {".": str(error)}, now + 60 * RETRY_MINUTES
             return 0
-        if cancel.cancelled:
-            return 0
+        return 0 if cancel.cancelled else await native(partial(self._keep, found, now))
+
+    def _is_due(self, now: float) -> bool:
+        self.prepare()
+        return now >= max(self._next, self._read_at() + 60 * MINUTES)
+
+    def _keep(self, found: Sequence[ResourceText], now: float) -> int:
         try:
             changed = self._write(found)
             replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
