@@ -24,8 +24,8 @@ use crate::workspace::folder::Folder;
 pub use access::{AccessPolicy, AccessSession};
 pub use folders::{EXCLUDED_FOLDERS, HIDDEN_FOLDERS_THAT_COUNT};
 pub use links::FileId;
-pub use stamp::IGNORE_FILES;
 use rules::{FolderRules, WorkspaceRules};
+pub use stamp::IGNORE_FILES;
 
 /// What a walk leaves out beyond the ignore files.
 #[derive(Clone, Debug, PartialEq, Eq)]
