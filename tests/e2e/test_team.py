@@ -109,7 +109,8 @@ def test_settings_that_cannot_be_used(given: Any, part: str) -> None:
 
 
 def test_only_the_persons_own_file_names_a_team() -> None:
-    for layer in (Layer("editor", {"team": {"folder": "/srv/team"}}), Layer(".carrel.toml", {"team": {}}, workspace=True)):
+    team = {"team": {"folder": str(Path.home() / "team")}}
+    for layer in (Layer("editor", team), Layer(".carrel.toml", team, workspace=True)):
         settings, problems = resolve(layer)
         assert settings.team == Settings().team
         assert "only in your own settings file" in str(problems[0])

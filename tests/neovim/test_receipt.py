@@ -78,22 +78,23 @@ def test_one_place_can_be_left_out_and_taken_in_again(edit: Edit, project: Path)
     (project / "src/post.py").write_text("\n\n".join(functions))
     nvim = edit()
     ask(nvim, "how is a parcel or a letter stamped by its weight")
-    press(nvim, "x", "src/post.py:1-4")
+    press(nvim, "x", "src/post.py:1-54")
     nvim.wait(SHOWN, "Excluded by you")
     text = nvim.text()
     assert "first = weight" not in text
     assert "second = weight" in text, "the rest of the file may still answer"
-    assert text.count("src/post.py:1-4") == 1, "what the person left out is told once"
-    press(nvim, "x", "src/post.py:1-4")
+    assert text.count("src/post.py:1-54") == 1, "what the person left out is told once"
+    press(nvim, "x", "src/post.py:1-54")
     nvim.wait(GONE, "Excluded by you")
     assert "first = weight" in nvim.text()
 
 
 def test_a_file_can_be_left_out_and_taken_in_again_without_its_namesakes(edit: Edit, project: Path) -> None:
     (project / "docs").mkdir()
-    (project / "docs/README.md").write_text("# Logins\n\nHow is a login checked? By the name and the password.\n")
+    (project / "docs/README.md").write_text("# Invoices\n\nAn invoice is printed on yellow paper by the clerk.\n")
+    (project / "README.md").write_text("# Letters\n\nA letter is printed on yellow paper by the postman.\n")
     nvim = edit()
-    ask(nvim)
+    ask(nvim, "printed on yellow paper")
     press(nvim, "X", "- README.md:")
     nvim.wait(SHOWN, "Excluded by you")
     assert nvim.lua(GONE, "- README.md:")

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-KINDS = ("context", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "pruned", "gap")
+KINDS = ("context", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "refused", "pruned", "gap")

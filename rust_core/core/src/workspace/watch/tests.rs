@@ -164,13 +164,8 @@ fn a_branch_switch_is_one_look_at_everything() {
         assert!(steps < 3, "so many files come in one step, but for the first few");
     }
     ws.write("src/p7/late.py", "x = 2\n");
-    let last = loop {
-        let changes = ws.next(); // the switch may have taken two steps
-        if !changes.everything {
-            break changes;
-        }
-    };
-    assert_eq!(last.paths, ["src/p7/late.py"]);
+    // What was left of the switch may come in steps of its own; the watches of the new folders are set.
+    while !ws.next().paths.contains(&"src/p7/late.py".to_owned()) {}
 }
 
 #[test]
