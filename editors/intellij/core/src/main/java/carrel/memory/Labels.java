@@ -2,16 +2,19 @@ package carrel.memory;
 
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.HitResult;
+import carrel.protocol.Messages.State;
 import carrel.protocol.Messages.StatusResult;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /** Numbers and states as people read them. */
 public final class Labels {
     private static final List<String> UNITS = List.of("B", "KB", "MB", "GB");
+    private static final Pattern COUNTED = Pattern.compile("(\\d+)/(\\d+) files(.*)");
 
     private Labels() {}
 
@@ -39,9 +42,49 @@ public final class Labels {
         return switch (status.state()) {
             case EMPTY -> "not indexed yet";
             case INDEXING -> status.pending() > 0 ? "indexing, %s to go".formatted(count(status.pending(), "file")) : "indexing";
-            case READY -> status.pending() > 0 ? "ready, %s to update".formatted(count(status.pending(), "file")) : "ready";
+            case READY -> isPartial(status) ? partOf(status) : readiness(status);
             case ERROR -> status.error() == null ? "error" : status.error();
         };
+    }
+
+    /** Whether a run over all files was stopped, or never ended, so that only a part of the project is found. */
+    public static boolean isPartial(StatusResult status) {
+        return status.state() == State.READY
+                && status.files() > 0
+                && (Boolean.FALSE.equals(status.complete()) || unfinished(status) > 0);
+    }
+
+    /** What is said of a run that was cancelled. */
+    public static String cancelled(Collection<StatusResult> statuses) {
+        return "cancelled, %s kept".formatted(count(statuses.stream().mapToLong(StatusResult::files).sum(), "file"));
+    }
+
+    /** How far a run is: the server's {@code 18445/50001 files} with the numbers as people read them. */
+    public static String progress(Work work) {
+        var found = COUNTED.matcher(work.message());
+        if (!found.matches()) {
+            return work.message().isEmpty() ? "looking for changed files" : work.message();
+        }
+        return "%s of %s%s".formatted(number(Long.parseLong(found.group(1))), count(Long.parseLong(found.group(2)), "file"), found.group(3));
+    }
+
+    private static String readiness(StatusResult status) {
+        return status.pending() > 0 ? "ready, %s to update".formatted(count(status.pending(), "file")) : "ready";
+    }
+
+    private static String partOf(StatusResult status) {
+        if ("follower".equals(status.role())) {
+            return "another window is indexing it";
+        }
+        int rest = unfinished(status);
+        var part = rest > 0
+                ? "%s of %s".formatted(number(status.files()), count(status.files() + rest, "file"))
+                : count(status.files(), "file") + ", not all";
+        return part + ": resume";
+    }
+
+    private static int unfinished(StatusResult status) {
+        return status.unfinished() == null ? 0 : status.unfinished();
     }
 
     /** What a pack took of its budget. */
@@ -77,37 +120,16 @@ public final class Labels {
     /** The path of a file in a folder, as the server writes it; both are URIs. */
     public static String within(String folder, String uri) {
         var inside = folder.endsWith("/") ? folder : folder + "/";
-        return uri.startsWith(inside) ? URLDecoder.decode(uri.substring(inside.length()).replace("+", "%2B"), StandardCharsets.UTF_8) : uri;
+        return uri.startsWith(inside) ? decoded(uri.substring(inside.length())) : uri;
     }
 
-    /** Why a place was picked: how the searches ranked it, and which rules spoke for it. */
-    public static List<String> reasons(HitResult hit) {
-        var signals = hit.signals();
-        var reasons = new ArrayList<String>();
-        if (signals.dense() != null) {
-            reasons.add("by meaning: %s%s".formatted(decimal(signals.dense()), rank(signals.denseRank())));
-        }
-        if (signals.lexical() != null) {
-            reasons.add("by words: %s%s".formatted(decimal(signals.lexical()), rank(signals.lexicalRank())));
-        }
-        if (signals.rerank() != null) {
-            reasons.add("ranked again: " + decimal(signals.rerank()));
-        }
-        if (!signals.matched().isEmpty()) {
-            reasons.add("matched words: " + String.join(", ", signals.matched()));
-        }
-        if (!hit.definitions().isEmpty()) {
-            reasons.add("defines: " + String.join(", ", hit.definitions()));
-        }
-        signals.boosts().forEach(boost -> reasons.add("rule %s: %s".formatted(boost.rule(), decimal(boost.factor()))));
-        return reasons;
+    /** A part of a URI as people write it. */
+    static String decoded(String part) {
+        return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
     }
 
-    private static String rank(Integer place) {
-        return place == null ? "" : ", place " + place;
-    }
-
-    private static String decimal(double value) {
-        return String.format(Locale.US, "%.3f", value);
+    /** A score or a share of one. */
+    public static String score(double value) {
+        return String.format(Locale.US, "%.2f", value);
     }
 }

@@ -3,17 +3,24 @@ package carrel.panel;
 import carrel.memory.Place;
 import carrel.memory.Receipt;
 import carrel.memory.Labels;
+import carrel.memory.Why;
 import carrel.panel.ReceiptRow.Kind;
 import carrel.protocol.Messages.DroppedResult;
 import carrel.protocol.Messages.HitResult;
+import carrel.protocol.Messages.SentResult;
+import carrel.protocol.Messages.State;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 import javax.swing.tree.DefaultMutableTreeNode;
 
 /** Receipts as rows: what went in front of each question, from where, why, what it took, and what was left out. */
 final class ReceiptNodes {
     /** The server's reason for what a person removed, which has rows of its own. */
     private static final String REMOVED = "left out of this question";
+
+    private static final String CONFIDENCE =
+            "How sure it is that the project holds anything relevant at all, from 0 to 1. Near 0 nothing is sent.";
 
     private ReceiptNodes() {}
 
@@ -35,10 +42,19 @@ final class ReceiptNodes {
         var node = new DefaultMutableTreeNode(ReceiptRow.words(head, question.text(), receipt));
         var sum = "%s, %s".formatted(Labels.count(pack.hits().size(), "place"), Labels.spent(pack));
         words(node, sum, "What it took of the budget", receipt);
+        if (pack.rewritten() != null) {
+            words(node, "searched for: " + pack.rewritten(), "The question in the words of the code", receipt);
+        }
         if (pack.error() != null) {
             words(node, pack.error(), pack.error(), receipt);
         }
+        if (pack.state() != State.READY || pack.pending() > 0) {
+            words(node, "the index was not complete: %s waiting".formatted(Labels.count(pack.pending(), "file")), null, receipt);
+        }
         pack.hits().forEach(hit -> node.add(given(hit, receipt, pinned.contains(hit.uri()))));
+        if (pack.hits().isEmpty()) {
+            words(node, "no place of the project goes with this question", null, receipt);
+        }
         receipt.pinned().stream()
                 .filter(uri -> pinned.contains(uri) && pack.hits().stream().noneMatch(hit -> hit.uri().equals(uri)))
                 .forEach(uri -> {
@@ -47,24 +63,68 @@ final class ReceiptNodes {
                 });
         question.removed().forEach(place -> node.add(
                 leaf("removed by you: " + Labels.place(place), "Allow takes it in again", receipt, Kind.REMOVED, place)));
-        pack.dropped().stream()
-                .filter(dropped -> !dropped.reason().equals(REMOVED))
-                .forEach(dropped -> words(node, "left out: " + place(dropped), dropped.reason(), receipt));
+        leftOut(node, receipt);
+        if (pack.confidence() != null) {
+            words(node, "confidence: " + Labels.score(pack.confidence()), CONFIDENCE, receipt);
+        }
+        sent(node, receipt);
         return node;
     }
 
     private static DefaultMutableTreeNode given(HitResult hit, Receipt receipt, boolean pinned) {
-        var symbol = hit.symbol() == null ? "" : "  " + hit.symbol();
-        var text = "%s%s  (%s)%s".formatted(
-                Labels.place(hit), symbol, String.format(Locale.US, "%.2f", hit.score()), pinned ? "  pinned" : "");
-        var matched = hit.signals().matched().isEmpty() ? null : "matched " + String.join(", ", hit.signals().matched());
-        var node = leaf(text, matched, receipt, Kind.GIVEN, Place.of(hit));
-        Labels.reasons(hit).forEach(reason -> node.add(leaf(reason, reason, receipt, Kind.GIVEN, Place.of(hit))));
+        var text = Labels.place(hit)
+                + (hit.symbol() == null ? "" : "  " + hit.symbol())
+                + (Boolean.TRUE.equals(hit.attached()) ? "  chosen by you" : "  (%s)".formatted(Labels.score(hit.score())))
+                + (hit.masked() > 0 ? "  %s hidden".formatted(Labels.count(hit.masked(), "secret")) : "")
+                + (pinned ? "  pinned" : "");
+        var active = receipt.question().active();
+        var why = Why.sentence(hit, active == null ? null : active.uri(), pinned);
+        var place = Place.of(hit);
+        var node = leaf(text, why, receipt, Kind.GIVEN, place);
+        node.add(leaf(why, why, receipt, Kind.GIVEN, place));
+        var shares = Why.sum(hit);
+        if (!shares.isEmpty() && !Boolean.TRUE.equals(hit.attached())) {
+            var score = leaf("how the score adds up", "The rules' shares of %s".formatted(Labels.score(hit.score())), receipt, Kind.GIVEN, place);
+            shares.forEach(share -> score.add(leaf(share, null, receipt, Kind.GIVEN, place)));
+            node.add(score);
+        }
         return node;
     }
 
-    private static void words(DefaultMutableTreeNode node, String text, String tooltip, Receipt receipt) {
-        node.add(new DefaultMutableTreeNode(ReceiptRow.words(text, tooltip, receipt)));
+    private static void leftOut(DefaultMutableTreeNode node, Receipt receipt) {
+        var dropped = receipt.pack().dropped().stream().filter(one -> !one.reason().equals(REMOVED)).toList();
+        if (!dropped.isEmpty()) {
+            var group = words(node, "left out: " + Labels.count(dropped.size(), "place"), "What fitted less well, or was there already", receipt);
+            dropped.forEach(one -> words(group, "%s: %s".formatted(place(one), one.reason()), one.reason(), receipt));
+        }
+    }
+
+    /** What went to which service while the places were looked for. */
+    private static void sent(DefaultMutableTreeNode node, Receipt receipt) {
+        var sent = receipt.pack().sent() == null ? List.<SentResult>of() : receipt.pack().sent();
+        if (sent.isEmpty()) {
+            return;
+        }
+        var hosts = sent.stream().map(SentResult::host).distinct().collect(Collectors.joining(", "));
+        var group = words(node, "sent to " + hosts, "What left this machine for this question", receipt);
+        sent.forEach(one -> words(group, words(one), null, receipt));
+    }
+
+    private static String words(SentResult one) {
+        var words = "%s at %s: %s, %s, %s, %s".formatted(
+                one.provider(),
+                one.host(),
+                one.what(),
+                Labels.count(one.requests(), "request"),
+                Labels.count(one.texts(), "text"),
+                Labels.count(one.bytes(), "byte"));
+        return one.cost() > 0 ? words + String.format(Locale.US, ", $%.4f", one.cost()) : words;
+    }
+
+    private static DefaultMutableTreeNode words(DefaultMutableTreeNode node, String text, String tooltip, Receipt receipt) {
+        var row = new DefaultMutableTreeNode(ReceiptRow.words(text, tooltip, receipt));
+        node.add(row);
+        return row;
     }
 
     private static DefaultMutableTreeNode leaf(String text, String tooltip, Receipt receipt, Kind kind, Place place) {

@@ -13,12 +13,14 @@ import javax.swing.JButton;
 import javax.swing.JPanel;
 import javax.swing.JPopupMenu;
 import javax.swing.JScrollPane;
+import javax.swing.JTextArea;
 
 /** The receipts and the buttons for them. */
 final class ReceiptPanel extends JPanel {
     private final ChoiceStore choices;
     private final ReceiptTree tree;
     private final ReceiptActions actions;
+    private final JTextArea detail = Components.text("detail");
 
     /** {@code failed} hears of a question that could not be repeated. */
     ReceiptPanel(Memory memory, ChoiceStore choices, PanelHost host, Consumer<Throwable> failed) {
@@ -27,13 +29,25 @@ final class ReceiptPanel extends JPanel {
         this.tree = new ReceiptTree(host);
         this.actions = new ReceiptActions(memory, choices, host, tree::selected, failed);
         lay();
-        tree.addTreeSelectionListener(event -> actions.renew());
+        tree.addTreeSelectionListener(event -> {
+            actions.renew();
+            tell();
+        });
         tree.bind(KeyEvent.VK_DELETE, actions.remove);
     }
 
     void show(List<Receipt> receipts) {
         tree.show(receipts, choices.get().pinned());
         actions.renew();
+    }
+
+    /** Tell the whole of what a narrow window cuts off in the selected row. */
+    private void tell() {
+        var row = tree.selected();
+        var words = row == null || row.tooltip() == null ? "" : row.tooltip();
+        detail.setText(words);
+        detail.setVisible(!words.isEmpty());
+        revalidate();
     }
 
     private void lay() {
@@ -51,6 +65,8 @@ final class ReceiptPanel extends JPanel {
         top.add(buttons, BorderLayout.CENTER);
         add(top, BorderLayout.NORTH);
         add(new JScrollPane(tree), BorderLayout.CENTER);
+        detail.setVisible(false);
+        add(detail, BorderLayout.SOUTH);
         var menu = new JPopupMenu();
         for (Action action : new Action[] {actions.open, actions.pin, actions.remove, actions.removeFile, actions.repeat, actions.copy}) {
             menu.add(action);

@@ -1,11 +1,13 @@
 package carrel.panel;
 
 import carrel.memory.Receipt;
+import carrel.panel.ReceiptRow.Kind;
 import java.awt.Point;
 import java.awt.event.ActionEvent;
 import java.awt.event.KeyEvent;
 import java.awt.event.MouseAdapter;
 import java.awt.event.MouseEvent;
+import java.util.Collections;
 import java.util.List;
 import javax.swing.AbstractAction;
 import javax.swing.Action;
@@ -51,7 +53,7 @@ final class ReceiptTree extends JTree {
         shown = receipts;
         pinned = nowPinned;
         setModel(new DefaultTreeModel(ReceiptNodes.of(receipts, nowPinned)));
-        expandRow(0);
+        unfoldNewest();
         if (selected) {
             setSelectionRow(0);
         }
@@ -98,6 +100,19 @@ final class ReceiptTree extends JTree {
                 open(selected());
             }
         });
+    }
+
+    /** The newest question shows its places, and each place why it is there; how its score adds up stays folded. */
+    private void unfoldNewest() {
+        var root = (DefaultMutableTreeNode) getModel().getRoot();
+        var newest = (DefaultMutableTreeNode) root.getFirstChild();
+        expandPath(new TreePath(newest.getPath()));
+        for (var child : Collections.list(newest.children())) {
+            var node = (DefaultMutableTreeNode) child;
+            if (node.getUserObject() instanceof ReceiptRow row && row.is(Kind.GIVEN)) {
+                expandPath(new TreePath(node.getPath()));
+            }
+        }
     }
 
     private void open(ReceiptRow row) {
