@@ -40,6 +40,11 @@ public record Choices(Boolean ragEnabled, Integer ragTopK, Boolean ragAutoIndex,
         return enabled() || autoIndex();
     }
 
+    /** Whether the last switch that was on is off now: the server that ran for it may end. */
+    public boolean switchedOffSince(Choices before) {
+        return before.memoryIsOn() && !memoryIsOn();
+    }
+
     public Choices withEnabled(boolean on) {
         return new Choices(on, ragTopK, ragAutoIndex, pinned);
     }

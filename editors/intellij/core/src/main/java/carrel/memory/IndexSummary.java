@@ -16,9 +16,8 @@ public record IndexSummary(int indexed, int unchanged, int removed, boolean canc
                 indexed + other.indexed, unchanged + other.unchanged, removed + other.removed, cancelled || other.cancelled);
     }
 
-    /** For people. */
+    /** What a run that ended did, for people. */
     public String words() {
-        var done = "%s indexed, %s unchanged, %d removed".formatted(Labels.count(indexed, "file"), Labels.count(unchanged, "file"), removed);
-        return cancelled ? "Stopped; what was finished stays" : done;
+        return "%s indexed, %s unchanged, %d removed".formatted(Labels.count(indexed, "file"), Labels.count(unchanged, "file"), removed);
     }
 }

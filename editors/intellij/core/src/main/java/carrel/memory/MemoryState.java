@@ -24,8 +24,14 @@ final class MemoryState {
     private final Map<Either<String, Integer>, Work> works = new LinkedHashMap<>();
     private final Set<Either<String, Integer>> ended = new LinkedHashSet<>();
 
-    /** A brief status leaves the skipped files out, so those known stay. */
+    /**
+     * A brief status leaves the skipped files out, so those known stay; and of an index that isn't open yet it doesn't know whether
+     * there is one.
+     */
     void update(StatusResult status, boolean brief) {
+        if (brief && "closed".equals(status.role()) && status.state() == State.EMPTY) {
+            return;
+        }
         var known = statuses.get(status.workspaceFolder());
         boolean keep = brief && known != null && status.files() > 0;
         statuses.put(status.workspaceFolder(), keep ? status.withFilesOf(known) : status);

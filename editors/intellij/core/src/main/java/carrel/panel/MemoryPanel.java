@@ -2,6 +2,7 @@ package carrel.panel;
 
 import carrel.memory.ChoiceStore;
 import carrel.memory.Choices;
+import carrel.memory.Headline;
 import carrel.memory.IndexSummary;
 import carrel.memory.Memory;
 import carrel.memory.ServerState;
@@ -26,10 +27,16 @@ import javax.swing.SwingUtilities;
 /** The Memory panel: the choices, the index and its progress, the last questions. It shows what {@link Memory} says. */
 public final class MemoryPanel extends JPanel {
     private static final String HOW = """
-            Your files are cut along functions and classes and indexed on this machine; nothing leaves it.
+            Your files are cut along functions and classes and indexed on this machine; nothing leaves it unless you allow a remote model.
             A question finds the places that fit, and they are put in front of it within the budget.
             The list above shows for each question what was sent, from where, why, and what was left out.
             Pin a file, remove a place or repeat a question there.""";
+
+    private static final String WELCOME = """
+            Press Index once, then ask: Tools | Carrel | Copy Context for This Question takes the right places of this project to any chat.
+            A small project takes seconds. Cancel keeps what was finished.""";
+
+    private static final String UNTRUSTED = "Switched off: this project isn't trusted. Trust it in the IDE to use the switches and Index.";
 
     private static final String SURE = "Delete the index of this project? Your files stay as they are.";
 
@@ -44,6 +51,9 @@ public final class MemoryPanel extends JPanel {
     private final JButton clear = new JButton("Clear…");
     private final JProgressBar progress = new JProgressBar(0, 100);
     private final JTextArea note = Components.text("note");
+    private final JLabel headline = Components.heading("");
+    private final JTextArea welcome = Components.text("welcome");
+    private final JLabel aboutIndex = Components.heading("Index");
     private final StatusGrid status = new StatusGrid();
     private final PanelHost host;
     private final ReceiptPanel receipts;
@@ -84,6 +94,10 @@ public final class MemoryPanel extends JPanel {
     }
 
     private void name() {
+        headline.setName("headline");
+        PlainText.in(headline);
+        welcome.setText(WELCOME);
+        welcome.setFocusable(false); // the first focus is a switch's
         enabled.setName("enabled");
         autoIndex.setName("autoIndex");
         topK.setName("topK");
@@ -103,10 +117,19 @@ public final class MemoryPanel extends JPanel {
         var top = new JPanel();
         top.setOpaque(false);
         top.setLayout(new BoxLayout(top, BoxLayout.Y_AXIS));
-        var places = new JLabel("Places an answer: ");
+        var places = new JLabel("Places per answer: ");
         places.setLabelFor(topK);
         for (JComponent row : new JComponent[] {
-            enabled, autoIndex, Components.row(places, topK), Components.row(index, cancel, clear), progress, note, Components.heading("Index"), status
+            headline,
+            welcome,
+            enabled,
+            autoIndex,
+            Components.row(places, topK),
+            Components.row(index, cancel, clear),
+            progress,
+            note,
+            aboutIndex,
+            status
         }) {
             row.setAlignmentX(Component.LEFT_ALIGNMENT);
             top.add(row);
@@ -138,7 +161,11 @@ public final class MemoryPanel extends JPanel {
     }
 
     private void index() {
-        follow(memory.index().thenApply(IndexSummary::words));
+        follow(memory.index().thenApply(this::outcome));
+    }
+
+    private String outcome(IndexSummary summary) {
+        return summary.cancelled() ? Labels.cancelled(memory.view().statuses()) : summary.words();
     }
 
     private void clear() {
@@ -181,14 +208,27 @@ public final class MemoryPanel extends JPanel {
         topK.setValue(chosen.topK());
         renewing = false;
         boolean busy = asking || view.indexing();
-        index.setEnabled(!busy);
+        var now = Headline.of(view, chosen.memoryIsOn());
+        boolean trusted = host.isTrusted();
+        boolean first = now.welcome() && !busy;
+        headline.setText("Carrel: " + now.text());
+        welcome.setVisible(first && trusted);
+        enabled.setEnabled(trusted);
+        autoIndex.setEnabled(trusted);
+        index.setText(now.index());
+        index.setEnabled(trusted && !busy);
+        clear.setVisible(!first);
         clear.setEnabled(!busy);
+        cancel.setVisible(!first);
         cancel.setEnabled(view.work().isPresent());
+        aboutIndex.setVisible(!first);
+        status.setVisible(!first);
+        receipts.setVisible(!first || !view.receipts().isEmpty());
         progress.setVisible(busy);
         progress.setIndeterminate(view.work().map(work -> work.message().isEmpty()).orElse(true));
         progress.setValue(view.work().map(work -> work.percentage()).orElse(0));
-        progress.setString(view.work().map(work -> work.message()).orElse(""));
-        note.setText(noteFor(view.server()));
+        progress.setString(view.work().map(Labels::progress).orElse(""));
+        note.setText(trusted ? noteFor(view.server()) : UNTRUSTED);
         note.setVisible(!note.getText().isEmpty());
         status.show(view.server(), view.statuses());
         receipts.show(view.receipts());
@@ -203,6 +243,6 @@ public final class MemoryPanel extends JPanel {
         if (server instanceof ServerState.Stopped stopped && stopped.ran()) {
             return "The server stopped. It starts again with the next question or index run.";
         }
-        return server instanceof ServerState.Starting ? "The server starts" : said;
+        return said;
     }
 }

@@ -7,4 +7,7 @@ public interface PanelHost extends Places {
 
     /** Ask a person for leave to do {@code action}, a word for the button. */
     boolean confirm(String question, String action);
+
+    /** Whether the person trusts this project: nothing can be switched on in one that they don't. */
+    boolean isTrusted();
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.State;
+import carrel.protocol.Messages.StatusResult;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -44,7 +45,20 @@ class LabelsTest {
     void states() {
         assertEquals("not indexed yet", Labels.stateOf(MemoryStateTest.status(State.EMPTY, 0, List.of())));
         assertEquals("ready", Labels.stateOf(MemoryStateTest.status(State.READY, 3, List.of())));
+        assertEquals("18,445 of 50,001 files: resume", Labels.stateOf(partial("writer")));
+        assertEquals("another window is indexing it", Labels.stateOf(partial("follower")));
+        assertEquals("cancelled, 18,445 files kept", Labels.cancelled(List.of(partial("writer"))));
         assertEquals("error", Labels.stateOf(MemoryStateTest.status(State.ERROR, 3, List.of())));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"18445/50001 files,'18,445 of 50,001 files'", "0/1 files,0 of 1 file", "'','looking for changed files'", "waiting,waiting"})
+    void howFarARunIs(String message, String words) {
+        assertEquals(words, Labels.progress(new Work("Indexing", message, 0)));
+    }
+
+    private static StatusResult partial(String role) {
+        return MemoryStateTest.status(State.READY, role, 18_445, 31_556, List.of());
     }
 
     private static ContextResult pack(String text, int tokens, Integer budgetTokens, Integer budgetChars) {

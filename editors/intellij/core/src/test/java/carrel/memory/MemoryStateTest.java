@@ -17,7 +17,7 @@ import org.eclipse.lsp4j.WorkDoneProgressReport;
 import org.eclipse.lsp4j.jsonrpc.messages.Either;
 import org.junit.jupiter.api.Test;
 
-class MemoryStateTest {
+public class MemoryStateTest {
     private static final Either<String, Integer> TOKEN = Either.forLeft("run");
 
     private final MemoryState state = new MemoryState();
@@ -65,6 +65,13 @@ class MemoryStateTest {
     }
 
     @Test
+    void anIndexThatIsNotOpenYetIsNotTakenForNone() {
+        state.update(new StatusResult("file:///project", State.EMPTY, "closed", 0, 0, 0, null, new ModelInfo("model", 256), "/cache", null, null,
+                null, null, 0, null, null, null, null, 0, 0, 0, 0, null, null), true);
+        assertTrue(state.statuses().isEmpty());
+    }
+
+    @Test
     void aServerThatHasGoneLeavesNothing() {
         state.update(status(State.INDEXING, 5, List.of()), false);
         state.progress(TOKEN, begin());
@@ -86,7 +93,12 @@ class MemoryStateTest {
     }
 
     static StatusResult status(State state, int files, List<SkippedFile> skipped) {
-        return new StatusResult("file:///project", state, "writer", files, 2 * files, 1_500, Map.of("python", files),
-                new ModelInfo("model", 256), "/cache", null, null, null, null, 0, true, 0, skipped, null, 0, 0, 0, 0, null, null);
+        return status(state, "writer", files, 0, skipped);
+    }
+
+    /** {@code unfinished}: how many files a cancelled run left. */
+    public static StatusResult status(State state, String role, int files, int unfinished, List<SkippedFile> skipped) {
+        return new StatusResult("file:///project", state, role, files, 2 * files, 1_500, Map.of("python", files),
+                new ModelInfo("model", 256), "/cache", null, null, null, null, 0, unfinished == 0, unfinished, skipped, null, 0, 0, 0, 0, null, null);
     }
 }

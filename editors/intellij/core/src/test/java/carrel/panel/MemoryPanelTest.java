@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import carrel.memory.HeldChoices;
 import carrel.memory.Memory;
+import carrel.memory.MemoryStateTest;
 import carrel.memory.Project;
 import carrel.memory.RealServer;
+import carrel.protocol.Messages.State;
 import carrel.server.ServerUnavailable;
+import java.awt.Component;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -89,6 +92,30 @@ class MemoryPanelTest {
     }
 
     @Test
+    void aNewProjectIsWelcomedWithOneButton() throws Exception {
+        assertTrue(visible("welcome") && visible("index"));
+        assertFalse(visible("cancel") || visible("clear") || visible("status.State") || visible("receipts"));
+        assertEquals("Carrel: off; a question or an index run starts it", Screen.onEdt(this::headline));
+        screen.picture("memory-panel-welcome");
+        screen.click("index");
+        screen.shows(this::headline, "Carrel: ready"::equals);
+        screen.shows(() -> screen.find(Component.class, "welcome").isShowing(), showing -> !showing);
+        assertTrue(visible("clear") && visible("status.State") && visible("receipts"));
+    }
+
+    @Test
+    void nothingIsSwitchedOnInAProjectThatIsNotTrusted() throws Exception {
+        host.trusted = false;
+        memory.refresh().join();
+        screen.shows(this::note, text -> text.startsWith("Switched off: this project isn't trusted."));
+        for (var name : new String[] {"enabled", "autoIndex", "index"}) {
+            assertFalse(Screen.onEdt(screen.find(Component.class, name)::isEnabled), name);
+        }
+        assertFalse(visible("welcome"), "it would tell to press Index");
+        screen.picture("memory-panel-untrusted");
+    }
+
+    @Test
     void theIndexIsDeletedWhenThePersonIsSure() throws Exception {
         screen.click("index");
         screen.shows(() -> text("Files"), "5"::equals);
@@ -123,14 +150,24 @@ class MemoryPanelTest {
         Project.writeMany(folder, 3_000);
         screen.click("index");
         var bar = screen.find(JProgressBar.class, "progress");
-        screen.shows(bar::getString, text -> text.matches("\\d+/3005 files"));
+        screen.shows(bar::getString, text -> text.matches("[\\d,]+ of 3,005 files"));
+        screen.shows(this::headline, text -> text.matches("Carrel: indexing, [\\d,]+ of 3,005 files"));
         assertFalse(Screen.onEdt(() -> screen.find(JButton.class, "index").isEnabled()));
         screen.picture("memory-panel-indexing");
 
         screen.click("cancel");
-        screen.shows(this::note, text -> text.equals("Stopped; what was finished stays"));
+        screen.shows(this::note, text -> text.matches("cancelled, [\\d,]+ files? kept"));
         screen.shows(() -> screen.find(JButton.class, "index").isEnabled(), on -> on);
         assertFalse(Screen.onEdt(bar::isVisible));
+    }
+
+    @Test
+    void aPartOfTheProjectIsToldAndResumed() throws Exception {
+        memory.statusChanged(MemoryStateTest.status(State.READY, "writer", 18_445, 31_556, List.of()));
+        screen.shows(this::headline, "Carrel: 18,445 of 50,001 files: resume"::equals);
+        assertEquals("Resume", Screen.onEdt(screen.find(JButton.class, "index")::getText));
+        assertTrue(visible("clear") && !visible("welcome"));
+        screen.picture("memory-panel-partial");
     }
 
     @Test
@@ -172,6 +209,14 @@ class MemoryPanelTest {
 
     private String text(String row) {
         return screen.find(JLabel.class, "status." + row).getText();
+    }
+
+    private String headline() {
+        return screen.find(JLabel.class, "headline").getText();
+    }
+
+    private boolean visible(String name) {
+        return Screen.onEdt(screen.find(Component.class, name)::isShowing);
     }
 
     private String note() {

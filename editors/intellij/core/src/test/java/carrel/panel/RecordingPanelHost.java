@@ -9,6 +9,7 @@ final class RecordingPanelHost implements PanelHost {
     final List<String> copied = new ArrayList<>();
     final List<String> asked = new ArrayList<>();
     boolean agrees;
+    boolean trusted = true;
 
     @Override
     public void open(String uri, int line) {
@@ -24,5 +25,10 @@ final class RecordingPanelHost implements PanelHost {
     public boolean confirm(String question, String action) {
         asked.add(action + ": " + question);
         return agrees;
+    }
+
+    @Override
+    public boolean isTrusted() {
+        return trusted;
     }
 }

@@ -38,7 +38,7 @@ public final class CarrelConfigurable implements Configurable {
         var rows = new JPanel(new GridLayout(0, 1, 0, 4));
         rows.add(enabled);
         rows.add(autoIndex);
-        rows.add(labelled("Places an answer:", topK));
+        rows.add(labelled("Places per answer:", topK));
         rows.add(labelled("Server program:", program));
         rows.add(new JLabel("Empty: carrel on PATH, else Carrel in the Python on PATH. Holds for all projects."));
         var page = new JPanel(new BorderLayout());
@@ -67,6 +67,9 @@ public final class CarrelConfigurable implements Configurable {
         enabled.setSelected(now.enabled());
         autoIndex.setSelected(now.autoIndex());
         topK.setValue(now.topK());
+        boolean trusted = Trust.isIn(project);
+        enabled.setEnabled(trusted);
+        autoIndex.setEnabled(trusted);
         program.setText(ServerSettings.get().program());
     }
 

@@ -1,5 +1,6 @@
 package carrel.ide;
 
+import carrel.memory.Choices;
 import carrel.memory.ClientSettings;
 import carrel.memory.ExcludeWatch;
 import carrel.memory.Memory;
@@ -103,9 +104,12 @@ public final class CarrelProject implements ServerAccess {
                 .thenApply(CarrelProject::checked);
     }
 
-    /** The choices changed: tell the server that runs, or start the one that is wanted now. */
-    void choicesChanged() {
-        if (!tellRunning()) {
+    /** The choices changed: tell the server that runs, start the one that is wanted now, or end the one that was just switched off. */
+    void choicesChanged(Choices before) {
+        if (choices().get().switchedOffSince(before)) {
+            wanted = false; // nor does an opened file start it again
+            stop();
+        } else if (!tellRunning()) {
             startIfChosen();
         }
     }
@@ -115,9 +119,9 @@ public final class CarrelProject implements ServerAccess {
         AppExecutorUtil.getAppExecutorService().execute(excludes::look); // the IDE tells of it inside a write action
     }
 
-    /** Start the server if the memory of this project is on. */
+    /** Start the server if the memory of this project is on, and the person trusts the project. */
     void startIfChosen() {
-        if (choices().get().memoryIsOn()) {
+        if (choices().get().memoryIsOn() && Trust.isIn(project)) {
             memory.refresh();
         }
     }
@@ -126,7 +130,7 @@ public final class CarrelProject implements ServerAccess {
     void programChanged() {
         launch = null;
         notifications.forget();
-        manager().stop(CarrelServerFactory.ID, new StopOptions().setWillDisable(false));
+        stop();
         startIfChosen();
     }
 
@@ -137,6 +141,10 @@ public final class CarrelProject implements ServerAccess {
 
     void connected(CarrelLanguageClient next) {
         client = next;
+    }
+
+    private void stop() {
+        manager().stop(CarrelServerFactory.ID, new StopOptions().setWillDisable(false));
     }
 
     /** Settings are others. A server that is about to start asks for them by itself. */

@@ -49,6 +49,11 @@ final class IdePanelHost implements PanelHost {
                 == Messages.OK;
     }
 
+    @Override
+    public boolean isTrusted() {
+        return Trust.isIn(project);
+    }
+
     /** Whether the person clicks on Allow. Only on the UI thread. */
     boolean permits(PermissionQuestion question) {
         return PermissionQuestion.allows(Messages.showDialog(

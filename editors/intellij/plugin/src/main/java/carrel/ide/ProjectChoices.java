@@ -40,8 +40,9 @@ public final class ProjectChoices implements PersistentStateComponent<ProjectCho
     @Override
     public void set(Choices next) {
         if (!next.equals(choices)) {
+            var before = choices;
             choices = next;
-            CarrelProject.of(project).choicesChanged();
+            CarrelProject.of(project).choicesChanged(before);
             listeners.forEach(Runnable::run);
         }
     }
