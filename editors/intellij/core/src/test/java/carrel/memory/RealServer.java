@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.eclipse.lsp4j.ClientCapabilities;
 import org.eclipse.lsp4j.ConfigurationParams;
@@ -37,6 +38,7 @@ public final class RealServer implements ServerAccess, AutoCloseable {
     private final Path home;
     private final HeldChoices choices = new HeldChoices(this::choose);
     private final Memory memory;
+    private final List<PermissionQuestion> asked = new CopyOnWriteArrayList<>();
     private volatile Choices chosen = Choices.NONE;
     private volatile ExcludedFolders excluded = ExcludedFolders.NONE;
     private final ExcludeWatch watch = new ExcludeWatch(() -> excluded, this::tell);
@@ -56,6 +58,11 @@ public final class RealServer implements ServerAccess, AutoCloseable {
 
     public HeldChoices choices() {
         return choices;
+    }
+
+    /** What the person was asked to allow. */
+    public List<PermissionQuestion> asked() {
+        return List.copyOf(asked);
     }
 
     /** A question to the project. */
@@ -165,6 +172,7 @@ public final class RealServer implements ServerAccess, AutoCloseable {
         var workspace = new WorkspaceClientCapabilities();
         workspace.setConfiguration(true);
         capabilities.setWorkspace(workspace);
+        CarrelClient.announce(capabilities);
         parameters.setCapabilities(capabilities);
         parameters.setProcessId((int) ProcessHandle.current().pid());
         parameters.setWorkspaceFolders(List.of(new WorkspaceFolder(folder.toUri().toString(), "project")));
@@ -188,9 +196,10 @@ public final class RealServer implements ServerAccess, AutoCloseable {
             memory.statusChanged(status);
         }
 
-        /** Nobody is asked here. */
+        /** The person clicks on Don't Allow. */
         @Override
         public CompletableFuture<ConfirmResult> confirm(ConfirmParams question) {
+            asked.add(PermissionQuestion.of(question));
             return CompletableFuture.completedFuture(new ConfirmResult(false));
         }
 

@@ -226,6 +226,26 @@ class RealServerTest {
         assertEquals(List.of("docs/orders.md", "notes.txt"), everything());
     }
 
+    /** As step 7 of TRY.md has a person do it. */
+    @Test
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "elsewhere the settings file is where the system says")
+    void aRemoteModelIsAskedForOnceAndARefusalStillGetsAnAnswer() throws Exception {
+        var own = Files.createDirectories(home.resolve("carrel")).resolve("settings.toml");
+        Files.writeString(own, """
+                [models.embedder]
+                provider = "openai"
+                model = "text-embedding-3-small"
+                baseUrl = "https://example.com/v1"
+                key = "none"
+                """);
+        assertEquals("src/accounts/login.py", ask("how is the password of a user checked?").hits().get(0).path());
+        var asked = eventually(server::asked, questions -> !questions.isEmpty()).get(0);
+        assertEquals("Carrel: Allow Text to Be Sent to a Remote Model?", asked.title());
+        assertTrue(asked.text().contains("openai") && asked.text().contains("example.com"), asked.text());
+        ask("who keeps the database connections?");
+        assertEquals(1, server.asked().size());
+    }
+
     @Test
     void excludingTheProjectItselfExcludesNothing() {
         server.excludeFromTheStart(folder, folder.getParent());
