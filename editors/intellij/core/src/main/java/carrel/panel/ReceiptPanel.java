@@ -46,8 +46,7 @@ final class ReceiptPanel extends JPanel {
         var row = tree.selected();
         var words = row == null || row.tooltip() == null ? "" : row.tooltip();
         detail.setText(words);
-        detail.setVisible(!words.isEmpty());
-        revalidate();
+        detail.setCaretPosition(0);
     }
 
     private void lay() {
@@ -65,8 +64,11 @@ final class ReceiptPanel extends JPanel {
         top.add(buttons, BorderLayout.CENTER);
         add(top, BorderLayout.NORTH);
         add(new JScrollPane(tree), BorderLayout.CENTER);
-        detail.setVisible(false);
-        add(detail, BorderLayout.SOUTH);
+        // Of one height: a wrapped text that sets its own would have the panel laid out again and again.
+        detail.setRows(3);
+        var below = new JScrollPane(detail, JScrollPane.VERTICAL_SCROLLBAR_AS_NEEDED, JScrollPane.HORIZONTAL_SCROLLBAR_NEVER);
+        below.setBorder(null);
+        add(below, BorderLayout.SOUTH);
         var menu = new JPopupMenu();
         for (Action action : new Action[] {actions.open, actions.pin, actions.remove, actions.removeFile, actions.repeat, actions.copy}) {
             menu.add(action);

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import carrel.protocol.Messages.ActiveEditor;
 import carrel.protocol.Messages.ContextParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.HitResult;
@@ -23,6 +24,8 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.eclipse.lsp4j.Position;
+import org.eclipse.lsp4j.Range;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -83,6 +86,20 @@ class RealServerTest {
         var receipt = memory.view().receipts().get(0);
         assertEquals("how is the password of a user checked?", receipt.question().text());
         assertEquals(pack, receipt.pack());
+    }
+
+    @Test
+    void theSelectionIsGivenOnceBeforeWhatIsFound() {
+        memory.index().join();
+        var tokens = folder.resolve("src/accounts/tokens.py").toUri().toString();
+        var active = new ActiveEditor(tokens, new Range(new Position(8, 0), new Position(9, 20)));
+        var pack = memory.context(Question.of(uri(), "where is the pool of database connections?", active, List.of(tokens))).join();
+        var selected = pack.hits().get(0);
+        assertTrue(selected.attached(), selected.toString());
+        assertEquals("src/accounts/tokens.py", selected.path());
+        assertEquals(2, pack.text().split("def is_expired", -1).length, pack.text());
+        assertTrue(paths(pack).contains("src/storage/Database.java"), paths(pack).toString());
+        assertEquals("You selected or attached these lines.", Why.sentence(selected, tokens, false));
     }
 
     @Test
@@ -168,14 +185,14 @@ class RealServerTest {
 
     @Test
     void aFileAtTheRootIsRemovedWithoutItsNamesakes() throws Exception {
-        Files.writeString(folder.resolve("docs/notes.txt"), "The connection pool of the summer sale is larger.\n");
+        Files.writeString(Files.createDirectories(folder.resolve("shop")).resolve("notes.txt"), "The connection pool of the summer sale is larger.\n");
         var question = server.question("what about the connection pool and the summer sale?");
         var both = paths(memory.context(question).join());
-        assertTrue(both.containsAll(List.of("notes.txt", "docs/notes.txt")), both.toString());
+        assertTrue(both.containsAll(List.of("notes.txt", "shop/notes.txt")), both.toString());
 
         var root = new Place(folder.resolve("notes.txt").toUri().toString(), "notes.txt", 0, 0);
         var one = paths(memory.context(question.without(root)).join());
-        assertTrue(one.contains("docs/notes.txt") && !one.contains("notes.txt"), one.toString());
+        assertTrue(one.contains("shop/notes.txt") && !one.contains("notes.txt"), one.toString());
     }
 
     @Test

@@ -3,7 +3,6 @@ package carrel.ide;
 import carrel.memory.Memory;
 import carrel.memory.Question;
 import carrel.memory.Labels;
-import carrel.protocol.Messages.ActiveEditor;
 import carrel.protocol.Messages.ContextResult;
 import carrel.server.ServerUnavailable;
 import com.intellij.notification.NotificationType;
@@ -24,14 +23,13 @@ public final class CopyContextAction extends ProjectAction {
     @Override
     void perform(Project project, CarrelProject carrel, String folder) {
         var host = new IdePanelHost(project);
+        var front = host.front();
         var words = Messages.showInputDialog(
                 project, "Context for which question?", "Carrel", Messages.getQuestionIcon(), host.selection(), null);
         if (words == null || words.isBlank()) {
             return;
         }
-        var front = host.front();
-        var active = front == null ? null : new ActiveEditor(front, null);
-        var question = Question.of(folder, words.strip(), active, host.open());
+        var question = Question.of(folder, words.strip(), front, host.open());
         var answer = carrel.memory().context(question);
         ProgressManager.getInstance().run(new Task.Backgroundable(project, "Carrel looks through the project", true) {
             @Override

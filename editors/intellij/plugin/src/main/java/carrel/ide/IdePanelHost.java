@@ -2,7 +2,10 @@ package carrel.ide;
 
 import carrel.memory.PermissionQuestion;
 import carrel.panel.PanelHost;
+import carrel.protocol.Messages.ActiveEditor;
 import com.intellij.notification.NotificationType;
+import com.intellij.openapi.editor.Document;
+import com.intellij.openapi.editor.Editor;
 import com.intellij.openapi.fileEditor.FileEditorManager;
 import com.intellij.openapi.fileEditor.OpenFileDescriptor;
 import com.intellij.openapi.ide.CopyPasteManager;
@@ -15,6 +18,8 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import org.eclipse.lsp4j.Position;
+import org.eclipse.lsp4j.Range;
 
 /** The IDE around the panels: its open files, its clipboard, its questions. */
 final class IdePanelHost implements PanelHost {
@@ -65,9 +70,27 @@ final class IdePanelHost implements PanelHost {
         return uris(FileEditorManager.getInstance(project).getOpenFiles());
     }
 
-    /** The URI of the file in front; null if there is none on a disk. */
-    String front() {
-        return uris(FileEditorManager.getInstance(project).getSelectedFiles()).stream().findFirst().orElse(null);
+    /** The file in front, and what is selected in it; null if there is none on a disk. Only on the UI thread. */
+    ActiveEditor front() {
+        var editor = FileEditorManager.getInstance(project).getSelectedTextEditor();
+        return uris(FileEditorManager.getInstance(project).getSelectedFiles()).stream()
+                .findFirst()
+                .map(uri -> new ActiveEditor(uri, editor == null ? null : range(editor)))
+                .orElse(null);
+    }
+
+    private static Range range(Editor editor) {
+        var selection = editor.getSelectionModel();
+        if (selection.getSelectionStart() == selection.getSelectionEnd()) {
+            return null;
+        }
+        var document = editor.getDocument();
+        return new Range(position(document, selection.getSelectionStart()), position(document, selection.getSelectionEnd()));
+    }
+
+    private static Position position(Document document, int offset) {
+        int line = document.getLineNumber(offset);
+        return new Position(line, offset - document.getLineStartOffset(line));
     }
 
     /** The selected words, if they fit on one line. */

@@ -1,5 +1,7 @@
 package com.intellij.openapi.editor;
 
 public interface Editor {
+    Document getDocument();
+
     SelectionModel getSelectionModel();
 }
