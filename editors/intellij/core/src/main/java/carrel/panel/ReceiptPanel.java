@@ -64,9 +64,9 @@ final class ReceiptPanel extends JPanel {
         top.add(buttons, BorderLayout.CENTER);
         add(top, BorderLayout.NORTH);
         add(new JScrollPane(tree), BorderLayout.CENTER);
-        // Of one height: a wrapped text that sets its own would have the panel laid out again and again.
+        // Of one height and width: a wrapped text that sets its own has the panel laid out again and again.
         detail.setRows(3);
-        var below = new JScrollPane(detail, JScrollPane.VERTICAL_SCROLLBAR_AS_NEEDED, JScrollPane.HORIZONTAL_SCROLLBAR_NEVER);
+        var below = new JScrollPane(detail, JScrollPane.VERTICAL_SCROLLBAR_ALWAYS, JScrollPane.HORIZONTAL_SCROLLBAR_NEVER);
         below.setBorder(null);
         add(below, BorderLayout.SOUTH);
         var menu = new JPopupMenu();
