@@ -13,14 +13,12 @@ import javax.swing.JButton;
 import javax.swing.JPanel;
 import javax.swing.JPopupMenu;
 import javax.swing.JScrollPane;
-import javax.swing.JTextArea;
 
 /** The receipts and the buttons for them. */
 final class ReceiptPanel extends JPanel {
     private final ChoiceStore choices;
     private final ReceiptTree tree;
     private final ReceiptActions actions;
-    private final JTextArea detail = Components.text("detail");
 
     /** {@code failed} hears of a question that could not be repeated. */
     ReceiptPanel(Memory memory, ChoiceStore choices, PanelHost host, Consumer<Throwable> failed) {
@@ -29,24 +27,13 @@ final class ReceiptPanel extends JPanel {
         this.tree = new ReceiptTree(host);
         this.actions = new ReceiptActions(memory, choices, host, tree::selected, failed);
         lay();
-        tree.addTreeSelectionListener(event -> {
-            actions.renew();
-            tell();
-        });
+        tree.addTreeSelectionListener(event -> actions.renew());
         tree.bind(KeyEvent.VK_DELETE, actions.remove);
     }
 
     void show(List<Receipt> receipts) {
         tree.show(receipts, choices.get().pinned());
         actions.renew();
-    }
-
-    /** Tell the whole of what a narrow window cuts off in the selected row. */
-    private void tell() {
-        var row = tree.selected();
-        var words = row == null || row.tooltip() == null ? "" : row.tooltip();
-        detail.setText(words);
-        detail.setCaretPosition(0);
     }
 
     private void lay() {
@@ -64,11 +51,6 @@ final class ReceiptPanel extends JPanel {
         top.add(buttons, BorderLayout.CENTER);
         add(top, BorderLayout.NORTH);
         add(new JScrollPane(tree), BorderLayout.CENTER);
-        // Of one height and width: a wrapped text that sets its own has the panel laid out again and again.
-        detail.setRows(3);
-        var below = new JScrollPane(detail, JScrollPane.VERTICAL_SCROLLBAR_ALWAYS, JScrollPane.HORIZONTAL_SCROLLBAR_NEVER);
-        below.setBorder(null);
-        add(below, BorderLayout.SOUTH);
         var menu = new JPopupMenu();
         for (Action action : new Action[] {actions.open, actions.pin, actions.remove, actions.removeFile, actions.repeat, actions.copy}) {
             menu.add(action);

@@ -153,11 +153,6 @@ class ReceiptPanelTest {
         assertTrue(rows.stream().anyMatch(row -> row.startsWith("Defines stamp_parcel") && row.contains("“stamped”")), rows.toString());
         assertTrue(rows.stream().noneMatch(row -> row.startsWith("+")), "folded at first: " + rows);
         assertTrue(rows.stream().anyMatch(row -> row.matches("confidence: 0\\.\\d\\d")), rows.toString());
-        select(row -> row.startsWith("Defines stamp_parcel"));
-        var detail = screen.find(JTextArea.class, "detail");
-        screen.shows(detail::getText, text -> text.startsWith("Defines stamp_parcel") && text.endsWith("“weight”."));
-        screen.shows(detail::getHeight, height -> height > 1.5 * detail.getFont().getSize()); // wrapped, and all of it to be seen
-        screen.picture("receipt-sentence");
         select(row -> row.equals("how the score adds up"));
         unfold();
         screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.matches("\\+\\d\\.\\d\\d  words of the question")));
