@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.function.Predicate;
 import javax.swing.JButton;
 import javax.swing.JMenuItem;
-import javax.swing.JTextArea;
 import javax.swing.JTree;
 import javax.swing.KeyStroke;
 import org.junit.jupiter.api.AfterEach;
