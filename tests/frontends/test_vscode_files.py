@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
 
 from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
+from carrel.server.settings import Settings, wire_name
 from carrel.server.settings_docs import json_schema
 
 EXTENSION = Path("editors/vscode")
@@ -30,7 +32,9 @@ def test_a_folder_cannot_say_where_text_or_vectors_go() -> None:
     """What a project's own .vscode/settings.json may set is scoped `window`; the store also names a program to run."""
     manifest = json.loads((EXTENSION / "package.json").read_text("utf-8"))
     given = {key: spec for block in manifest["contributes"]["configuration"] for key, spec in block["properties"].items()}
-    for key in ("models", "store", "httpProxy", "limits", "audit"):
+    outward = {wire_name(field.name) for field in dataclasses.fields(Settings) if field.metadata["outward"]}
+    assert outward
+    for key in (*(outward & {*json_schema()["properties"]}), "cacheFolder", "storage"):
         assert given[f"carrel.{key}"]["scope"] == "machine", HINT
 
 

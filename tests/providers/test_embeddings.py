@@ -30,7 +30,7 @@ from carrel.providers.copilot_token import token_files
 from carrel.providers.ollama_embeddings import OllamaEmbedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
 from carrel.server.model_settings import ModelSettings
-from carrel.server.models import embedders
+from carrel.server.models import BUNDLED, HASHED_WORDS, embedders
 
 M = TypeVar("M", bound=RemoteEmbedder)
 
@@ -394,7 +394,7 @@ def test_copilots_token_is_where_its_clients_keep_it(tmp_path: Path) -> None:
     assert token_files({"LOCALAPPDATA": str(tmp_path)}, "win32")[0] == tmp_path / "github-copilot" / "apps.json"
 
 
-@pytest.mark.parametrize("provider", ["openai", "ollama", "copilot"])
+@pytest.mark.parametrize("provider", sorted({*embedders().names} - {BUNDLED, HASHED_WORDS}))
 def test_settings_reach_each_provider(provider: str) -> None:
     settings = ModelSettings(
         provider=provider, model="mine", base_url="https://llm.example/v1", dimensions=77, max_texts=20, floor=0.5

@@ -5,15 +5,15 @@ A workspace can set none of it: whoever clones a repository must not have vector
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
 
+from carrel.core.store_kinds import StoreKind
 from carrel.server.setting_checks import check_key_place, check_url, decode_object
 
-StoreKind = Literal["segments", "usearch", "lancedb", "qdrant"]
 _URLS = ("s3", "gs", "az", "abfs", "abfss", "file")
 """Schemes of LanceDB's object stores."""
 

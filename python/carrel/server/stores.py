@@ -1,7 +1,7 @@
 """Find the store of vectors that is set, and make what keeps a copy of an index there.
 
-A new store is one module in `store` and one function here. A package that is missing is told when the store is to be opened: the
-index answers by its own vectors meanwhile.
+A new store is one module in `store`, and here its package, its place and what opens it; ARCHITECTURE.md names the rest. A package
+that is missing is told when the store is to be opened: the index answers by its own vectors meanwhile.
 """
 
 # ruff: noqa: PLC0415 - a store's package is imported when it is opened
@@ -26,7 +26,8 @@ from carrel.store.replica import ReplicaStatus, StorePlace, VectorReplica
 if TYPE_CHECKING:
     from carrel.core.outbound import Outbound
     from carrel.core.ports import ChunkId, VectorRecord, VectorStore
-    from carrel.server.store_settings import StoreKind, StoreSettings
+    from carrel.core.store_kinds import StoreKind
+    from carrel.server.store_settings import StoreSettings
     from carrel.store.qdrant_install import Download
     from carrel.store.replica import ReplicatedIndex
 

@@ -7,7 +7,10 @@ from pathlib import PurePosixPath
 LANGUAGES = ("markdown", "rst", "text", "notebook")
 """What documents are written in that the core reads itself. Notebooks are code by kind, but people write them for people."""
 
-_READ = ("md", "mdx", "markdown", "rst", "txt", "text", "adoc", "org", "ipynb")
+_READ = (
+    *("md", "markdown", "mdx", "mkd", "qmd", "rmd", "rst", "rest"),
+    *("txt", "text", "adoc", "asciidoc", "org", "textile", "tex", "ipynb"),
+)
 _CONVERTED = ("pdf", "docx", "html", "htm", "xhtml")
 
 ONLY_DOCUMENTS = ("*", "!*/", *(f"!*.{suffix}" for suffix in _READ))

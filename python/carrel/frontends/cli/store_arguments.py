@@ -5,14 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, TypeAlias
 
+from carrel.core.store_kinds import KINDS
 from carrel.frontends.cli.argument_types import add_json, path
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
-
-KINDS = ("segments", "usearch", "lancedb", "qdrant")
 
 
 def add_store(commands: _Commands) -> None:

@@ -10,8 +10,8 @@ use super::{Database, FORMAT_FROM};
 use crate::base::clock::now_ns;
 use crate::base::error::{Error, Result};
 
-/// Version of the database and of everything that decides what is in it: raise it when the cutting or the segment layout changes,
-/// and every index is built again.
+/// Version of the database and of everything that decides what is in it: raise it when files must be cut
+/// again, and every index is built again. A new optional section of segments needs no raise.
 pub const FORMAT_VERSION: u32 = 5;
 /// The oldest format that answers until it is built again. One that is older still starts empty.
 const OLDEST_USABLE: u32 = 4;
