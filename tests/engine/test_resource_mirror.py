@@ -66,6 +66,20 @@ def test_what_was_kept_answers_while_a_server_fails(tmp_path: Path) -> None:
     assert (update(mirror), mirror.failed) == (0, {})
 
 
+def test_what_could_not_be_read_this_time_stays_as_it_was(tmp_path: Path) -> None:
+    server = Server(ResourceText("a://1", "One", "alpha"), ResourceText("a://2", "One", "beta"))
+    mirror = server.mirror(tmp_path)
+    update(mirror)
+    server.time += 60 * MINUTES
+    server.offered = [ResourceText("a://1", problem="The MCP server notes ended", unread=True)]
+    assert (update(mirror), texts(mirror)) == (1, ["alpha\n"]), "a resource that isn't offered any more goes"
+    server.time += 60 * RETRY_MINUTES
+    server.offered = [ResourceText("a://3", "One", "gamma"), ResourceText(".", problem="too slow", unread=True)]
+    assert (update(mirror), texts(mirror)) == (1, ["alpha\n", "gamma\n"]), "what was not reached stays"
+    server.offered = []
+    assert (update(mirror), server.asked) == (0, 3), "it is asked again after a while"
+
+
 def test_no_uri_leaves_the_folder_and_a_flood_is_cut_off(tmp_path: Path) -> None:
     hostile = ["file:///../../../etc/passwd", "..", "a://" + "x" * 5_000, "a://\\..\\evil", "a://CON", "a://new\nline", ""]
     flood = [ResourceText(f"b://{number}", "", "y" * 2_000_000) for number in range(30)]

@@ -1,17 +1,22 @@
 """A small MCP server of an operations team, for tests that need a real one: metrics, incidents, and what changes servers.
 
-What was called stands in the file that the first argument names, a line each.
+What was called stands in the file that the first argument names, a line each; beside a file of its name with `.stuck` it hangs.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
 from pathlib import Path
 
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 calls = Path(sys.argv[1])
+if calls.with_suffix(".stuck").exists():  # a server that neither starts nor ends when it should
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(30)
 server = MCPServer("ops")
 READS = ToolAnnotations(read_only_hint=True)
 

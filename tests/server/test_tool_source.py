@@ -97,6 +97,24 @@ async def test_a_tool_that_fails_leaves_the_question_to_every_source(workspace: 
     assert "@docs/phoenix.md" in [hit.chunk.path for hit in found.hits]
 
 
+async def test_secrets_of_a_question_are_masked_before_a_tool_hears_it(workspace: Workspace, calls: Path) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    text = f"{LIVE}? My key is AKIAQYLPMN5HHHFPZAM2"
+    answer = await context(workspace, ContextRequest(text, 5, Budget(4_000), trigger="explicit"))
+    assert "840 ms" in answer.pack.text
+    [call] = called(calls)
+    assert "AKIAQYLPMN5HHHFPZAM2" not in call
+
+
+async def test_a_server_that_is_slow_to_start_and_to_end_costs_its_own_help_only(workspace: Workspace, calls: Path) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    calls.with_suffix(".stuck").touch()
+    question = f"{LIVE}: how is a password checked?"
+    answer = await context(workspace, ContextRequest(question, 5, Budget(4_000), trigger="explicit", deadline_ms=4_000))
+    assert "gave no answer in time" in (answer.problem or "")
+    assert answer.pack.items
+
+
 async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Workspace, calls: Path, composition: Planned) -> None:
     for question in (
         "how many incidents today",

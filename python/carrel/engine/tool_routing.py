@@ -57,7 +57,9 @@ def arguments_for(tool: CatalogueTool, text: str) -> Mapping[str, Any] | None:
     properties = tool.schema.get("properties", {})
     if not required:
         return {}
-    if len(required) == 1 and isinstance(properties, Mapping):
+    if not isinstance(required, Sequence):  # as in older drafts of JSON Schema
+        return None
+    if len(required) == 1 and isinstance(required[0], str) and isinstance(properties, Mapping):
         about = properties.get(required[0])
         if isinstance(about, Mapping) and about.get("type") == "string" and not {"enum", "pattern", "format"} & about.keys():
             return {required[0]: text}

@@ -51,12 +51,14 @@ async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCat
                 try:
                     text = await connection.read_resource(uri)
                 except ProviderError as error:
-                    found.append(ResourceText(uri, problem=str(error)))
+                    found.append(ResourceText(uri, problem=str(error), unread=True))
                     continue
                 found.append(_resource(row, text))
     except TimeoutError:
         if not found:
             raise ProviderError(f"The MCP server {source.server} gave no resources within {SECONDS:g} s") from None
+        found.append(ResourceText(".", problem=f"not all resources were given within {SECONDS:g} s", unread=True))
+        return found
     if len(rows) > MOST_RESOURCES:
         found.append(ResourceText(".", problem=f"only the first {MOST_RESOURCES} of {len(rows)} resources are read"))
     return found

@@ -16,9 +16,14 @@ from carrel.core.types import Chunk, Hit, Origin, Signals, Span
 from carrel.server.tool_settings import BUILT_IN
 
 if TYPE_CHECKING:
+    from carrel.server.pipelines import Run
     from carrel.server.workspace import Workspace
 
 _LONGEST_RESULT = 20_000
+_LEAST_SECONDS = 0.5
+"""No server starts and answers within less."""
+_ENDING: set[asyncio.Future[Run]] = set()
+"""Calls that came too late, while their servers end."""
 PREFIX = "tool:"
 """Before the name of a tool among the sources that a question can go to."""
 
@@ -32,17 +37,36 @@ def safe_tools(workspace: Workspace) -> list[CatalogueTool]:
     return [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]
 
 
+def _ended(asked: asyncio.Future[Run]) -> None:
+    _ENDING.discard(asked)
+    if not asked.cancelled():
+        asked.exception()  # nobody waits for it
+
+
 async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds: float) -> Hit:
     """Run a tool for a question, and return what it says as a hit. Raises `CarrelError`."""
+    from carrel.engine.question_secrets import mask_by
     from carrel.engine.tool_routing import arguments_for
+    from carrel.server.index_opening import secret_options
 
+    if seconds < _LEAST_SECONDS:
+        raise CarrelError(f"The tool {tool.qualified} was not asked: there was no time for it")
     service = workspace.composition.tools(workspace.settings, confirm=None)
-    steps = [{"tool": tool.qualified, "args": dict(arguments_for(tool, text) or {})}]
+    arguments = arguments_for(tool, mask_by(secret_options(workspace.settings))(text)) or {}
+    asked = asyncio.ensure_future(
+        service.run({"steps": [{"tool": tool.qualified, "args": dict(arguments)}], "risk_level": "safe"}, "")
+    )
     try:
-        async with asyncio.timeout(seconds):
-            run = await service.run({"steps": steps, "risk_level": "safe"}, "")
-    except TimeoutError:
-        raise CarrelError(f"The tool {tool.qualified} gave no answer in time") from None
+        await asyncio.wait({asked}, timeout=seconds)
+    finally:
+        if not asked.done():
+            # Ending a server takes seconds, which the question doesn't have.
+            asked.cancel()
+            _ENDING.add(asked)
+            asked.add_done_callback(_ended)
+    if not asked.done():
+        raise CarrelError(f"The tool {tool.qualified} gave no answer in time")
+    run = asked.result()
     if run.problem or run.result is None:
         raise CarrelError(f"The tool {tool.qualified} failed: {run.problem}")
     said = run.result.output[:_LONGEST_RESULT].strip() or "(It said nothing.)"

@@ -44,6 +44,8 @@ class ResourceText:
     text: str = ""
     updated_at: str = ""
     problem: str = ""
+    unread: bool = False
+    """It could not be read this time: what was read of it before stays. With the URI `.` that holds for all that isn't named."""
 
 
 Fetch = Callable[[], Awaitable[Sequence[ResourceText]]]
@@ -108,7 +110,10 @@ class ResourceMirror:
     def _keep(self, found: Sequence[ResourceText], now: float) -> int:
         try:
             changed = self._write(found)
-            replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
+            if any(resource.unread for resource in found):
+                self._next = now + 60 * RETRY_MINUTES
+            else:
+                replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
         except OSError as error:
             raise text_folder.not_writable(self.texts, error) from None
         return changed
@@ -130,6 +135,8 @@ class ResourceMirror:
         for resource in found:
             if resource.problem:
                 self._failed[resource.uri] = resource.problem
+                if resource.unread:
+                    kept.add(_file_name(resource.uri))
                 continue
             text = whole_characters(resource.text[:_LONGEST_TEXT])
             left -= len(text)
@@ -142,6 +149,8 @@ class ResourceMirror:
             if not path.exists() or path.read_bytes() != page:
                 replace_file(path, page)
                 changed += 1
+        if any(resource.unread and resource.uri == "." for resource in found):
+            return changed
         for path in self.texts.glob("*.md"):
             if path.name not in kept:
                 path.unlink()
