@@ -12,7 +12,7 @@ import asyncio
 import secrets
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import msgspec
 
@@ -108,7 +108,7 @@ class QdrantRepository:
         rarities: dict[int, float] = {}
         for index, [*best] in zip(indices, groups, strict=True):
             score, own = (best[0].get("score"), _words_of(best[0]).get(index)) if best else (None, None)
-            if isinstance(score, float | int) and own and score > 0:
+            if _is_number(score) and own and score > 0:
                 rarities[index] = float(score) / own
         return FoundIds(dense, words, rarities)
 
@@ -121,8 +121,9 @@ class QdrantRepository:
         found = []
         for item in _points(answer):
             chunk = read_chunk(item.get("payload"))
-            if chunk is not None and item.get("id") in wanted:
-                found.append(ReadPoint(str(item["id"]), chunk, _words_of(item)))
+            name = item.get("id")
+            if chunk is not None and isinstance(name, str) and name in wanted:
+                found.append(ReadPoint(name, chunk, _words_of(item)))
         return found
 
     # --- the publisher
@@ -271,10 +272,13 @@ def _points(answer: object) -> list[dict[str, Any]]:
 
 def _scored(items: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
     return [
-        (item["id"], float(item["score"]))
-        for item in items
-        if isinstance(item.get("id"), str) and isinstance(item.get("score"), float | int)
+        (item["id"], float(item["score"])) for item in items if isinstance(item.get("id"), str) and _is_number(item.get("score"))
     ]
+
+
+def _is_number(value: object) -> TypeGuard[float | int]:
+    """Tell whether a value of an answer is a number that a float holds."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
 
 
 def _kept(item: Mapping[str, Any]) -> KeptPoint | None:
@@ -294,7 +298,7 @@ def _words_of(item: Mapping[str, Any]) -> dict[int, float]:
     if not isinstance(indices, list) or not isinstance(values, list) or len(indices) > _MOST_TERMS:
         return {}
     pairs = zip(indices, values, strict=False)
-    return {index: float(value) for index, value in pairs if isinstance(index, int) and isinstance(value, float | int)}
+    return {index: float(value) for index, value in pairs if isinstance(index, int) and _is_number(value)}
 
 
 def _held_dimension(answer: object) -> int | None:
