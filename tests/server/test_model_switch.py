@@ -111,6 +111,7 @@ async def switched(person: Person, service: EmbeddingService, **more: Any) -> Wo
     workspace = person.open(remote(service, **more))
     await found(workspace, "anything")
     await until(lambda: MODEL in model_of(workspace))
+    await workspace.queue.idle(30)  # the switch has the workspace compared once more
     return workspace
 
 
