@@ -153,19 +153,16 @@ fn a_change_of_the_rules_looks_at_everything_and_watches_what_they_let_in() {
 }
 
 #[test]
-fn a_branch_switch_is_one_look_at_everything() {
+fn many_files_at_once_are_one_look_at_everything() {
     let ws = Watched::new(&[("a.py", "a = 1\n")]);
-    for number in 0..1_500 {
-        ws.write(&format!("src/p{}/f{number}.py", number % 40), "x = 1\n");
+    // Written elsewhere and moved: on a busy machine, writing them here would take several bursts of a few files each.
+    for number in 0..=MANY {
+        write(&ws.place.path().join(format!("src/p{}/f{number}.py", number % 40)), "x = 1\n");
     }
-    let mut steps = 0;
-    while !ws.next().everything {
-        steps += 1;
-        assert!(steps < 3, "so many files come in one step, but for the first few");
-    }
+    fs::rename(ws.place.path().join("src"), ws.root().join("src")).unwrap();
+    assert!(ws.next().everything);
     ws.write("src/p7/late.py", "x = 2\n");
-    // What was left of the switch may come in steps of its own; the watches of the new folders are set.
-    while !ws.next().paths.contains(&"src/p7/late.py".to_owned()) {}
+    ws.tells(&["src/p7/late.py"]);
 }
 
 #[test]
