@@ -1,10 +1,12 @@
 """A small MCP server of an operations team, for tests that need a real one: metrics, incidents, and what changes servers.
 
-What was called stands in the file that the first argument names, a line each; beside a file of its name with `.stuck` it hangs.
+What was called stands in the file that the first argument names, a line each; beside a file of its name with `.stuck` it writes
+its process id there and hangs.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -15,6 +17,7 @@ from mcp_types import ToolAnnotations
 
 calls = Path(sys.argv[1])
 if calls.with_suffix(".stuck").exists():  # a server that neither starts nor ends when it should
+    calls.with_suffix(".stuck").write_text(str(os.getpid()))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(30)
 server = MCPServer("ops")

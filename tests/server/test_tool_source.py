@@ -19,6 +19,7 @@ from carrel.core.errors import NotPermitted
 from carrel.core.fakes import FakeAuditLog, FakeChatModel
 from carrel.core.types import Budget, Query
 from carrel.engine.tool_routing import asks_for_a_value
+from carrel.frontends.common.parent_process import alive
 from carrel.frontends.common.uris import longest_match
 from carrel.server import queries, settings_files
 from carrel.server.audit import AuditTrail
@@ -106,13 +107,18 @@ async def test_secrets_of_a_question_are_masked_before_a_tool_hears_it(workspace
     assert "AKIAQYLPMN5HHHFPZAM2" not in call
 
 
-async def test_a_server_that_is_slow_to_start_and_to_end_costs_its_own_help_only(workspace: Workspace, calls: Path) -> None:
+async def test_a_server_that_is_slow_to_start_and_to_end_costs_its_own_help_only(
+    workspace: Workspace, calls: Path, composition: Planned
+) -> None:
     await queries.search(workspace, Query("anything", 1), 60_000)
     calls.with_suffix(".stuck").touch()
     question = f"{LIVE}: how is a password checked?"
     answer = await context(workspace, ContextRequest(question, 5, Budget(4_000), trigger="explicit", deadline_ms=4_000))
     assert "gave no answer in time" in (answer.problem or "")
     assert answer.pack.items
+    await composition.close()
+    server = calls.with_suffix(".stuck").read_text("utf-8")
+    assert not (server and alive(int(server))), "it is ended before Carrel ends"
 
 
 async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Workspace, calls: Path, composition: Planned) -> None:

@@ -134,6 +134,7 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
     """Start or reach a server. Raises `ProviderError`; one elsewhere is asked only where the person allowed its host."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[Client] = loop.create_future()
+    ready.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever is cancelled asks for nothing
     stop = asyncio.Event()
     bound = Bound()
     holder = loop.create_task(_hold(server, outbound, ready, stop, bound))

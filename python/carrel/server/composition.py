@@ -60,6 +60,8 @@ NO_CHAT_MODEL = (
 
 CLOSE_SECONDS = 3.0
 """How long models are waited for that close."""
+ENDING_SECONDS = 8.0
+"""How long servers of tools are waited for that end: one that has to be killed takes about 5."""
 EMBEDDING_CACHE = "embeddings.sqlite"
 INDEX_FILE = "index.db"
 
@@ -95,6 +97,7 @@ class Composition:
         self._team: tuple[object, TeamCache | None] | None = None
         self._in_use = WeakSet[Any]()
         """Models that may hold connections or a program."""
+        self._ending: set[asyncio.Future[Any]] = set()
 
     def embedder(self, settings: Settings) -> Embedder:
         """Return the embedding model that is set, the bundled one where none is. Raises `InvalidInput`.
@@ -151,8 +154,25 @@ class Composition:
         self._in_use.add(model)
         return model
 
+    def end(self, call: asyncio.Future[Any]) -> None:
+        """Cancel a call that came too late. Its server takes seconds to end, which only `close` waits for."""
+
+        def ended(done: asyncio.Future[Any]) -> None:
+            self._ending.discard(done)
+            if not done.cancelled():
+                done.exception()  # nobody waits for it
+
+        call.cancel()
+        self._ending.add(call)
+        call.add_done_callback(ended)
+
     async def close(self) -> None:
-        """Close the connections and end the programs that models have for the running event loop. They can be asked again."""
+        """Close the connections and end the programs that models and tools have for the running event loop.
+
+        They can be asked again.
+        """
+        if self._ending:
+            await asyncio.wait(set(self._ending), timeout=ENDING_SECONDS)
         closing = [model.aclose() for model in tuple(self._in_use) if hasattr(model, "aclose")]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):

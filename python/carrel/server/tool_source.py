@@ -16,14 +16,11 @@ from carrel.core.types import Chunk, Hit, Origin, Signals, Span
 from carrel.server.tool_settings import BUILT_IN
 
 if TYPE_CHECKING:
-    from carrel.server.pipelines import Run
     from carrel.server.workspace import Workspace
 
 _LONGEST_RESULT = 20_000
 _LEAST_SECONDS = 0.5
 """No server starts and answers within less."""
-_ENDING: set[asyncio.Future[Run]] = set()
-"""Calls that came too late, while their servers end."""
 PREFIX = "tool:"
 """Before the name of a tool among the sources that a question can go to."""
 
@@ -35,12 +32,6 @@ def safe_tools(workspace: Workspace) -> list[CatalogueTool]:
         return []
     state = workspace.composition.tools(workspace.settings).state()
     return [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]
-
-
-def _ended(asked: asyncio.Future[Run]) -> None:
-    _ENDING.discard(asked)
-    if not asked.cancelled():
-        asked.exception()  # nobody waits for it
 
 
 async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds: float) -> Hit:
@@ -60,10 +51,7 @@ async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds
         await asyncio.wait({asked}, timeout=seconds)
     finally:
         if not asked.done():
-            # Ending a server takes seconds, which the question doesn't have.
-            asked.cancel()
-            _ENDING.add(asked)
-            asked.add_done_callback(_ended)
+            workspace.composition.end(asked)
     if not asked.done():
         raise CarrelError(f"The tool {tool.qualified} gave no answer in time")
     run = asked.result()
