@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError
 from carrel.server.filesystem import is_network
 from carrel.server.state import StateCell
 
@@ -97,8 +96,7 @@ class FolderWatch:
         if self._watch is not None:
             self._watch.close()
         self._watched = self._watch = self.complete_since = None
-        if self._state.now.watch_problem:
-            self._state.replace(watch_problem=None)
+        self._clear_problem()
 
     def _wanted(self) -> OpenIndex | None:
         """Return the index that changes on disk are to reach by this watch."""
@@ -115,9 +113,12 @@ class FolderWatch:
         if remote and mode != "always":
             log.info("A folder on a network mount isn't watched: questions look for changes there")
             return
-        with contextlib.suppress(RuntimeError, CarrelError):  # the loop has closed, or the index has
-            while (told := watch.next()) is not None:
-                loop.call_soon_threadsafe(self._told, watch, *told, watch.folders, watch.limit, remote)
+        with contextlib.suppress(RuntimeError):  # the loop has closed
+            try:
+                while (told := watch.next()) is not None:
+                    loop.call_soon_threadsafe(self._told, watch, *told, watch.folders, watch.limit, remote)
+            except BaseException as error:  # a panic of the core among them
+                loop.call_soon_threadsafe(self._failed, watch, error)
 
     def _told(self, watch: Watch, paths: list[str], everything: bool, folders: int, limit: str | None, remote: bool) -> None:
         if watch is not self._watch:
@@ -127,6 +128,7 @@ class FolderWatch:
             self._limited(limit)
         elif self.complete_since is None:
             self.complete_since = time.monotonic()
+            self._clear_problem()
             log.info("Watching %d folders of a workspace for changes", folders)
             self._events.begun()
             return
@@ -134,6 +136,13 @@ class FolderWatch:
             self._events.rescan()
         elif paths:
             self._events.changed(paths)
+
+    def _failed(self, watch: Watch, error: BaseException) -> None:
+        """Leave changes to questions, which look at the disk. Watching begins again with the next index."""
+        if watch is self._watch:
+            log.warning("Watching a folder ended: %s", type(error).__name__)
+            self.complete_since = None
+            watch.close()
 
     def _limited(self, limit: str | None) -> None:
         """Tell once that some changes aren't told."""
@@ -144,3 +153,7 @@ class FolderWatch:
         self._state.replace(watch_problem=problem)
         log.warning("%s", problem)
         self._events.fault(problem)
+
+    def _clear_problem(self) -> None:
+        if self._state.now.watch_problem:
+            self._state.replace(watch_problem=None)
