@@ -39,6 +39,7 @@ FILES = {
         ("which override rule applies to a dependency", None),
         ("how is the cache used", None),
         ("what happens when run_lease calls nobody", None),
+        pytest.param("callers of run_lease" + ".it" * 20_000, None, id="a long text, which the forms would read for seconds"),
     ],
 )
 def test_the_form_of_a_question_says_what_is_asked_of_a_name(text: str, asked: NameQuestion | None) -> None:

@@ -31,6 +31,8 @@ MOST_CALLED = 20
 AMBIGUOUS = 4
 """A name that is defined so often says too little about what is called."""
 
+_LONGEST = 400
+"""Longer texts are no such questions; the forms take time by the square of a text's length."""
 _NOUN = r"(?:function|method|class|macro|type|struct|interface|trait|constant|variable)"
 _NAME = rf"(?:the\s+)?(?:{_NOUN}\s+)?[`'\"]?(?P<name>[^\W\d][\w.:#]*\w(?:[!?](?=[`'\"]))?)(?:\(\))?[`'\"]?"
 _WHICH = r"which(?:\s+\w+){1,3}?"
@@ -74,6 +76,8 @@ class NameQuestion:
 
 def read(text: str) -> NameQuestion | None:
     """Return what a question asks about a name; None where it has another form."""
+    if len(text) > _LONGEST:
+        return None
     text = _FOLLOW_UP.sub("", text.strip())
     for kind, form in _READ:
         if match := form.match(text):
@@ -96,7 +100,7 @@ def related(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelT
         return look.callees(asked.name, defining[0]) if defining else ()
     if asked.kind == "definitions":
         return tuple(_at_head(hit, asked.name) for hit in defining)
-    word = re.compile(rf"(?<!\w){re.escape(asked.name)}(?!\w)")
+    word = _whole_word(asked.name)
     return look.users(asked.name, word) if asked.kind == "users" else look.heirs(asked.name, word)
 
 
@@ -197,6 +201,10 @@ class _Lookup:
         return [doc for doc in docs if doc in allowed]
 
 
+def _whole_word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
 def _is_called(hit: Hit, name: str) -> bool:
     chunk = hit.chunk
     return chunk.source == "code" and (_SEPARATOR.split(chunk.symbol)[-1] == name or name in chunk.definitions)
@@ -212,7 +220,7 @@ def _around(hit: Hit, rows: Sequence[int], lines: int) -> list[Passage]:
 def _at_head(hit: Hit, name: str) -> Passage:
     """Return the lines at which a chunk defines a name."""
     rows = rows_of(hit.chunk.text)
-    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    word = _whole_word(name)
     head = head_of(rows, hit.chunk.signature)
     at = next((row for row in (*head, *range(len(rows))) if word.search(rows[row])), 0)
     return Passage(hit, at, min(HEAD_LINES, len(rows) - at))
