@@ -91,12 +91,18 @@ class Filling:
         """Return what an item costs beside its text."""
         return self.measure(self.shape.block(replace(item, text="")))
 
+    def spend(self, cost: int) -> bool:
+        """Take so much of what is left, if there is as much."""
+        if self.used + cost > self.amount:
+            return False
+        self.used += cost
+        return True
+
     def place(self, piece: Piece) -> bool:
         """Place a piece, if it fits."""
         # The first piece has no joint before it.
-        if self.used + piece.cost - (0 if self.pieces else self.joint) > self.amount:
+        if not self.spend(piece.cost - (0 if self.pieces else self.joint)):
             return False
-        self.used += piece.cost - (0 if self.pieces else self.joint)
         self.pieces.append(piece)
         self._of_file.setdefault(piece.item.hit.chunk.path, []).append(piece)
         return True
@@ -117,10 +123,8 @@ class Filling:
             if made is not None:
                 grown = made
                 absorbed.append(mate)
-        extra = grown.cost - sum(mate.cost for mate in absorbed)
-        if not absorbed or self.used + extra > self.amount:
+        if not absorbed or not self.spend(grown.cost - sum(mate.cost for mate in absorbed)):
             return False
-        self.used += extra
         best = min(absorbed, key=self.pieces.index)
         self.pieces[self.pieces.index(best)] = grown
         mates[mates.index(best)] = grown

@@ -192,11 +192,10 @@ class PlaceFilling:
         else:
             place.lines.update(fresh)
             cost = filling.piece(place.item()).cost
-        if filling.used + cost > filling.amount:
+        if not filling.spend(cost):
             if place.cost == 0:
                 place.lines.clear()
             return False
-        filling.used += cost
         place.cost += cost
         place.lines.update(fresh)
         return True
@@ -239,10 +238,9 @@ class PlaceFilling:
             if not rows[len(first.rows) - 1].endswith(("\n", "\r")):
                 rows[len(first.rows) - 1] += "\n"
             extra = self._filling.measure("".join(rows[number - first.start] for number in hidden))
-            if self._filling.used + extra > self._filling.amount:
+            if not self._filling.spend(extra):
                 continue
             taken = self._taken.get(first.hit.chunk.path, set())
-            self._filling.used += extra
             better = max((first, second), key=lambda one: one.hit.score)
             first.hit, first.rows, first.parts = better.hit, rows, [*first.parts, *second.parts]
             first.lines |= second.lines | {number for number in hidden if number not in taken}
@@ -265,9 +263,8 @@ class PlaceFilling:
         if text is None:
             return False
         cost = self._filling.measure(text) + 1
-        if self._filling.used + cost > self._filling.amount:
+        if not self._filling.spend(cost):
             return False
-        self._filling.used += cost
         place.cost += cost
         rows = rows_of(text)
         if first > place.end:
