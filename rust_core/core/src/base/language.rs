@@ -191,6 +191,12 @@ impl Language {
         Self::from_name(name)
     }
 
+    /// The extensions of its files, in lower case.
+    #[cfg(test)]
+    pub(crate) fn extensions(self) -> impl Iterator<Item = &'static str> {
+        TABLE[self.0 as usize].extensions.iter().copied()
+    }
+
     /// Whether it is written for people: such files are the `docs` source.
     pub fn is_prose(self) -> bool {
         TABLE[self.0 as usize].nature == Nature::Prose

@@ -86,7 +86,7 @@ const PATTERNS: [(PathKind, &str); 10] = [
     (PathKind::ReExport, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
     (PathKind::Declaration, r"\.d\.[cm]?ts$|\.pyi$"),
     (PathKind::Generated, r"(?:^|/)(?:generated|gen|autogen)/|[._](?:generated|gen|pb|pb2|g)\.\w+$|_pb2(?:_grpc)?\.py$"),
-    (PathKind::Prose, r"(?i)\.(?:mdx?|markdown|rst|txt|adoc|org|ipynb)$"),
+    (PathKind::Prose, r"(?i)\.(?:mdx?|mkd|markdown|[qr]md|re?st|te?xt|adoc|asciidoc|org|textile|tex|ipynb)$"),
     (
         PathKind::Changes,
         r"(?i)(?:^|/)(?:change(?:s|log)|history|news|release[-_ ]?notes|releases?)(?:[-_.][^/]*)?$|(?:^|/)(?:changelogs?|changes|newsfragments|releases)/",
@@ -109,6 +109,7 @@ pub fn path_kinds(path: &str) -> Vec<PathKind> {
 #[cfg(test)]
 mod tests {
     use super::{PathKind, path_kinds};
+    use crate::base::language::Language;
 
     #[test]
     fn paths_tell_what_they_are() {
@@ -126,6 +127,13 @@ mod tests {
             ("Größe/CONFIG.YAML", &[Data]),
         ] {
             assert_eq!(path_kinds(path), kinds, "{path}");
+        }
+    }
+    #[test]
+    fn every_language_of_prose_is_told_by_its_endings() {
+        for ending in Language::all().filter(|language| language.is_prose()).flat_map(Language::extensions) {
+            let path = format!("guide.{ending}");
+            assert!(path_kinds(&path).contains(&PathKind::Prose), "{path}");
         }
     }
 }
