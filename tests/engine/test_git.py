@@ -406,3 +406,19 @@ def test_records_are_cut_at_marks_however_the_stream_was_cut(size: int) -> None:
     for start in range(0, len(stream), size):
         records.add(stream[start : start + size])
     assert records.ended() == [b"before", b"one", b"x" * 10, b""]
+
+
+def test_what_people_write_never_cuts_the_list_of_commits(repository: Path) -> None:
+    (repository / "a.py").write_text("changed")
+    run(repository, "add", "a.py")
+    # A name that ends like what stands before a mark, and characters that cut fields elsewhere.
+    run(repository, "-c", "user.name=Walter", "commit", "-q", "-m", "Mend \x1e the \x1f pool")
+    found = git.log(repository, limit=10)
+    assert found is not None
+    assert [(one.author, one.paths) for one in found] == [("Walter", ("a.py",)), ("t", ("a.py", "sub/b c.py"))]
+    listed = git.history(repository, 10)
+    assert listed is not None
+    assert [(one.author, one.subject, one.paths) for one in listed] == [
+        ("Walter", "Mend \x1e the \x1f pool", ("a.py",)),
+        ("t", "change", ("a.py", "sub/b c.py")),
+    ]

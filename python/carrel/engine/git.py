@@ -104,12 +104,14 @@ class CommitRecord:
     sha: str
     subject: str
     paths: tuple[str, ...]
+    author: str = ""
 
 
 def history(folder: Path, limit: int) -> list[CommitRecord] | None:
     """List the newest commits, merges left out, that wrote a file under `folder`; those that only deleted are left out too."""
     if foreign(folder):
         return None
+    mark = secrets.token_hex(16)  # no name or subject can hold what is chosen now
     output = _git(
         folder,
         "log",
@@ -122,16 +124,16 @@ def history(folder: Path, limit: int) -> list[CommitRecord] | None:
         "--name-only",
         "-z",
         f"--max-count={limit}",
-        "--format=%x1e%H%x1f%s%x1f",
+        f"--format={mark}-%H{mark}+%an{mark}+%s{mark}+",
         "--",
         ".",
     )
     if output is None:
         return None
     records = []
-    for entry in output.split("\x1e")[1:]:
-        sha, subject, names = entry.split("\x1f", 2)
-        records.append(CommitRecord(sha, subject, tuple(path for path in re.split(r"[\0\n]", names) if path)))
+    for entry in output.split(f"{mark}-")[1:]:
+        sha, author, subject, names = entry.split(f"{mark}+")
+        records.append(CommitRecord(sha, subject, tuple(path for path in re.split(r"[\0\n]", names) if path), author))
     return records
 
 
@@ -151,7 +153,7 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
     if (since is not None and not _COMMIT.fullmatch(since)) or foreign(folder):
         return None
     mark = secrets.token_hex(16)  # no message can hold what is chosen now
-    entries = Records(f"r{mark}".encode(), _MOST_OF_A_COMMIT)
+    entries = Records(f"{mark}-".encode(), _MOST_OF_A_COMMIT)
     answered = _stream(
         folder,
         entries.add,
@@ -165,7 +167,7 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
         "-z",
         f"--max-count={limit}",
         f"--skip={skip}",
-        f"--format=r{mark}%H{mark}%an{mark}%cI{mark}%B{mark}",
+        f"--format={mark}-%H{mark}+%an{mark}+%cI{mark}+%B{mark}+",
         f"{since}..HEAD" if since else "HEAD",
         "--",
         ".",
@@ -174,7 +176,7 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
         return None
     commits = []
     for entry in entries.ended()[1:]:
-        parts = os.fsdecode(entry).split(mark)
+        parts = os.fsdecode(entry).split(f"{mark}+")
         if len(parts) in (4, 5) and _COMMIT.fullmatch(parts[0]):  # 4: so long a message that nothing of the paths was kept
             names = tuple(path for part in parts[4:] for path in re.split(r"[\0\n]", part) if path)
             commits.append(LoggedCommit(parts[0], parts[1], parts[2], parts[3].strip(), names))
