@@ -19,6 +19,7 @@
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json names
+#   make bench-tune CHECKOUTS=FOLDER [NAMES="owner+name …"]   what `carrel tune` is worth on later commits of the git checkouts in FOLDER
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
@@ -29,7 +30,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans dist lock clean setup build rust-test vscode-test vscode-prompts vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -127,6 +128,9 @@ bench-confidence: build
 
 bench-turns: build
 	$(BIN)/python -m tests.bench.turns $(CHECKOUTS)
+
+bench-tune: build
+	$(BIN)/python -m tests.bench.tune $(CHECKOUTS) $(NAMES)
 
 bench-spans: build
 	$(BIN)/python -m tests.bench.spans

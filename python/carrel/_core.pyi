@@ -339,9 +339,12 @@ class ParsedQuery:
 
 @final
 class RankingContext:
-    """A question as the rules of the ranking see it: `rarities` are those of its words, in order."""
+    """A question as the rules of the ranking see it: `rarities` are those of its words, in order.
 
-    def __new__(cls, query: ParsedQuery, rarities: Sequence[float]) -> RankingContext: ...
+    `history` is what files gain by commits like the question; what isn't finite or above zero is left out.
+    """
+
+    def __new__(cls, query: ParsedQuery, rarities: Sequence[float], history: Mapping[str, float] = ...) -> RankingContext: ...
 
 @final
 class EditorContext:

@@ -209,3 +209,13 @@ def test_a_path_that_is_seldom_meant_takes_from_the_score_and_a_reranker_has_all
     assert dict(contributions(test, test.score, 0.5))["path_penalty"] < 0
     assert contributions(test, 0.9, 0.9) == (("combined", 0.9),)
     assert contributions(test, 0.9, 0.9, reranked=True) == (("reranker", 0.9),)
+
+
+def test_history_adds_what_files_gain_and_no_number_that_cannot_be_added() -> None:
+    history = {"a.py": 0.5, "b.py": float("nan"), "c.py": float("inf"), "d.py": -1.0}
+    context = RankingContext(read("Add a pool"), history=history)
+    ranked = rank(
+        [candidate(path, doc=n) for n, path in enumerate([*"edcb", "a.py", "b.py", "c.py", "d.py"])], context, EditorContext()
+    )
+    assert [(r.path, dict(r.added)["history"]) for r in ranked if "history" in dict(r.added)] == [("a.py", 0.5)]
+    assert ranked[0].path == "a.py"

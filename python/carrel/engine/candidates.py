@@ -78,9 +78,14 @@ def search_each(
         files=files,
     )
     return [
-        (candidates, RankingContext(text.question, rarities, native))
+        (candidates, RankingContext(text.question, rarities, native, _learned(query, text)))
         for text, native, (candidates, rarities) in zip(texts, parsed, found, strict=True)
     ]
+
+
+def _learned(query: Query, text: SearchText) -> dict[str, float]:
+    """Return what files gain by the repository's commits: of those a change is like one, a question for a place isn't."""
+    return query.learned.gains(text.question.words) if query.learned and text.question.is_change else {}
 
 
 def pool_size(limit: int) -> int:

@@ -59,12 +59,22 @@ def cases(history: Iterable[CommitRecord], indexed: Collection[str], limit: int)
     chosen = []
     for commit in history:
         paths = frozenset(p for p in commit.paths if p in indexed and _NOT_ASKED_FOR.isdisjoint(path_kinds(p)))
-        subject = re.sub(r"\s*\(#\d+\)$", "", commit.subject).strip()
-        if 0 < len(paths) <= MOST_FILES and len(subject.split()) >= LEAST_WORDS and not _ROUTINE.match(subject):
+        subject = question_of(commit.subject)
+        if 0 < len(paths) <= MOST_FILES and len(subject.split()) >= LEAST_WORDS and not is_routine(subject):
             chosen.append(Case(commit.sha, subject, paths))
         if len(chosen) == limit:
             break
     return chosen
+
+
+def question_of(subject: str) -> str:
+    """Return the subject of a commit without the number of its pull request."""
+    return re.sub(r"\s*\(#\d+\)$", "", subject).strip()
+
+
+def is_routine(subject: str) -> bool:
+    """Tell whether a commit says nothing of the code: a merge, a release, a changelog."""
+    return _ROUTINE.match(subject) is not None
 
 
 def ndcg(hits: Sequence[str], wanted: Collection[str], cutoff: int = CUTOFF) -> float:

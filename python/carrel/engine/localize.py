@@ -22,8 +22,9 @@ from carrel.engine.ranking import RankingContext, editor_context, rank
 
 POOL = 50
 """Each part is searched for as if so many hits were wanted."""
-_WITHOUT = frozenset({"spread", "coherence", "path_penalty"})
-"""Rules that are about one list of hits: here several are joined, and paths count at the end."""
+_WITHOUT = frozenset({"spread", "coherence", "path_penalty", "history"})
+"""Rules that are about one list of hits: here several are joined, and paths count at the end. What commits say was measured on
+their subjects alone."""
 
 # Fitted weights, of files and of chunks. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
 _FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}

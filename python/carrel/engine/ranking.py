@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from carrel.core import native
@@ -16,15 +16,22 @@ from carrel.engine.query_words import ParsedQuery
 
 
 class RankingContext:
-    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given."""
+    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given.
+
+    `history` is what each file gains by commits like the question.
+    """
 
     def __init__(
-        self, question: ParsedQuery, rarities: Sequence[float] | None = None, parsed: native.ParsedQuery | None = None
+        self,
+        question: ParsedQuery,
+        rarities: Sequence[float] | None = None,
+        parsed: native.ParsedQuery | None = None,
+        history: Mapping[str, float] | None = None,
     ) -> None:
         rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
         self.rarity = dict(zip(question.words, rarities, strict=True))
-        self.native = native.RankingContext(parsed or question.parsed(), rarities)
+        self.native = native.RankingContext(parsed or question.parsed(), rarities, dict(history or {}))
 
 
 SURE_OF = 3

@@ -181,11 +181,10 @@ class _Packing:
         request, refused = self._request, list[Dropped]()
         active = _allowed(self._index, (request.active,) if request.active else (), refused)
         scoped = replace(
-            query,
+            self._index.informed(query),
             active_path=active[0] if active else None,
             open_paths=_allowed(self._index, request.open, refused),
             pinned=_allowed(self._index, request.pinned, refused),
-            recent_changes=self._index.recent_changes,
         )
         self._refused = refused
         return scoped

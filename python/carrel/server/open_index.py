@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from carrel.core.native import Store
     from carrel.core.outbound import Receipt
     from carrel.core.ports import Embedder, Tokenizer
+    from carrel.core.types import Query
     from carrel.server.stores import VectorReplica
+    from carrel.server.tuning import TuningFile, TuningRecord
 
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
@@ -59,13 +61,15 @@ class OpenIndex:
     traffic: Receipt | None = None  # what the run that goes on has sent
     replica: VectorReplica | None = None  # the copy of its vectors in the store that is set
     no_replica: str | None = None  # why it has none, though one is set
+    tuning: TuningFile | None = None  # what was learned of the workspace's commits
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Name what is wrong with it, in words for a person."""
         copy = self.replica.problem if self.replica else self.no_replica
         cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
-        told = (self.not_kept, self.unusable, self.waits_for, copy, cache, RENEWED if self.being_renewed else None)
+        tuning = self.tuning.problem() if self.tuning else None
+        told = (self.not_kept, self.unusable, self.waits_for, copy, cache, tuning, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
 
     @property
@@ -140,9 +144,22 @@ class OpenIndex:
             self.recent_changes = tuple(record.paths[:_FILES_A_COMMIT] for record in records)
             self.changes_until = commit
 
+    @property
+    def tuned(self) -> TuningRecord | None:
+        """What was learned of the workspace's commits with the model that answers."""
+        record = self.tuning.record() if self.tuning else None
+        return record if record and record.model == self.embedder.spec.id else None
+
+    def informed(self, query: Query) -> Query:
+        """Return a query with what is known of the workspace's commits."""
+        learned = self.tuning.adapter(self.embedder.spec.id) if self.tuning else None
+        return replace(query, recent_changes=self.recent_changes, learned=learned)
+
     def clear(self) -> None:
-        """Delete the index's content."""
+        """Delete the index's content, and what was learned of the workspace's commits."""
         self.store.clear()
+        if self.tuning:
+            self.tuning.delete()
         if self.in_project is not None:
             forget((self.home or self.directory) / STATE_FILE)
         self.complete, self.last_indexed, self.last_commit, self.unfinished = False, None, None, 0

@@ -86,7 +86,7 @@ async def search(
 
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    query = replace(query, recent_changes=index.recent_changes)
+    query = index.informed(query)
     documents = only_documents(query.filters)
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
@@ -141,7 +141,7 @@ def search_blocking(
     from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
     from carrel.engine.retriever import read
 
-    query = replace(query, recent_changes=index.recent_changes)
+    query = index.informed(query)
     return retrieve_assisted_blocking(
         Question(query, history),
         index.store.snapshot,
@@ -165,7 +165,7 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    prepared = await prepare(pool_query(query, pool_size), index.embedder)
+    prepared = await prepare(pool_query(index.informed(query), pool_size), index.embedder)
     view = index.store.snapshot()
 
     def work(token: CancelToken) -> list[tuple[str, float]]:
@@ -204,7 +204,7 @@ async def compare(
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    prepared = await prepare(query, index.embedder)
+    prepared = await prepare(index.informed(query), index.embedder)
 
     view = index.store.snapshot()
     return await workspace.run_interactive(lambda token: both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens))
@@ -231,7 +231,7 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
-    prepared = await prepare(query, index.embedder)
+    prepared = await prepare(index.informed(query), index.embedder)
 
     def work(token: CancelToken) -> list[Explanation]:
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.

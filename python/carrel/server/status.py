@@ -11,6 +11,7 @@ from carrel.server.state import State, WorkspaceState
 if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
     from carrel.server.stores import ReplicaStatus
+    from carrel.server.tuning import TuningRecord
 
 Role = Literal["writer", "follower", "closed"]
 
@@ -58,6 +59,8 @@ class Status:
     error: str | None = None
     vectors: ReplicaStatus | None = None
     """The copy of its vectors in the store that is set, where there is one."""
+    tuning: TuningRecord | None = None
+    """What `carrel tune` learned, where it is used."""
 
     @classmethod
     def of(
@@ -104,6 +107,7 @@ class Status:
             error=error,
             masked=store.masked,
             vectors=index.replica.status() if index.replica else None,
+            tuning=index.tuned,
         )
 
 

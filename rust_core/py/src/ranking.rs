@@ -1,6 +1,6 @@
 //! Candidates, and the rules that order them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
@@ -205,8 +205,9 @@ pub struct PyRankingContext(RankingContext);
 #[pymethods]
 impl PyRankingContext {
     #[new]
-    fn new(query: &PyParsedQuery, rarities: Vec<f32>) -> Self {
-        Self(RankingContext::new(&query.0, &rarities))
+    #[pyo3(signature = (query, rarities, history=HashMap::new()))]
+    fn new(query: &PyParsedQuery, rarities: Vec<f32>, history: HashMap<String, f64>) -> Self {
+        Self(RankingContext::new(&query.0, &rarities).with_history(history))
     }
 }
 

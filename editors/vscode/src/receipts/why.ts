@@ -62,6 +62,7 @@ const RULES: Readonly<Record<string, string>> = {
   substance: 'length of the place and its file',
   name_match: 'defines what the question names',
   verbatim: 'holds it word for word',
+  history: 'commits like it changed the file',
   path_penalty: 'tests, documents, data and the like step back',
   in_view: 'open in the editor',
   nearby: 'near the file in front',

@@ -13,7 +13,7 @@ mod listwise;
 mod multiplicative;
 mod verbatim;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 pub use additive::ADDITIVE;
 use additive::{FOR_CHANGES, FOR_QUESTIONS, Weights};
@@ -47,6 +47,8 @@ pub struct RankingContext {
     /// The question asks for a change: its words describe what the code should become.
     is_change: bool,
     weights: &'static Weights,
+    /// What files gain by the commits that the repository remembers for such a change.
+    history: HashMap<String, f64>,
 }
 
 impl RankingContext {
@@ -65,7 +67,15 @@ impl RankingContext {
             is_symbol: query.is_symbol,
             is_change: query.is_change,
             weights: if query.is_change { &FOR_CHANGES } else { &FOR_QUESTIONS },
+            history: HashMap::new(),
         }
+    }
+
+    /// The same question, with what files gain by commits that are like it. None is below zero, and all are finite.
+    #[must_use]
+    pub fn with_history(self, history: HashMap<String, f64>) -> Self {
+        let history = history.into_iter().filter(|(_, gain)| gain.is_finite() && *gain > 0.0).collect();
+        Self { history, ..self }
     }
 }
 
