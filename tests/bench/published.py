@@ -30,6 +30,7 @@ from carrel.core.native import SecretOptions, mask_secrets
 from carrel.core.published import BATCH, FORMAT, Head, Point, PublishedAddress, PublishedChunk
 from carrel.core.types import Hit, Query
 from carrel.engine.published_words import Fields, words_of
+from carrel.engine.question_secrets import mask_by
 from carrel.providers.local import bundled
 from carrel.providers.published_repository import QdrantRepository
 from carrel.server.publishing import Checkout, Publication
@@ -57,6 +58,7 @@ def remote(repository: QdrantRepository) -> RemoteSource:
         repository,
         lambda model: own if own.spec.id == model else None,
         lambda path, text: mask_secrets(path, text, options),
+        mask_by(options),
     )
 
 

@@ -37,7 +37,8 @@ def carrel(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 
 def billing(root: Path) -> Path:
     write_files(root, {"src/rates.py": RATES, "secrets.env": "KEY=1\n", ".gitignore": "secrets.env\n"})
-    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qm", "one"]):
+    origin = ["remote", "add", "origin", "git@example.com:acme/billing.git"]
+    for command in (["init", "-q"], origin, ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qm", "one"]):
         subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
     return root
 
@@ -70,6 +71,12 @@ async def test_from_publishing_to_an_answer_and_a_server_that_is_gone(
             assert "not on this machine" in pack["text"]
             [source] = [one for one in (await client.request("carrel/sources", {}))["sources"] if one["id"] == name]
             assert (source["state"], source["chunks"]) == ("ready", 1)
+
+            async with start(root) as checkout:
+                await checkout.request("carrel/search", ask)  # makes the index
+                own = await checkout.request("carrel/search", ask)
+                assert [(one["path"], one.get("notLocal", False)) for one in own["hits"]] == [("src/rates.py", False)]
+                assert f"This workspace is a checkout of {name}" in json.dumps(own["plan"])
 
             process.kill()
             process.wait()

@@ -23,11 +23,14 @@ from tests.shop import IGNORED, SHOP, write_files
 
 from carrel.core.errors import CarrelError, InvalidInput, NotAllowed, ProviderError
 from carrel.core.fakes import FakeKeys, FakeMeter, FakePermissions, fake_outbound
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, SecretOptions, mask_secrets
 from carrel.core.outbound import Outbound
 from carrel.core.ports import Embedder
 from carrel.core.published import Point, PublishedAddress, read_chunk
 from carrel.core.types import Hit, Query
+from carrel.engine.published_search import RemoteQuestion
+from carrel.engine.question_secrets import mask_by
 from carrel.providers.local import bundled
 from carrel.providers.published_repository import HEAD_ID, QdrantRepository
 from carrel.server import remote_source
@@ -97,11 +100,17 @@ def source(
     own, options = bundled(), SecretOptions()
     settings = SourceSettings(kind="repository", url=str(repository.address))
     model = embedder or (lambda model: own if own.spec.id == model else None)
-    return RemoteSource("shop", settings, root, repository, model, lambda path, text: mask_secrets(path, text, options))
+    return RemoteSource(
+        "shop", settings, root, repository, model, lambda path, text: mask_secrets(path, text, options), mask_by(options)
+    )
 
 
-async def found(one: RemoteSource, text: str = LOGIN) -> list[Hit]:
-    return await one.search(Query(text, 5), explicit=True, wait_ms=0)
+async def found(one: RemoteSource, text: str = LOGIN, own: Any = None) -> list[Hit]:
+    return await one.search(Query(text, 5), explicit=True, wait_ms=0, own=own)
+
+
+def files(hits: Sequence[Hit]) -> set[str]:
+    return {hit.chunk.path.partition(" ")[2] for hit in hits}
 
 
 async def stored(repository: QdrantRepository) -> list[dict[str, Any]]:
@@ -260,14 +269,75 @@ async def test_of_two_runs_at_once_the_later_one_goes_on(shop: Path, repository:
     assert (again.chunks, len(await stored(repository))) == (late.chunks, late.chunks + 1), "what the early one wrote is swept"
 
 
-async def test_the_files_of_the_workspace_itself_win(shop: Path, repository: QdrantRepository) -> None:
+@pytest.mark.parametrize("remote", ["https://example.com/acme/{}.git", "git@example:Acme/{}", "ssh://git@example.com:22/acme/{}"])
+async def test_what_the_index_of_a_checkout_holds_wins_and_is_told(shop: Path, repository: QdrantRepository, remote: str) -> None:
+    git(shop, "remote", "add", "origin", remote.format(repository.address.name))
     await published(shop, repository)
-    git(shop, "remote", "add", "origin", f"https://example.com/acme/{repository.address.name}.git")
-    assert await found(source(repository, shop)) == []
+    (shop / ".carrelignore").write_text("src/keys.py\n")
+    index = await asyncio.to_thread(indexed, shop)
+    own = index.store.snapshot()
+    one = source(repository, shop)
+    assert files(await found(one, own=own)) == {"src/keys.py"}, "its own index doesn't hold this one"
+    assert "its own contents of 3 files answer (README.md, src/auth.py, src/orders.py)" in str(one.notice)
     (shop / "src/auth.py").unlink()
-    assert {hit.chunk.path.partition(" ")[2] for hit in await found(source(repository, shop))} == {"src/auth.py"}
-    git(shop, "remote", "set-url", "origin", "https://example.com/acme/other.git")
-    assert len(await found(source(repository, shop))) > 1, "another repository"
+    assert files(await found(one, own=own)) == {"src/keys.py", "src/auth.py"}
+    assert len(await found(one)) > 2, "without an index nothing here can answer"
+    inner = source(repository, shop / "src")
+    assert "1 file answer (src/orders.py)" in str((await found(inner, own=InFolder(own, "src/")), inner.notice)[1])
+    index.store.close()
+
+
+class InFolder:
+    """The index of a folder of a checkout."""
+
+    def __init__(self, view: SnapshotView, folder: str) -> None:
+        self._view, self._folder = view, folder
+
+    def text(self, path: str) -> str | None:
+        return self._view.text(self._folder + path)
+
+
+@pytest.mark.parametrize("remote", ["https://example.com/other/{}.git", "https://example.com/{}", "/srv/acme/{}", ""])
+async def test_a_repository_of_the_same_name_and_another_owner_is_another(
+    shop: Path, repository: QdrantRepository, remote: str
+) -> None:
+    git(shop, "remote", "add", "origin", f"https://example.com/acme/{repository.address.name}.git")
+    await published(shop, repository)
+    git(shop, "remote", "remove", "origin")
+    if remote:
+        git(shop, "remote", "add", "origin", remote.format(repository.address.name))
+    index = await asyncio.to_thread(indexed, shop)
+    one = source(repository, shop)
+    assert "src/auth.py" in files(await found(one, own=index.store.snapshot()))
+    assert one.notice is None
+    index.store.close()
+
+
+async def test_a_question_is_masked_by_the_persons_own_rules(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await published(shop, repository)
+    sent: list[int] = []
+
+    class Seen(Dying):
+        def __getattr__(self, name: str) -> Any:
+            if name == "search":
+
+                async def search(head: Any, vector: Any, indices: Sequence[int], *rest: Any) -> Any:
+                    sent.extend(indices)
+                    return await repository.search(head, vector, indices, *rest)
+
+                return search
+            return super().__getattr__(name)
+
+    monkeypatch.setattr(remote_source, "published_repository", lambda *_: Seen(repository, 99))
+    settings = replace(Settings(), secret_patterns=(r"badge \w+",))
+    named = SourceSettings(kind="repository", url=str(repository.address))
+    one = remote_source.remote_source("shop", named, shop, Composition(), lambda: settings)
+    await found(one, f"{LOGIN} with badge zanzibar")
+    terms = set(sent)
+    assert terms
+    assert terms.isdisjoint(RemoteQuestion.read("zanzibar").indices)
 
 
 async def test_another_model_is_told_and_words_answer(shop: Path, repository: QdrantRepository) -> None:

@@ -104,6 +104,8 @@ class Head(Struct, frozen=True, kw_only=True):
     dirty: bool = False
     model: _Short = ""
     floor: float = 0.0
+    origin: _Short = ""
+    """Which repository it is on its host, such as `acme/billing`, by the remote `origin` of whoever published it."""
     chunks: _Count = 0
     files: _Count = 0
     with_text: bool = True

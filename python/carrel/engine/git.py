@@ -39,6 +39,8 @@ _MOST_OF_A_COMMIT = 100_000
 _FOREIGN_SECONDS = 60.0
 """How long it is remembered whose repository a folder has."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REMOTE = re.compile(r"(?:https?|ssh|git|git\+ssh)://[^/]+/(?P<path>.+)|(?:[^/@:]+@)?[^/@:]{2,}:(?!//)(?P<short>.+)")
+"""A remote on a host, as a URL or as `host:path`; `C:\\folder` is none."""
 _SAFE_CONFIG = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -223,16 +225,26 @@ def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | 
     return LastChange(newest, told.get("author", ""), at, told.get("summary", ""), "\n".join(lines))
 
 
-def checkout(folder: Path) -> tuple[Path, str]:
-    """Return the top folder of the checkout that `folder` is in, and what the repository is called: `owner/name` or `name`.
+def origin(folder: Path) -> str:
+    """Return which repository `folder` is a checkout of: `owner/name`, or all groups and the name, by its remote `origin`.
 
-    The name is that of the remote `origin`, else the top folder's. A folder outside of any repository is its own.
+    Empty where there is none, and where the remote is a folder. The host doesn't count: the same repository has several names of
+    hosts in people's configurations of SSH.
     """
-    place = _git(folder, "rev-parse", "--show-toplevel")
-    top = Path(place.removesuffix("\n")) if place else folder
-    remote = (_git(folder, "config", "--get", "remote.origin.url") or "").strip().rstrip("/").removesuffix(".git")
-    parts = [part for part in re.split(r"[/:\\]", remote) if part]
-    return top, "/".join(parts[-2:]) if parts else top.name
+    remote = (_git(folder, "remote", "get-url", "origin") or "").strip()
+    return repository_of(remote)
+
+
+def repository_of(remote: str) -> str:
+    """Return the path on its host that a remote's URL names: `acme/billing` of `git@example.com:acme/billing.git`."""
+    found = _REMOTE.fullmatch(remote)
+    path = (found["path"] or found["short"]) if found else ""
+    return "/".join(part for part in path.removesuffix("/").removesuffix(".git").split("/") if part)
+
+
+def prefix(folder: Path) -> str:
+    """Return the path of `folder` inside its checkout: empty for the top folder, else with a slash at its end."""
+    return (_git(folder, "rev-parse", "--show-prefix") or "").removesuffix("\n")
 
 
 def hooks_folder(folder: Path) -> Path | None:

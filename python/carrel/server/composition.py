@@ -28,7 +28,7 @@ from carrel.server.index_opening import (
     line_windows,
     open_kept,
     open_temporary,
-    secret_options,
+    question_mask,
     walk_options,
 )
 from carrel.server.model_index import ModelFolder, folder_of, others
@@ -113,11 +113,10 @@ class Composition:
         made = embedders().make(chosen, self.outbound.of(settings))
         if not isinstance(made, RemoteEmbedder):
             return made
-        from carrel.engine.question_secrets import mask_by
         from carrel.store.embedding_cache import CachedEmbedder, EmbeddingCache
 
         cache = EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE)
-        return CachedEmbedder(made, cache, mask_by(secret_options(settings)), self.team_cache(settings))
+        return CachedEmbedder(made, cache, question_mask(settings), self.team_cache(settings))
 
     def team_cache(self, settings: Settings) -> TeamCache | None:
         """Return the team's cache of vectors; None where none is set. Equal settings have one, which knows whether it answers."""
@@ -384,7 +383,6 @@ class Composition:
         A model that can't be made costs its help, not the answer.
         """
         from carrel.engine.assisted_retrieval import ALONE, Assistants
-        from carrel.engine.question_secrets import mask_by
 
         plans = (settings.planner if plan is None else plan) == "auto"
         reranks = settings.rerank if rerank is None else rerank
@@ -405,7 +403,7 @@ class Composition:
             settings.planner_seconds,
             settings.reranker_seconds,
             problem=" ".join(problems) or None,
-            mask=mask_by(secret_options(settings)),
+            mask=question_mask(settings),
         )
 
     def _clean_up(self, location: IndexLocation) -> None:

@@ -7,6 +7,7 @@ A part of the composition root, whose imports are inside the functions for the s
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,6 +81,13 @@ def secret_options(settings: Settings) -> SecretOptions:
     return SecretOptions(
         patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
     )
+
+
+def question_mask(settings: Settings) -> Callable[[str], str]:
+    """Return what masks the secrets of a question before it leaves the machine, by the settings."""
+    from carrel.engine.question_secrets import mask_by
+
+    return mask_by(secret_options(settings))
 
 
 def open_kept(place: IndexPlace, embedder: Embedder) -> OpenIndex | None:

@@ -188,7 +188,14 @@ class ServedSource:
         """Return the URI of an original: of a commit that of its repository."""
         return self.folder.as_uri() if self.settings.kind == "git" else (self.folder / original).as_uri()
 
-    async def search(self, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:
+    async def search(
+        self,
+        query: Query,
+        *,
+        explicit: bool,
+        wait_ms: int,
+        own: SnapshotView | None = None,  # noqa: ARG002 - as every source
+    ) -> list[Hit]:
         """Return its passages for a question, best first. Raises `CarrelError` where none of its indexes can answer."""
         found = await asyncio.gather(
             *(self._search(part, query, explicit=explicit, wait_ms=wait_ms) for part in self.parts), return_exceptions=True

@@ -42,6 +42,7 @@ class Checkout:
     commit: str
     branch: str = ""
     dirty: bool = False
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def checkout_of(root: Path, *, allow_dirty: bool) -> Checkout:
             f"{len(state.dirty)} files differ from the commit ({names})",
             "Commit them, or publish them with --allow-dirty.",
         )
-    return Checkout(state.head, state.branch or "", bool(state.dirty))
+    return Checkout(state.head, state.branch or "", bool(state.dirty), git.origin(root))
 
 
 @dataclass(slots=True)
@@ -116,6 +117,7 @@ class Publication:
             commit=self.checkout.commit,
             branch=self.checkout.branch[:300],
             dirty=self.checkout.dirty,
+            origin=self.checkout.origin[:300],
             model=self.model.id,
             floor=self.model.floor,
             chunks=len(wanted),

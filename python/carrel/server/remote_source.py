@@ -1,6 +1,7 @@
 """A repository that isn't checked out, as a source: searched on the server where `carrel publish` put it.
 
-What it gives is marked as not local. Where the workspace is a checkout of the same repository, its own files answer instead.
+What it gives is marked as not local. Where the workspace is a checkout of the same repository, the files that its index holds
+answer instead, and the answer says which those are.
 A server that fails or is slow is left alone for a while, and every answer says so; nobody waits for it then.
 """
 
@@ -8,12 +9,11 @@ A server that fails or is slow is left alone for a while, and every answer says 
 from __future__ import annotations
 
 import asyncio
-import os
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from carrel.core.errors import CarrelError, NotAllowed, ProviderError
 from carrel.core.published import Head, PublishedAddress, PublishedStore
@@ -22,7 +22,9 @@ from carrel.server.source_settings import SourceSettings
 from carrel.server.source_state import SourceReport
 
 if TYPE_CHECKING:
+    from carrel.core.local_index import SnapshotView
     from carrel.core.ports import Embedder
+    from carrel.core.published import ReadPoint
     from carrel.core.types import Hit, Query
     from carrel.engine.published_search import RemoteQuestion
     from carrel.server.composition import Composition
@@ -34,11 +36,23 @@ SECONDS = 3.0
 """How long a question waits for a server, whatever else its deadline allows."""
 FIRST_REST, LONGEST_REST = 1.0, 60.0
 """Seconds that a server which failed isn't asked again, doubled with each failure."""
+_MOST_NAMED = 3
+"""Files that a notice names."""
+
+
+class _Checkout(NamedTuple):
+    """What the workspace is: which repository on its host, and which folder of it."""
+
+    origin: str
+    prefix: str
 
 
 @dataclass(slots=True, eq=False)
 class RemoteSource:
-    """A published repository that answers. `embedder` finds the model of an id here, `mask` masks secrets in a text of a path."""
+    """A published repository that answers.
+
+    `embedder` finds the model of an id here, `mask` masks secrets in a text of a path, `mask_question` those of a question.
+    """
 
     id: str
     settings: SourceSettings
@@ -46,13 +60,14 @@ class RemoteSource:
     repository: PublishedStore
     embedder: Callable[[str], Embedder | None]
     mask: Callable[[str, str], str]
+    mask_question: Callable[[str], str]
     notice: str | None = None
     """What must be told with its hits."""
     _head: Head | None = None
     _rest: float = 0.0
     _rests_until: float = 0.0
     _last_problem: str = ""
-    _checkout: tuple[Path, bool] | None = None  # of the workspace, and whether it is the same repository
+    _checkout: _Checkout | None = None
 
     @property
     def address(self) -> PublishedAddress:
@@ -70,36 +85,50 @@ class RemoteSource:
         name, _, commit = place.rpartition("@")
         return self.address.uri(commit.removesuffix("+"), inside) if name == self.address.name and inside else None
 
-    async def search(self, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:  # noqa: ARG002 - as every source
-        """Return its chunks for a question, best first. Raises `CarrelError` where its server can't answer."""
-        return await self._asked(lambda: self._search(query))
+    async def search(
+        self,
+        query: Query,
+        *,
+        explicit: bool,  # noqa: ARG002 - as every source
+        wait_ms: int,  # noqa: ARG002
+        own: SnapshotView | None = None,
+    ) -> list[Hit]:
+        """Return its chunks for a question, best first, without those whose files the workspace's index `own` holds.
 
-    async def _search(self, query: Query) -> list[Hit]:
+        Raises `CarrelError` where its server can't answer.
+        """
+        return await self._asked(lambda: self._search(query, own))
+
+    async def _search(self, query: Query, own: SnapshotView | None) -> list[Hit]:
         from carrel.engine.published_search import RemoteQuestion
-        from carrel.engine.question_secrets import masked
 
-        asked = RemoteQuestion.read(masked(query.searched_text))
+        asked = RemoteQuestion.read(self.mask_question(query.searched_text))
         if self._head is None:
             self._head = await self._visible()
         for _ in range(2):
             head = self._head
-            vector = await self._vector(asked, head)
+            vector, by_words = await self._vector(asked, head)
             # Whether what was searched is still what is visible is asked at the same time.
-            hits, now = await asyncio.gather(self._found(asked, head, vector, query), self._visible())
+            (hits, left_out), now = await asyncio.gather(self._found(asked, head, vector, query, own), self._visible())
+            self.notice = " ".join(filter(None, (by_words, self._told(left_out)))) or None
             self._head = now
             if now.token == head.token or now.generation == head.generation:
                 break
         return hits
 
-    async def _found(self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query) -> list[Hit]:
+    async def _found(
+        self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query, own: SnapshotView | None
+    ) -> tuple[list[Hit], frozenset[str]]:
+        """Return hits, and the paths that were left out of them."""
         from carrel.engine.published_search import POOL, Shown, best_ids, ranked
 
         found = await self.repository.search(head, vector, asked.indices, POOL, len(query.text))
         points = await self.repository.read(best_ids(found))
         shown = Shown(self.id, self.address, head, self.mask)
 
-        def work() -> list[Hit]:
-            return ranked(asked, found, [point for point in points if not self._is_local(point.chunk.path)], shown, query)
+        def work() -> tuple[list[Hit], frozenset[str]]:
+            local = self._local(points, head, own)
+            return ranked(asked, found, [point for point in points if point.chunk.path not in local], shown, query), local
 
         return await asyncio.to_thread(work)
 
@@ -109,38 +138,49 @@ class RemoteSource:
             raise ProviderError(f"Nothing is published as {self.address} yet", "Publish it: `carrel publish --repo NAME`.")
         return head
 
-    async def _vector(self, asked: RemoteQuestion, head: Head) -> list[float]:
-        """Return the question's vector of the model that the repository was published with; empty where it isn't here."""
+    async def _vector(self, asked: RemoteQuestion, head: Head) -> tuple[list[float], str]:
+        """Return the question's vector of the model that the repository was published with, and why it is empty, if it is."""
         from carrel.engine.embedding import embed_queries
 
         text = asked.question.text
         model = self.embedder(head.model)
-        self.notice = None
         if model is None:
-            self.notice = (
+            return [], (
                 f"{self.address.name} was published with the model {head.model or 'none'}, which isn't the one set here: it was "
                 "searched by words alone."
             )
-        if model is None or not text:
-            return []
+        if not text:
+            return [], ""
         try:
             given = (await embed_queries(model, [text], seconds=SECONDS / 2))[text]
         except CarrelError as error:
-            self.notice = f"{str(error).rstrip('.')}. {self.address.name} was searched by words alone."
-            return []
-        return list(struct.unpack(f"<{len(given) // 4}f", given))
+            return [], f"{str(error).rstrip('.')}. {self.address.name} was searched by words alone."
+        return list(struct.unpack(f"<{len(given) // 4}f", given)), ""
 
-    def _is_local(self, path: str) -> bool:
-        """Tell whether the workspace has the file itself: it is the same repository, and the file is there. Runs on a thread."""
-        from carrel.engine.git import checkout
+    def _local(self, points: Sequence[ReadPoint], head: Head, own: SnapshotView | None) -> frozenset[str]:
+        """Return the paths whose files the workspace's index holds as they are now, where it is the same repository.
 
+        Runs on a thread. The whole name must be the same: `billing` of another owner is another repository.
+        """
+        from carrel.engine import git
+
+        if own is None or not points:
+            return frozenset()
         if self._checkout is None:
-            top, name = checkout(self.root)
-            ours, theirs = name.casefold().split("/"), self.address.name.casefold().split("/")
-            shorter = min(len(ours), len(theirs))
-            self._checkout = (top, ours[-shorter:] == theirs[-shorter:])
-        top, same = self._checkout
-        return same and os.path.lexists(top / path)
+            self._checkout = _Checkout(git.origin(self.root), git.prefix(self.root))
+        origin, prefix = self._checkout
+        if not origin or origin.casefold() != (head.origin or self.address.name).casefold():
+            return frozenset()
+        inside = {point.chunk.path for point in points if point.chunk.path.startswith(prefix)}
+        return frozenset(path for path in inside if own.text(path.removeprefix(prefix)) is not None)
+
+    def _told(self, left_out: frozenset[str]) -> str:
+        """Say which files' own contents answer; empty for none."""
+        if not left_out:
+            return ""
+        names = ", ".join(sorted(left_out)[:_MOST_NAMED]) + (", …" if len(left_out) > _MOST_NAMED else "")
+        files = "1 file" if len(left_out) == 1 else f"{len(left_out)} files"
+        return f"This workspace is a checkout of {self.address.name}: its own contents of {files} answer ({names})."
 
     async def bring_up_to_date(self, wait_ms: int) -> None:  # noqa: ARG002 - as every source
         """Look what is visible now. Raises `CarrelError`."""
@@ -219,5 +259,10 @@ def remote_source(
 
         return mask_secrets(path, text, secret_options(settings()))
 
+    def mask_question(text: str) -> str:
+        from carrel.server.index_opening import question_mask
+
+        return question_mask(settings())(text)
+
     repository = published_repository(source.url, source.key, composition.outbound.of(settings()))
-    return RemoteSource(name, source, root, repository, embedder, mask)
+    return RemoteSource(name, source, root, repository, embedder, mask, mask_question)

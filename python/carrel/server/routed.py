@@ -20,6 +20,7 @@ from carrel.server.tool_source import PREFIX, ask_tool, safe_tools
 
 if TYPE_CHECKING:
     from carrel.core.catalogue_tool import CatalogueTool
+    from carrel.core.local_index import SnapshotView
     from carrel.engine.retriever import Ranking
     from carrel.engine.routing import Route, Routing, SourceChoice
     from carrel.engine.routing_rules import Target
@@ -105,9 +106,15 @@ async def from_sources(
     seconds = SOURCE_SECONDS + wait_ms / 1000
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
-    found = await asyncio.gather(
-        *(_search(served[route.source], query.about(route.query, query.limit), explicit, wait_ms, seconds) for route in asked)
-    )
+    remote = any(served[route.source].settings.kind == "repository" for route in asked)
+    view = await _own_view(workspace) if remote else None
+    searches = [
+        _search(
+            served[one.source], query.about(one.query, query.limit), view, explicit=explicit, wait_ms=wait_ms, seconds=seconds
+        )
+        for one in asked
+    ]
+    found = await asyncio.gather(*searches)
     problems = [routing.problem, *silent, *(problem for _, problem in found)]
     return FromSources(
         routing.routes,
@@ -202,11 +209,11 @@ async def _with_evidence(workspace: Workspace, text: str, routing: Routing, othe
     from carrel.server.knowledge import ServedSource
 
     indexed = [source for source in others if isinstance(source, ServedSource)]
-    if not indexed or not workspace.has_index:
+    view = await _own_view(workspace) if indexed else None
+    if view is None:
         return routing
     try:
         asked = AskedWords.of(text)
-        view = (await workspace.ready(explicit=False, wait_ms=0)).store.snapshot()
         async with asyncio.timeout(EVIDENCE_SECONDS):
             reasons = await asyncio.gather(*(source.speaks_for(asked, view) for source in indexed))
     except (CarrelError, TimeoutError):
@@ -215,13 +222,23 @@ async def _with_evidence(workspace: Workspace, text: str, routing: Routing, othe
     return Routing((*routing.routes, *found), routing.problem)
 
 
+async def _own_view(workspace: Workspace) -> SnapshotView | None:
+    """Return the index of the workspace itself as it is now; None where it has none yet. Makes none."""
+    if not workspace.has_index:
+        return None
+    try:
+        return (await workspace.ready(explicit=False, wait_ms=0)).store.snapshot()
+    except CarrelError:
+        return None
+
+
 async def _search(
-    source: Source, query: Query, explicit: bool, wait_ms: int, seconds: float
+    source: Source, query: Query, own: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
 ) -> tuple[tuple[Hit, ...], str | None]:
     """Search one source; a fault costs its help only."""
     try:
         async with asyncio.timeout(seconds):
-            hits = await source.search(query, explicit=explicit, wait_ms=wait_ms)
+            hits = await source.search(query, explicit=explicit, wait_ms=wait_ms, own=own)
             return tuple(hits), source.notice
     except TimeoutError:
         return (), f"The source {source.id} gave no answer in time."

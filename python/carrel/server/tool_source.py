@@ -36,14 +36,13 @@ def safe_tools(workspace: Workspace) -> list[CatalogueTool]:
 
 async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds: float) -> Hit:
     """Run a tool for a question, and return what it says as a hit. Raises `CarrelError`."""
-    from carrel.engine.question_secrets import mask_by
     from carrel.engine.tool_routing import arguments_for
-    from carrel.server.index_opening import secret_options
+    from carrel.server.index_opening import question_mask
 
     if seconds < _LEAST_SECONDS:
         raise CarrelError(f"The tool {tool.qualified} was not asked: there was no time for it")
     service = workspace.composition.tools(workspace.settings, confirm=None)
-    arguments = arguments_for(tool, mask_by(secret_options(workspace.settings))(text)) or {}
+    arguments = arguments_for(tool, question_mask(workspace.settings)(text)) or {}
     asked = asyncio.ensure_future(
         service.run({"steps": [{"tool": tool.qualified, "args": dict(arguments)}], "risk_level": "safe"}, "")
     )
