@@ -269,6 +269,108 @@ async def test_of_two_runs_at_once_the_later_one_goes_on(shop: Path, repository:
     assert (again.chunks, len(await stored(repository))) == (late.chunks, late.chunks + 1), "what the early one wrote is swept"
 
 
+class Pausing:
+    """Waits before the n-th call of one kind, as a slow run does, until it is let go."""
+
+    def __init__(self, inner: QdrantRepository, name: str, number: int = 0) -> None:
+        self._inner, self._name, self._left = inner, name, number
+        self.reached, self.go_on = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._inner, name)
+        if name != self._name:
+            return value
+
+        async def paused(*arguments: Any) -> Any:
+            self._left -= 1
+            if self._left == -1:
+                self.reached.set()
+                await self.go_on.wait()
+            return await value(*arguments)
+
+        return paused
+
+
+async def test_of_two_first_runs_one_is_shown(shop: Path, repository: QdrantRepository) -> None:
+    slow = Pausing(repository, "write_head")
+    early = asyncio.create_task(published(shop, slow))
+    await slow.reached.wait()  # it has seen that nothing is there yet
+    late = await published(shop, repository)
+    slow.go_on.set()
+    with pytest.raises(ProviderError, match="Another publish"):
+        await early
+    head = await repository.head()
+    assert head is not None
+    assert (head.generation, await repository.count(head)) == (late.generation, late.chunks)
+
+
+async def test_two_first_runs_may_make_the_collection_at_once(repository: QdrantRepository) -> None:
+    await asyncio.gather(*(repository.prepare(8) for _ in range(4)))
+    assert await indexes(repository) == {"added", "removed"}
+    with pytest.raises(ProviderError, match="holds vectors of 8 values"):
+        await repository.prepare(9)
+
+
+async def test_indexes_that_a_killed_run_left_out_are_made(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = repository._send
+
+    async def killed(method: str, path: str, *rest: Any) -> Any:
+        if path.startswith("/index"):
+            raise KeyboardInterrupt
+        return await send(method, path, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(repository, "_send", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await repository.prepare(bundled().spec.dim)
+    assert await indexes(repository) == set()
+    await published(shop, repository)
+    assert await indexes(repository) == {"added", "removed"}
+
+
+async def indexes(repository: QdrantRepository) -> set[str]:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(f"{repository.address.base_url}/collections/{repository.address.collection}")
+    return set(answer.json()["result"]["payload_schema"])
+
+
+async def test_a_late_cleanup_leaves_what_a_revert_has_brought_back(shop: Path, repository: QdrantRepository) -> None:
+    await published(shop, repository)
+    text = (shop / "src/auth.py").read_text()
+    (shop / "src/auth.py").write_text("def refuse_every_login(name):\n    return False\n")
+    commit(shop)
+    slow = Pausing(repository, "delete", 1)
+    early = asyncio.create_task(published(shop, slow))
+    await slow.reached.wait()  # its state is shown, and what is gone isn't deleted yet
+    (shop / "src/auth.py").write_text(text)
+    commit(shop)
+    revert = await published(shop, repository)
+    slow.go_on.set()
+    await early
+    head = await repository.head()
+    assert head is not None
+    assert await repository.count(head) == revert.chunks
+    assert (await found(source(repository)))[0].chunk.symbol == "authenticate_user"
+
+
+async def test_what_a_run_writes_after_it_was_overtaken_changes_nothing(shop: Path, repository: QdrantRepository) -> None:
+    first = await published(shop, repository)
+    (shop / "src/auth.py").write_text("def refuse_every_login(name):\n    return False\n")
+    commit(shop)
+    with pytest.raises(KeyboardInterrupt):
+        await published(shop, Dying(repository, 1, ("delete",)))  # what is gone is still there, marked
+    before = sorted(await stored(repository), key=lambda point: str(point["id"]))
+    touched = [one["id"] for one in before if first.generation < max(one["payload"].get(n, 0) for n in ("added", "removed"))]
+    assert len(touched) == 2
+    await repository.mark(touched, "added", first.generation)
+    await repository.mark(touched, "removed", first.generation)
+    await repository.unmark(touched, first.generation)
+    await repository.delete(touched, first.generation)
+    assert sorted(await stored(repository), key=lambda point: str(point["id"])) == before
+
+
 @pytest.mark.parametrize("remote", ["https://example.com/acme/{}.git", "git@example:Acme/{}", "ssh://git@example.com:22/acme/{}"])
 async def test_what_the_index_of_a_checkout_holds_wins_and_is_told(shop: Path, repository: QdrantRepository, remote: str) -> None:
     git(shop, "remote", "add", "origin", remote.format(repository.address.name))

@@ -238,13 +238,13 @@ class PublishedStore(Protocol):
         """Return the chunks that are there and fit, in no order."""
 
     async def prepare(self, dim: int) -> None:
-        """Make the place where it is missing; one that holds vectors of another dimension is a failure."""
+        """Make the place and what is missing of it; one that holds vectors of another dimension is a failure."""
 
     async def drop(self) -> None:
         """Delete everything that was published under the name."""
 
     async def write_head(self, head: Head, expected: Head | None) -> Head:
-        """Replace what is visible; where somebody else did since `expected` was read, it is a failure."""
+        """Replace what is visible; where somebody else did since `expected` was read, None for nothing, it is a failure."""
 
     async def check_claim(self, written: Head) -> None:
         """Fail where somebody else has written since."""
@@ -256,13 +256,13 @@ class PublishedStore(Protocol):
         """Write chunks of a generation."""
 
     async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
-        """Set which generation added or removed chunks."""
+        """Set which generation added or removed chunks; what a later one has touched stays."""
 
-    async def unmark(self, ids: Sequence[str]) -> None:
-        """Take back that chunks were removed."""
+    async def unmark(self, ids: Sequence[str], generation: int) -> None:
+        """Take back that chunks were removed, for a generation; what a later one has touched stays."""
 
-    async def delete(self, ids: Sequence[str]) -> None:
-        """Delete chunks."""
+    async def delete(self, ids: Sequence[str], generation: int) -> None:
+        """Delete chunks for a generation; what a later one has touched stays."""
 
     async def count(self, head: Head) -> int:
         """Return how many chunks are visible."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeGuard
 
 import msgspec
@@ -129,22 +129,34 @@ class QdrantRepository:
     # --- the publisher
 
     async def prepare(self, dim: int) -> None:
-        """Make the collection where it is missing. Raises `ProviderError`, also where it has vectors of another dimension."""
+        """Make the collection and its indexes where they are missing, as after a run that was killed here.
+
+        Raises `ProviderError`, also where it has vectors of another dimension.
+        """
         try:
             answer = await self._send("GET", "", None, NO_LOAD)
         except ProviderError as error:
             if error.status != 404:
                 raise
-            await self._put("", {"vectors": {"dense": {"size": dim, "distance": "Cosine"}}, "sparse_vectors": _SPARSE})
-            for name in ("added", "removed"):
-                await self._put("/index?wait=true", {"field_name": name, "field_schema": "integer"})
-            return
+            answer = await self._make(dim)
         held = _held_dimension(answer)
         if held != dim:
             raise ProviderError(
                 f"{self.address} holds vectors of {held or 'several kinds of'} values; the model gives {dim}",
                 "Publish it anew with --replace.",
             )
+        for name in _INDEXED:
+            if name not in _indexes(answer):
+                await self._put("/index?wait=true", {"field_name": name, "field_schema": "integer"})
+
+    async def _make(self, dim: int) -> Any:
+        """Make the collection, and return what it is: another first run may have made it at the same moment."""
+        try:
+            await self._put("", {"vectors": {"dense": {"size": dim, "distance": "Cosine"}}, "sparse_vectors": _SPARSE})
+        except ProviderError as error:
+            if error.status != 409:
+                raise
+        return await self._send("GET", "", None, NO_LOAD)
 
     async def drop(self) -> None:
         """Delete everything that was published under the name."""
@@ -160,8 +172,9 @@ class QdrantRepository:
             head, version=expected.version + 1 if expected else 1, token=secrets.token_hex(16), format=FORMAT
         )
         body: dict[str, Any] = {"points": [{"id": HEAD_ID, "vector": {}, "payload": msgspec.to_builtins(written)}]}
-        if expected is not None:
-            body["update_filter"] = {"must": [{"key": "token", "match": {"value": expected.token}}]}
+        # What is there is replaced where it has this token. The first of all has none to replace: its own is there only where
+        # this same request was cut and is sent again.
+        body["update_filter"] = _valued("token", (expected or written).token)
         await self._put("/points?wait=true", body)
         await self.check_claim(written)
         return written
@@ -186,24 +199,23 @@ class QdrantRepository:
 
     async def add(self, points: Sequence[Point], generation: int) -> None:
         """Write chunks of a generation; one that is there already, by another run whose turn it is now, stays as it is."""
-        own = {"must": [{"key": "added", "match": {"value": generation}}]}
-        body = {"points": [_encoded(point, generation) for point in points], "update_filter": own}
+        body = {"points": [_encoded(point, generation) for point in points], "update_filter": _valued("added", generation)}
         await self._put("/points?wait=true", body)
 
     async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
-        """Set `added` or `removed` of points."""
-        for at in range(0, len(ids), PAGE):
-            await self._post("/points/payload?wait=true", {"payload": {name: generation}, "points": list(ids[at : at + PAGE])})
+        """Set `added` or `removed` of points that no later generation has touched."""
+        for untouched in _untouched(ids, generation):
+            await self._post("/points/payload?wait=true", {"payload": {name: generation}, "filter": untouched})
 
-    async def unmark(self, ids: Sequence[str]) -> None:
-        """Take back that points were removed."""
-        for at in range(0, len(ids), PAGE):
-            await self._post("/points/payload/delete?wait=true", {"keys": ["removed"], "points": list(ids[at : at + PAGE])})
+    async def unmark(self, ids: Sequence[str], generation: int) -> None:
+        """Take back that points were removed, where no later generation has touched them."""
+        for untouched in _untouched(ids, generation):
+            await self._post("/points/payload/delete?wait=true", {"keys": ["removed"], "filter": untouched})
 
-    async def delete(self, ids: Sequence[str]) -> None:
-        """Delete points."""
-        for at in range(0, len(ids), PAGE):
-            await self._post("/points/delete?wait=true", {"points": list(ids[at : at + PAGE])})
+    async def delete(self, ids: Sequence[str], generation: int) -> None:
+        """Delete points that no later generation has touched."""
+        for untouched in _untouched(ids, generation):
+            await self._post("/points/delete?wait=true", {"filter": untouched})
 
     async def count(self, head: Head) -> int:
         """Return how many chunks are visible."""
@@ -238,6 +250,7 @@ class QdrantRepository:
 
 
 _SPARSE = {"words": {"modifier": "idf"}}
+_INDEXED = ("added", "removed")
 
 
 def visible_at(head: Head) -> dict[str, Any]:
@@ -248,6 +261,20 @@ def visible_at(head: Head) -> dict[str, Any]:
     if dead:
         gone["must_not"] = [{"key": "removed", "match": {"any": dead}}]
     return {"must": [{"key": "added", "range": {"lte": head.generation}}], "must_not": [*aborted, gone]}
+
+
+def _valued(name: str, value: str | int) -> dict[str, Any]:
+    return {"must": [{"key": name, "match": {"value": value}}]}
+
+
+def _untouched(ids: Sequence[str], generation: int) -> Iterator[dict[str, Any]]:
+    """Give filters for points, page by page: of those that no generation after this one has added or marked as removed.
+
+    A run that is overtaken may still write: what a later one shows must stay as that one left it.
+    """
+    later = [{"key": name, "range": {"gt": generation}} for name in _INDEXED]
+    for at in range(0, len(ids), PAGE):
+        yield {"must": [{"has_id": list(ids[at : at + PAGE])}], "must_not": later}
 
 
 def _search(query: Any, using: str, limit: int, visible: Mapping[str, Any], vectors: Sequence[str] = ()) -> dict[str, Any]:
@@ -307,6 +334,13 @@ def _held_dimension(answer: object) -> int | None:
     except (KeyError, TypeError):
         return None
     return size if isinstance(size, int) else None
+
+
+def _indexes(answer: object) -> frozenset[str]:
+    """Return the fields of payloads that have an index."""
+    result = answer.get("result") if isinstance(answer, dict) else None
+    schema = result.get("payload_schema") if isinstance(result, dict) else None
+    return frozenset(schema) if isinstance(schema, dict) else frozenset()
 
 
 def _strange(address: PublishedAddress) -> ProviderError:

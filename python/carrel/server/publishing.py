@@ -138,7 +138,7 @@ class Publication:
         else:
             raise CarrelError(f"{repository.address} doesn't hold what was written there", "Run it again.")
         await repository.write_head(new, held)
-        await repository.delete(list(removed))  # of a run that is killed here the next one does it
+        await repository.delete(list(removed), number)  # of a run that is killed here the next one does it
         return PublishReport(number, self.checkout.commit, files, len(wanted), added, taken_over, len(removed))
 
     async def _apply(
@@ -153,9 +153,9 @@ class Publication:
         """Write the difference as the generation that is claimed; nothing of it is visible yet."""
         from carrel.engine.published_chunks import points_of
 
-        await repository.delete(difference.delete)
+        await repository.delete(difference.delete, held.claim)
         await repository.mark(difference.take_over, "added", held.claim)
-        await repository.unmark(difference.restore)
+        await repository.unmark(difference.restore, held.claim)
         for at in range(0, len(difference.add), BATCH):
             tell(at, len(difference.add))
             batch = {point: wanted[point] for point in difference.add[at : at + BATCH]}
