@@ -10,7 +10,7 @@ import os
 import struct
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ class Memory:
         self.error: CarrelError | None = None
         self.write_error: CarrelError | None = None
         self.hangs = False
+        self.seconds = 0.0
+        self.meet: Callable[[], None] = lambda: None
         self.asked = 0
 
     async def read(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
@@ -69,6 +71,8 @@ class Memory:
 
     async def _meet(self) -> None:
         self.asked += 1
+        self.meet()
+        await asyncio.sleep(self.seconds)
         if self.hangs:
             await asyncio.sleep(3_600)
         if self.error:
@@ -245,6 +249,33 @@ async def test_a_place_that_fails_costs_one_deadline_and_is_told(tmp_path: Path,
     other = Developer(tmp_path / "other", values)
     await other.vectors([f"text {number}" for number in range(20)])
     assert other.service.asked == []
+
+
+async def test_each_request_of_a_batch_has_a_deadline_of_its_own(tmp_path: Path) -> None:
+    values, texts = Memory(), [f"text {number}" for number in range(1_200)]
+    first, second = Developer(tmp_path / "1", values), Developer(tmp_path / "2", values)
+    for developer in (first, second):
+        developer.team._read_seconds = developer.team._write_seconds = 0.5
+    values.seconds = 0.05  # 12 requests take more than one may
+    await first.vectors(texts)
+    assert (await first.status()).shared == 1_200
+    await second.vectors(texts)
+    assert second.service.asked == []
+
+
+async def test_a_batch_has_its_time_and_what_was_found_in_it_counts(tmp_path: Path) -> None:
+    values, texts = Memory(), [f"text {number}" for number in range(1_200)]
+    await Developer(tmp_path / "1", values).vectors(texts)
+    slow = Developer(tmp_path / "2", values)
+
+    def meet() -> None:
+        slow.now += 2.0
+
+    values.meet = meet
+    await slow.vectors(texts)
+    status = await slow.status()
+    assert (status.found, status.missed, len(slow.service.asked), status.waiting) == (800, 0, 400, 400)
+    assert "took more than 15 s for one batch" in str(slow.model.problem)
 
 
 async def test_a_key_that_only_reads_is_used_and_nothing_waits(tmp_path: Path) -> None:

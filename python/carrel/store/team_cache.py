@@ -14,6 +14,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from carrel.core.errors import CarrelError, NotAllowed, ProviderError, StoreError
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 READ_SECONDS = 3.0
 WRITE_SECONDS = 5.0
+"""Each for one request of `AT_ONCE` values."""
+TOTAL_SECONDS = 15.0
+"""After so long no further request of a batch is made: a batch of 2,048 texts needs 21 of them."""
 PROBE_SECONDS = 60.0
 FIRST_PAUSE_SECONDS = 10.0
 """How long a place that failed is left alone, twice as long after each further failure."""
@@ -109,16 +113,15 @@ class TeamCache:
         if seal is None:
             return {}
         names = {seal.key(key): key for key in keys}
-        sealed = await self._within(self._read_seconds, lambda: self._read(list(names)))
-        if sealed is None:
-            return {}
-        found = await asyncio.to_thread(_unsealed, seal, {name: sealed[name] for name in names if name in sealed}, dim)
-        refused = sum(name in sealed for name in names) - len(found)
+        asked, sealed = await self._read(list(names))
+        found = await asyncio.to_thread(_unsealed, seal, {name: sealed[name] for name in asked if name in sealed}, dim)
+        refused = sum(name in sealed for name in asked) - len(found)
         if refused:
             log.warning("%s gave %d vectors that the team didn't make; they are not used", self.place, refused)
-        numbers = {"found": len(found), "missed": len(names) - len(found) - refused, "refused": refused}
+        numbers = {"found": len(found), "missed": len(asked) - len(found) - refused, "refused": refused}
         await asyncio.to_thread(self._ledger.count, self.place, numbers)
-        await self._catch_up(CATCH_UP_SECONDS)
+        if len(asked) == len(names):
+            await self._catch_up(CATCH_UP_SECONDS)
         return {names[name]: vector for name, vector in found.items()}
 
     async def share(self, vectors: Mapping[bytes, bytes]) -> None:
@@ -181,22 +184,40 @@ class TeamCache:
             self._checked = True
         return seal
 
-    async def _read(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
+    async def _read(self, names: Sequence[bytes]) -> tuple[Sequence[bytes], dict[bytes, bytes]]:
+        """Return the keys that the place was asked for, and their values that are there; a failure ends it."""
         found: dict[bytes, bytes] = {}
+        began = self._clock()
         for at in range(0, len(names), AT_ONCE):
-            found |= await self._values.read(names[at : at + AT_ONCE])
-        return found
+            page = names[at : at + AT_ONCE]
+            values = (
+                None if self._took_too_long(began) else await self._within(self._read_seconds, partial(self._values.read, page))
+            )
+            if values is None:
+                return names[:at], found
+            found |= values
+        return names, found
+
+    def _took_too_long(self, began: float) -> bool:
+        """Tell whether a batch has had its time, and leave the place alone for a while then."""
+        late = self._clock() - began > TOTAL_SECONDS
+        if late:
+            self._fail("unreachable", ProviderError(f"{self.place} took more than {TOTAL_SECONDS:g} s for one batch"))
+        return late
 
     async def _told(self, sealed: Mapping[bytes, bytes]) -> bool:
         """Tell the place values; return whether it has them."""
-        rows = list(sealed.items())
+        rows, began = list(sealed.items()), self._clock()
+        for at in range(0, len(rows), AT_ONCE):
+            if self._read_only or self._took_too_long(began):
+                return False
+            if await self._within(self._write_seconds, partial(self._write, dict(rows[at : at + AT_ONCE])), writes=True) is None:
+                return False
+        return True
 
-        async def write() -> bool:
-            for at in range(0, len(rows), AT_ONCE):
-                await self._values.write(dict(rows[at : at + AT_ONCE]))
-            return True
-
-        return not self._read_only and await self._within(self._write_seconds, write, writes=True) is not None
+    async def _write(self, values: Mapping[bytes, bytes]) -> bool:
+        await self._values.write(values)
+        return True
 
     async def _catch_up(self, seconds: float) -> None:
         """Tell the place what waited, for so long at most. Of several batches at once one does."""
