@@ -10,20 +10,23 @@ import os
 import struct
 import subprocess
 import threading
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.contract import qdrant_server
+from tests.contract import object_store, qdrant_server
 
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
+pytest.importorskip("obstore", reason="the extra s3 isn't installed")
 
 from carrel.core.errors import CarrelError, InvalidInput, NotAllowed, ProviderError, StoreError
 from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, summed
 from carrel.core.vectors import Vectors
 from carrel.providers.keys import StandardKeys
+from carrel.providers.object_values import ObjectValues
 from carrel.providers.qdrant_values import QdrantValues
 from carrel.server.permissions import PermissionFile
 from carrel.server.team import find_seal
@@ -107,13 +110,23 @@ class Developer:
         return await asyncio.to_thread(self.team.status)
 
 
-# --- the contract, over both places
+def objects(tmp_path: Path, endpoint: str, keys: Mapping[str, str] = object_store.KEYS, **named: str) -> ObjectValues:
+    around = Outbound(PermissionFile(tmp_path / "permissions.json"), StandardKeys(keys), UsageMeter(None, Limits))
+    url = f"s3://{object_store.BUCKET}/acme"
+    return ObjectValues(around, url, f"carrel-{uuid.uuid4().hex[:8]}", endpoint=endpoint, **named)
 
 
-@pytest.fixture(params=["folder", "qdrant"])
+# --- the contract, over all places
+
+
+@pytest.fixture(params=["folder", "qdrant", "s3"])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     if request.param == "folder":
         yield FolderValues(tmp_path / "shared")
+        return
+    if request.param == "s3":
+        with object_store.running() as endpoint:
+            yield objects(tmp_path, endpoint)
         return
     collection = f"carrel-team-{os.getpid()}-{request.node.name[-20:].strip('[]')}"
     url = qdrant_server.server_url()
@@ -317,6 +330,74 @@ async def test_a_ledger_that_cannot_be_used_costs_only_what_it_counts(tmp_path: 
     values.error, developer.now = StoreError("gone"), 0.0
     await developer.vectors(["more"])
     assert await developer.status() == TeamStatus("the team's place", "unreachable", problem="gone")
+
+
+# --- an object store
+
+
+async def test_a_key_of_the_keyring_is_one_word(tmp_path: Path) -> None:
+    with object_store.running() as endpoint:
+        access, secret = (object_store.KEYS[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+        one = objects(tmp_path, endpoint, {"PLANTED": f"{access}:{secret}"}, key="env:PLANTED")
+        await one.write({bytes(16): b"value"})
+        assert await one.read([bytes(16)]) == {bytes(16): b"value"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "named", "part"),
+    [
+        ({}, {}, "carrel models key s3"),
+        ({"PLANTED": "planted-key"}, {"key": "env:PLANTED"}, "ID:SECRET"),
+        ({"AWS_ACCESS_KEY_ID": "planted-id", "AWS_SECRET_ACCESS_KEY": "planted-key"}, {}, r"refused the key \(403\)"),
+    ],
+)
+async def test_a_key_that_is_missing_or_wrong_is_told_and_never_shown(
+    tmp_path: Path, keys: dict[str, str], named: dict[str, str], part: str
+) -> None:
+    if "403" in part and object_store.ENDPOINT:
+        pytest.skip("a stand-in knows its key; the real server may take any")
+    with object_store.running() as endpoint, pytest.raises(ProviderError, match=part) as raised:
+        await objects(tmp_path, endpoint, keys, **named).write({bytes(16): b"value"})
+    assert "planted" not in str(raised.value)
+
+
+async def test_a_bucket_that_is_not_there_holds_nothing_and_takes_nothing(tmp_path: Path) -> None:
+    with object_store.running() as endpoint:
+        values = objects(tmp_path, endpoint)
+        values._bucket = "no-such-bucket"
+        assert await values.read([bytes(16)]) == {}
+        with pytest.raises(ProviderError, match="no such bucket"):
+            await values.write({bytes(16): b"value"})
+
+
+async def test_nothing_goes_to_an_object_store_before_a_person_allowed_it_nor_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = objects(tmp_path, "")
+    with pytest.raises(NotAllowed, match=r"carrel confirm team s3\.us-east-1\.amazonaws\.com"):
+        await elsewhere.read([bytes(16)])
+    PermissionFile(tmp_path / "permissions.json").allow(Destination("team", "minio.example:80"))
+    with pytest.raises(ProviderError, match="without encryption"):
+        await objects(tmp_path, "http://minio.example").write({bytes(16): b"value"})
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{qdrant_server.free_port()}")
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    monkeypatch.setenv("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")
+    with object_store.running() as endpoint:
+        values = objects(tmp_path, endpoint)
+        with collect() as receipt:
+            await values.write({bytes(16): b"value"})
+            assert await values.read([bytes(16), bytes(15) + b"1"]) == {bytes(16): b"value"}, "the environment decides nothing"
+    (sent,) = summed(receipt)
+    assert (sent.destination, sent.role, sent.bytes) == (values.destinations[0], "store", 5)
+    assert sent.load.requests == 3
+
+
+async def test_an_object_that_nobody_of_the_team_made_is_bounded(tmp_path: Path) -> None:
+    with object_store.running() as endpoint:
+        values = objects(tmp_path, endpoint)
+        await values.write({bytes(16): b"x" * 200_000})
+        assert await values.read([bytes(16)]) == {bytes(16): b""}
 
 
 # --- Qdrant

@@ -1,6 +1,6 @@
 """Make the team's cache of vectors that is set, and tell what it is."""
 
-# ruff: noqa: PLC0415 - it is either in a folder or at a server
+# ruff: noqa: PLC0415 - it is in a folder, at a server or in an object store
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,6 +14,7 @@ from carrel.store.team_seal import TeamSeal
 
 if TYPE_CHECKING:
     from carrel.core.outbound import Destination, Outbound
+    from carrel.providers.object_values import ObjectValues
     from carrel.server.team_settings import TeamSettings
 
 __all__ = ["TeamCache", "TeamStatus", "make_team_cache", "team_destination"]
@@ -33,6 +34,10 @@ def make_team_cache(settings: TeamSettings, outbound: Outbound, ledger: Path) ->
         place = Path(settings.folder).expanduser() / settings.collection
         name = str(place)
         values: SealedValues = FolderValues(place)
+    elif settings.is_object_store:
+        objects = _objects(settings, outbound)
+        name = f"{settings.collection} in {settings.url.rstrip('/')} at {objects.destinations[0].host}"
+        values = objects
     else:
         name = f"{settings.collection} in Qdrant at {urlsplit(settings.url).netloc}"
         values = QdrantValues(outbound, settings.url, settings.collection, settings.key)
@@ -62,6 +67,16 @@ def team_destination(settings: TeamSettings, outbound: Outbound) -> Destination 
     """Return which host sealed vectors are sent to; None for none, and for a folder."""
     if not settings.url:
         return None
+    if settings.is_object_store:
+        return _objects(settings, outbound).destinations[0]
     from carrel.providers.qdrant_values import QdrantValues
 
     return QdrantValues(outbound, settings.url, settings.collection).destinations[0]
+
+
+def _objects(settings: TeamSettings, outbound: Outbound) -> ObjectValues:
+    from carrel.providers.object_values import ObjectValues
+
+    return ObjectValues(
+        outbound, settings.url, settings.collection, endpoint=settings.endpoint, region=settings.region, key=settings.key
+    )

@@ -46,6 +46,7 @@ def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lancedb",
         "mcp",
         "numpy",
+        "obstore",
         "qdrant_client",
         "tree_sitter_language_pack",
         "usearch",
