@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import importlib
 import json
+import os
 import random
 import statistics
 import sys
@@ -149,6 +150,7 @@ async def organisation(server: str, repositories: int, chunks: int, corpus: Path
                 "repositories": repositories,
                 "chunks": each * repositories,
                 "fill_s": round(filled),
+                "load": round(os.getloadavg()[0], 1),
                 "questions": len(times),
                 "p50_ms": round(statistics.median(times)),
                 "p99_ms": round(times[min(len(times) - 1, int(0.99 * len(times)))]),

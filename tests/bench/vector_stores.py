@@ -2,7 +2,7 @@
 
 `python tests/bench/vector_stores.py FOLDER [ROWS] [DIM] [STORE ...]` embeds lines of the text files in FOLDER with the bundled
 model. A dimension that isn't the model's is made by a fixed random projection, which keeps the angles. Qdrant needs
-`CARREL_QDRANT_BINARY`. Prints a JSON object a store.
+`CARREL_QDRANT_BINARY`. Prints a JSON object a store, with the machine's load at its end.
 """
 
 # ruff: noqa: ASYNC110, ASYNC240 - a benchmark waits and looks at files on its own loop
@@ -31,6 +31,7 @@ from carrel.store.hnsw import HnswStore
 from carrel.store.lance import LanceStore
 from carrel.store.memory import MemoryStore
 from carrel.store.qdrant import QdrantStore
+from carrel.store.segments import SegmentStore
 
 QUERIES, FOUND, UPDATED = 200, 10, 20
 Rows = NDArray[np.float32]
@@ -124,6 +125,7 @@ async def measure(
         "update_of_a_file_ms": round(statistics.median(updates), 1),
         "disk_mb": round(sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file()) / 1e6),
         "resident_mb": round(psutil.Process(pid).memory_info().rss / 1e6),
+        "load": round(os.getloadavg()[0], 1),
     }
 
 
@@ -133,13 +135,15 @@ def main() -> None:
     rows = embedded(folder, wanted + QUERIES, dim)
     random = np.random.default_rng(1).permutation(len(rows))
     sought, rows = rows[random[:QUERIES]], rows[np.sort(random[QUERIES:])]
-    exact = [{identity(int(n)) for n in np.argsort(-(rows @ query))[:FOUND]} for query in sought]
-    for name in sys.argv[4:] or ["hnsw", "lance", "qdrant"]:
+    exact = [{identity(int(n)) for n in np.argpartition(-(rows @ query), FOUND)[:FOUND]} for query in sought]
+    for name in sys.argv[4:] or ["segments", "hnsw", "lance", "qdrant"]:
         with tempfile.TemporaryDirectory() as place:
             pid = os.getpid()
             before = psutil.Process().memory_info().rss / 1e6
             if name == "memory":
                 store: Any = MemoryStore(dim)
+            elif name == "segments":
+                store = SegmentStore(place, "bench", dim)
             elif name == "hnsw":
                 store = HnswStore(Path(place), dim)
             elif name == "lance":

@@ -29,14 +29,15 @@ def server_url() -> str:
     return start(program)[0]
 
 
-def start(program: str) -> tuple[str, subprocess.Popen[bytes], Path]:
-    """Start a server with a storage of its own; it ends with this process."""
+def start(program: str, certificate: Path | None = None) -> tuple[str, subprocess.Popen[bytes], Path]:
+    """Start a server with a storage of its own; it ends with this process. A certificate, its key beside it, switches on TLS."""
     folder = Path(tempfile.mkdtemp(prefix="carrel-qdrant-"))
     port, grpc_port = free_port(), free_port()
     (folder / "config.yaml").write_text(
         "log_level: WARN\ntelemetry_disabled: true\n"
         f"storage: {{storage_path: {folder}/storage, snapshots_path: {folder}/snapshots}}\n"
-        f"service: {{host: 127.0.0.1, http_port: {port}, grpc_port: {grpc_port}}}\n"
+        f"service: {{host: 127.0.0.1, http_port: {port}, grpc_port: {grpc_port}, enable_tls: {str(bool(certificate)).lower()}}}\n"
+        + (f"tls: {{cert: {certificate}, key: {certificate.with_suffix('.key')}}}\n" if certificate else "")
     )
     process = subprocess.Popen(
         [program, "--config-path", str(folder / "config.yaml"), "--disable-telemetry"],
@@ -51,9 +52,9 @@ def start(program: str) -> tuple[str, subprocess.Popen[bytes], Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(stop)
-    url = f"http://127.0.0.1:{port}"
+    url = f"http{'s' if certificate else ''}://127.0.0.1:{port}"
     end = time.monotonic() + 30
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, verify=not certificate) as client:
         while time.monotonic() < end:
             try:
                 if client.get(f"{url}/healthz").is_success:

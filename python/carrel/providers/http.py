@@ -293,19 +293,17 @@ class ServiceClient:
                 proxy=(self._outbound.proxy or None) if self.service.leaves_machine else None,
                 trust_env=self.service.leaves_machine,  # nobody's proxy stands between two programs of one machine
                 transport=self._transport,
-                verify=_certificates(
-                    self.service.leaves_machine, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-                ),
+                verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             )
         return client
 
 
 @lru_cache(maxsize=4)
-def _certificates(trust_env: bool, file: str | None, folder: str | None) -> ssl.SSLContext:  # noqa: ARG001 - httpx reads these two
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:  # noqa: ARG001 - httpx reads these two
     """Return whom is trusted, read once: it takes 20 ms, and a person may have 50 sources on one server."""
     import httpx
 
-    return httpx.create_ssl_context(trust_env=trust_env)
+    return httpx.create_ssl_context()
 
 
 async def _pieces(response: httpx.Response, service: Service) -> AsyncIterator[bytes]:
@@ -369,7 +367,12 @@ def _json(body: bytes, service: Service) -> Any:
 def _unreachable(error: Exception, service: Service) -> ProviderError:
     import httpx
 
+    from carrel.core.tls import tls_problem
+
     host = service.destination.host
+    who = service.title if host in service.title else f"{service.title} at {host}"
+    if problem := tls_problem(error, who):
+        return problem
     if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
         return ProviderError(
             f"{service.title} can't be reached at {host}", "Check the network, `httpProxy` and `baseUrl`.", retryable=True

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.outbound import Destination, Load, Outbound, Secret, Sent, admitted, is_loopback, note
+from carrel.core.tls import TRUST_IT
 from carrel.providers.http import Service
 
 if TYPE_CHECKING:
@@ -187,10 +188,7 @@ class ObjectValues:
             case "FileNotFoundError" | "NotFoundError":
                 failure = ProviderError(f"{title} is not there ({host} knows no such bucket)", "Make the bucket, or check `url`.")
             case _ if _of_certificate(error):
-                failure = ProviderError(
-                    f"{title}: the certificate of {host} isn't trusted",
-                    "Have SSL_CERT_FILE name the certificate of the authority that signed it.",
-                )
+                failure = ProviderError(f"{title} at {host} shows a certificate that isn't trusted", TRUST_IT)
             case _:
                 failure = ProviderError(
                     f"{title} can't be asked at {host} ({type(error).__name__})",

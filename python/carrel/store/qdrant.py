@@ -25,6 +25,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 from carrel.core.errors import ProviderError
 from carrel.core.outbound import is_loopback
 from carrel.core.ports import ChunkId, Scalar, VectorRecord, Where
+from carrel.core.tls import tls_problem
 from carrel.store.payload import COMMON_NAMES, check_dimension, check_dimensions, last_of_each, plain
 
 if TYPE_CHECKING:
@@ -213,6 +214,8 @@ class QdrantStore:
         except (ResponseHandlingException, ApiException, httpx.HTTPError, OSError) as error:
             if isinstance(getattr(error, "source", None), ValidationError):
                 raise self._odd("an answer of another form") from None
+            if problem := tls_problem(error, self._title):
+                raise problem from None
             raise ProviderError(
                 f"{self._title} can't be reached ({type(error).__name__})", "Start it, or check its URL.", retryable=True
             ) from None
@@ -248,6 +251,8 @@ def connect(url: str, key: str | None, seconds: int, proxy: str) -> AsyncQdrantC
             'Set a `url` with https://, or `key` to "none" where the server needs none.',
         )
     more: dict[str, Any] = {"proxy": proxy} if proxy else {}
+    if parts.scheme == "https":
+        more["verify"] = httpx.create_ssl_context()  # whom SSL_CERT_FILE names counts with a proxy, and on this machine, too
     with warnings.catch_warnings():
         if local:  # nobody listens between two programs of one machine
             warnings.filterwarnings("ignore", "Api key is used with an insecure connection")

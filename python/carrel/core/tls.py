@@ -1,0 +1,43 @@
+"""Say why a server's certificate wasn't taken: what is wrong with it, and what mends that."""
+
+from __future__ import annotations
+
+import ssl
+
+from carrel.core.errors import ProviderError
+
+TRUST_IT = "Have SSL_CERT_FILE name the certificate of the authority that signed it."
+_OTHER_NAME = (62, 64)
+_DATE = (9, 10)
+"""OpenSSL's numbers: another name or address than the certificate is for; not valid yet, or no more."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+
+
+def tls_problem(error: BaseException, who: str) -> ProviderError | None:
+    """Return what is told of `who` where a connection failed for its encryption; None where it failed for anything else."""
+    cause = _ssl_error(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return ProviderError(
+            f"{who} shows a certificate that isn't trusted ({cause.verify_message.rstrip('.')})", _remedy(cause.verify_code)
+        )
+    if cause is not None and any(name in str(cause).upper() for name in _NO_TLS):
+        return ProviderError(f"{who} answers without encryption", "Switch TLS on there, or check the port of its URL.")
+    return None
+
+
+def _remedy(code: int) -> str:
+    if code in _OTHER_NAME:
+        return "Ask for it by the name that its certificate is for, or have one made for this name."
+    if code in _DATE:
+        return "Have it renewed, and check the clock of this machine."
+    return TRUST_IT
+
+
+def _ssl_error(error: BaseException) -> ssl.SSLError | None:
+    seen: BaseException | None = error
+    for _ in range(10):
+        if seen is None or isinstance(seen, ssl.SSLError):
+            return seen
+        # The client of Qdrant's package names it `source`.
+        seen = getattr(seen, "source", None) or seen.__cause__ or seen.__context__
+    return None
