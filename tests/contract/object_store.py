@@ -12,9 +12,11 @@ import hmac
 import http.server
 import os
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,16 +32,20 @@ _PART = re.compile(r"(Credential|SignedHeaders|Signature)=([^,\s]+)")
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """Give the address of a server that has the bucket."""
-    if ENDPOINT:
+def running(certificate: Path | None = None) -> Iterator[str]:
+    """Give the address of a server that has the bucket; with a certificate, its key beside it, of a stand-in with TLS."""
+    if ENDPOINT and certificate is None:
         httpx.put(f"{ENDPOINT}/{BUCKET}", trust_env=False)
         yield ENDPOINT
         return
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Objects) as server:
         server.held = {}  # type: ignore[attr-defined]
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
 
 

@@ -22,6 +22,8 @@ from tests.contract import object_store, qdrant_server
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
 pytest.importorskip("obstore", reason="the extra s3 isn't installed")
 
+from tests.contract.certificates import Authority
+
 from carrel.core.errors import CarrelError, InvalidInput, NotAllowed, ProviderError, StoreError
 from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, summed
 from carrel.core.vectors import Vectors
@@ -29,7 +31,7 @@ from carrel.providers.keys import StandardKeys
 from carrel.providers.object_values import ObjectValues
 from carrel.providers.qdrant_values import QdrantValues
 from carrel.server.permissions import PermissionFile
-from carrel.server.team import find_seal
+from carrel.server.team import find_seal, make_team_cache, team_destination
 from carrel.server.team_settings import TeamSettings
 from carrel.store.embedding_cache import CachedEmbedder, EmbeddingCache
 from carrel.store.folder_values import FolderValues
@@ -391,6 +393,29 @@ async def test_nothing_goes_to_an_object_store_before_a_person_allowed_it_nor_el
     (sent,) = summed(receipt)
     assert (sent.destination, sent.role, sent.bytes) == (values.destinations[0], "store", 5)
     assert sent.load.requests == 3
+
+
+async def test_an_authority_of_ones_own_is_trusted_where_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = Authority(tmp_path)
+    with object_store.running(authority.certificate()) as endpoint:
+        with pytest.raises(ProviderError, match=r"isn't trusted.*SSL_CERT_FILE"):
+            await objects(tmp_path, endpoint).read([bytes(16)])
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        values = objects(tmp_path, endpoint)
+        await values.write({bytes(16): b"value"})
+        assert await values.read([bytes(16)]) == {bytes(16): b"value"}
+
+
+async def test_the_settings_name_an_object_store(tmp_path: Path) -> None:
+    with object_store.running() as endpoint:
+        settings = TeamSettings(url=f"s3://{object_store.BUCKET}/acme/", endpoint=endpoint, key="env:PLANTED")
+        keys = StandardKeys({"PLANTED": ":".join(object_store.KEYS.values()), "CARREL_TEAM_SECRET": SECRET})
+        around = Outbound(PermissionFile(tmp_path / "permissions.json"), keys, UsageMeter(None, Limits))
+        cache = make_team_cache(settings, around, tmp_path / "team.sqlite")
+        assert cache is not None
+        assert (await cache.probe()).state == "ready"
+        assert str(team_destination(settings, around)) == f"team at {endpoint.partition('://')[2]}"
+        assert cache.place == f"carrel-team in s3://{object_store.BUCKET}/acme at {endpoint.partition('://')[2]}"
 
 
 async def test_an_object_that_nobody_of_the_team_made_is_bounded(tmp_path: Path) -> None:
