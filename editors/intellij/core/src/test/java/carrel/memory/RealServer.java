@@ -8,6 +8,7 @@ import carrel.protocol.Messages.StatusResult;
 import carrel.server.ServerUnavailable;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -105,8 +106,21 @@ public final class RealServer implements ServerAccess, AutoCloseable {
     }
 
     /** Let the process stand still and hold what it holds. Only where there are signals. */
-    public void freeze() throws Exception {
-        new ProcessBuilder("kill", "-STOP", Long.toString(process.pid())).start().waitFor();
+    public void freeze() {
+        signal("STOP");
+    }
+
+    /** Let it go on. */
+    public void thaw() {
+        signal("CONT");
+    }
+
+    private void signal(String name) {
+        try {
+            new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().onExit().join();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
     }
 
     /** End the process as a crash does. */
