@@ -96,9 +96,11 @@ def fill(windows: Iterable[tuple[str, int, str]], amount: int, tokenizer: Tokeni
     return shown
 
 
-def packed(view: Snapshot, question: str, amount: int, embedder: CoreEmbedder, tokenizer: Tokenizer) -> Lines:
+def packed(
+    view: Snapshot, question: str, amount: int, embedder: CoreEmbedder, tokenizer: Tokenizer, *, hits: int = HITS
+) -> Lines:
     """The lines that a pack shows."""
-    query, token = Query(question, limit=HITS), CancelToken()
+    query, token = Query(question, limit=hits), CancelToken()
     ranking = find(view, prepare_blocking(query, embedder), token)
     found = read(ranking, query, token)
     items = pack_answer(ranking, found.hits, query, Budget(amount, "tokens"), tokenizer, token, read_lines=view.lines).items
@@ -108,11 +110,17 @@ def packed(view: Snapshot, question: str, amount: int, embedder: CoreEmbedder, t
 
 def share(question: Question, shown: Lines, texts: dict[str, str]) -> float:
     """Of a question's answering lines that aren't blank: the share that is shown."""
-    wanted = set()
+    wanted = answering(question, texts)
+    return len(wanted & shown) / len(wanted)
+
+
+def answering(question: Question, texts: dict[str, str]) -> Lines:
+    """A question's answering lines that aren't blank."""
+    wanted: Lines = set()
     for answer in question.answers:
         lines = texts[answer.path].splitlines()
         wanted |= {(answer.path, n) for n in range(answer.start, answer.end + 1) if lines[n - 1].strip()}
-    return len(wanted & shown) / len(wanted)
+    return wanted
 
 
 def ask(package: Package, root: Path, embedder: CoreEmbedder, tokenizer: Tokenizer, place: Path) -> list[Asked]:
