@@ -15,6 +15,8 @@ import pytest
 from tests.contract import qdrant_server
 from tests.frontends.cli.conftest import Run
 
+from carrel.frontends.cli import output
+
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
@@ -45,6 +47,15 @@ def test_between_all_stores(run: Run, project: Path) -> None:
         assert (vectors["kind"], vectors["held"], vectors["backlog"]) == (store[0], moved["held"], 0)
     assert of(run, "migrate", "segments")[0] == 0
     assert of(run, "status")[1]["kind"] == "segments"
+
+
+def test_vectors_are_counted_in_chunks(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
+    run("index")
+    _, _, told = run("store", "migrate", "usearch")
+    counted = [line for line in told.splitlines() if line.startswith("Publishing vectors to ")]
+    assert counted
+    assert all(line.endswith(" chunks") for line in counted)
 
 
 def test_what_was_changed_in_the_store_is_found_and_mended(run: Run, project: Path) -> None:

@@ -49,13 +49,13 @@ def run(arguments: Namespace, output: Output) -> int:
             view = index.store.snapshot()
             tokenizer = Composition().tokenizer(chosen_settings, None)
             chosen: list[Case] = cases(commits, frozenset(view.paths()), arguments.commits)
-            with output.progress("Asking") as progress:
+            with output.progress("Asking", unit="questions") as progress:
                 for number, case in enumerate(chosen):
                     progress(number, len(chosen), case.question)
                     figures.append(
                         measure(view, prepare_blocking(Query(case.question, limit=50), index.embedder), tokenizer, case, token)
                     )
-            with output.progress("Asking for its own texts") as progress:
+            with output.progress("Asking for its own texts", unit="questions") as progress:
                 own.append(
                     measure_own(
                         view,

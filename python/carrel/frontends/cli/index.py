@@ -93,7 +93,7 @@ def _publish(replica: VectorReplica, output: Output) -> None:
     """Have the store that is set hold what the index does; what can't be told to it now is told next time."""
 
     def work(token: CancelToken) -> None:
-        with output.progress(f"Publishing vectors to {replica.place.name}") as progress:
+        with output.progress(f"Publishing vectors to {replica.place.name}", unit="chunks") as progress:
             run_blocking(replica.publish(lambda done, total: progress(done, total, "")), token)
 
     try:

@@ -83,21 +83,21 @@ class Output:
         return Console(highlight=False, soft_wrap=not _is_terminal(sys.stdout))
 
     @contextmanager
-    def progress(self, title: str, *, shows_text: bool = False) -> Iterator[Progress]:
-        """Show files done of files in all on standard error: a bar on a terminal, a line every few seconds elsewhere.
+    def progress(self, title: str, *, unit: str = "files", shows_text: bool = False) -> Iterator[Progress]:
+        """Show how many are done of how many on standard error: a bar on a terminal, a line every few seconds elsewhere.
 
-        With `shows_text` also what is told beside them, which otherwise is the path.
+        `unit` is what the caller counts. With `shows_text` also what is told beside them, which otherwise is the path.
         """
         if self.json or self.silent:
             yield lambda _done, _total, _path: None
         elif _is_terminal(sys.stderr):
-            yield from _bar(one_line(title), shows_text=shows_text)
+            yield from _bar(one_line(title), unit, shows_text=shows_text)
         else:
-            yield _lines(title, shows_text=shows_text)
+            yield _lines(title, unit, shows_text=shows_text)
 
     def progress_lines(self, title: str) -> Progress:
         """Give what shows progress by a line every few seconds, for work that seldom takes that long."""
-        return (lambda _done, _total, _path: None) if self.json else _lines(title, shows_text=False)
+        return (lambda _done, _total, _path: None) if self.json else _lines(title, "files", shows_text=False)
 
 
 def _write(data: bytes, end: bytes = b"\n") -> None:
@@ -125,7 +125,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _bar(title: str, *, shows_text: bool) -> Iterator[Progress]:
+def _bar(title: str, unit: str, *, shows_text: bool) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -134,7 +134,7 @@ def _bar(title: str, *, shows_text: bool) -> Iterator[Progress]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("files"),
+        TextColumn(unit),
         TimeElapsedColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -147,13 +147,13 @@ def _bar(title: str, *, shows_text: bool) -> Iterator[Progress]:
         yield report
 
 
-def _lines(title: str, *, shows_text: bool, every_s: float = 5.0) -> Progress:
+def _lines(title: str, unit: str, *, shows_text: bool, every_s: float = 5.0) -> Progress:
     last = time.monotonic()
 
     def report(done: int, total: int, text: str) -> None:
         nonlocal last
         if time.monotonic() - last >= every_s:
             last = time.monotonic()
-            _tell(f"{title}: {done:,} of {total:,} files" + (f", {text}" if shows_text and text else ""))
+            _tell(f"{title}: {done:,} of {total:,} {unit}" + (f", {text}" if shows_text and text else ""))
 
     return report

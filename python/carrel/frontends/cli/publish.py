@@ -64,7 +64,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _publish(
     publication: publishing.Publication, repository: PublishedStore, replace: bool, token: CancelToken, output: Output
 ) -> publishing.PublishReport:
-    with output.progress(f"Publishing to {repository.address}") as progress:
+    with output.progress(f"Publishing to {repository.address}", unit="chunks") as progress:
 
         async def work() -> publishing.PublishReport:
             try:

@@ -116,7 +116,7 @@ def _fill(index: OpenIndex, target: Settings, output: Output) -> int:
     replica = _replica(index)
 
     def work(token: CancelToken) -> None:
-        with output.progress(f"Publishing vectors to {replica.place.name}") as progress:
+        with output.progress(f"Publishing vectors to {replica.place.name}", unit="chunks") as progress:
             run_blocking(replica.publish(lambda done, total: progress(done, total, ""), sweep=True), token)
 
     cancellable(work)
@@ -170,7 +170,7 @@ def _install(arguments: Namespace, output: Output) -> int:
         raise CarrelError("Nothing was downloaded: the code was not typed")
 
     def work(token: CancelToken) -> Any:
-        with output.progress("Downloading Qdrant") as progress:
+        with output.progress("Downloading Qdrant", unit="bytes") as progress:
             return run_blocking(
                 stores.install_qdrant(found, chosen.http_proxy, lambda done, total: progress(done, total, "")), token
             )
