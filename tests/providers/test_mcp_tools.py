@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
+import os
 import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,3 +77,54 @@ async def test_a_program_that_never_ends_its_line_is_not_waited_for(monkeypatch:
     with pytest.raises(ProviderError, match="could not be started: it sent more than 300,000 bytes at once"):
         async with connected(McpServerSpec("tests", sys.executable, ("-c", endless)), fake_outbound()):
             pass
+
+
+def cancelled_start(folder: Path, then: str, *, ended: bool) -> tuple[int, list[str]]:
+    """Cancel a start whose server says nothing, and wait for it, or end the loop; return the program's id and all complaints."""
+    began = folder / "began"
+    program = f"import os, sys, time; print(os.getpid(), file=open({str(began)!r}, 'w', 1)); {then}"
+    told: list[str] = []
+
+    async def start() -> None:
+        async with connected(McpServerSpec("silent", sys.executable, ("-c", program)), fake_outbound()):
+            pass
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+        task = asyncio.create_task(start())
+        async with asyncio.timeout(30):
+            while not (began.exists() and began.read_text()):  # noqa: ASYNC110 - another process writes it
+                await asyncio.sleep(0.01)
+        task.cancel()
+        if ended:
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            await asyncio.sleep(0.3)  # it waits for its program now, and the end of the loop cancels what waits
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(run())
+        gc.collect()
+    return int(began.read_text()), [*told, *(str(one.message) for one in warned)]
+
+
+def test_a_start_that_is_cancelled_fails_for_nobody(tmp_path: Path) -> None:
+    assert cancelled_start(tmp_path, "sys.stdin.read()", ended=True)[1] == []
+
+
+def is_there(process: int) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, 0)
+        return True
+    return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process is looked up by POSIX's means")
+def test_a_loop_that_ends_leaves_no_program(tmp_path: Path) -> None:
+    process, told = cancelled_start(tmp_path, "time.sleep(60)", ended=False)
+    assert told == []
+    end = time.monotonic() + 20  # it is killed at once; that it is gone may take the system a moment
+    while is_there(process):
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    import anyio
     import httpx2
     from anyio.abc import ByteReceiveStream
 
@@ -119,9 +122,7 @@ async def program(
             with anyio.CancelScope(shield=True):
                 messages.close()
                 sending.close()
-                with anyio.move_on_after(_FLUSH_SECONDS):
-                    await written.wait()
-                await _stopped(process)
+                await _stopped(process, written)
                 for stream in (messages, sending, said, to_send):
                     await stream.aclose()
             tasks.cancel_scope.cancel()
@@ -139,7 +140,34 @@ async def _started(command: str, args: Sequence[str], env: dict[str, str], folde
     return await anyio.open_process([command, *args], env=env, stderr=errors, cwd=folder, start_new_session=True)
 
 
-async def _stopped(process: Any) -> None:
+async def _stopped(process: Any, written: anyio.Event) -> None:
+    """Stop a program once it was told everything.
+
+    A shield keeps off anyio's cancels, not asyncio's own: at a second one, or when the loop ends, it is killed at once.
+    """
+    import anyio
+
+    try:
+        with anyio.move_on_after(_FLUSH_SECONDS):
+            await written.wait()
+        await _ended(process)
+    finally:
+        if process.returncode is None and sys.platform != "win32":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            from mcp.os.win32.utilities import close_process_job
+
+            close_process_job(process)
+        # What wasn't read, or another process that holds the pipe, keeps asyncio's transport open; nothing public leads to it.
+        transport = getattr(getattr(process, "_process", None), "_transport", None)
+        if transport is not None:
+            with contextlib.suppress(PermissionError):
+                transport.close()
+        await _exited(process)
+
+
+async def _ended(process: Any) -> None:
     """Close a program's input, and kill it and what it started unless it ends by that."""
     import anyio
 
@@ -155,17 +183,8 @@ async def _stopped(process: Any) -> None:
 
             await terminate_posix_process_tree(process, _EXIT_SECONDS)
         await _exited(process)
-    if sys.platform == "win32":
-        from mcp.os.win32.utilities import close_process_job
-
-        close_process_job(process)
     with contextlib.suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         await process.stdout.aclose()
-    # What wasn't read, or another process that holds the pipe, keeps asyncio's transport open; nothing public leads to it.
-    transport = getattr(getattr(process, "_process", None), "_transport", None)
-    if transport is not None:
-        with contextlib.suppress(PermissionError):
-            transport.close()
 
 
 async def _exited(process: Any) -> bool:
