@@ -776,6 +776,8 @@ export interface ProvidersResult {
   readonly store: ProviderStore;
   /** By role, the providers that can be set. */
   readonly known: Readonly<Record<string, readonly string[]>>;
+  /** What a key can be kept for: providers, the store, the team, tools' servers. */
+  readonly keys: readonly string[];
 }
 
 /** LSP's range: the end is exclusive. */

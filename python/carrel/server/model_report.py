@@ -13,7 +13,7 @@ from carrel.core.errors import CarrelError, NotAllowed, ProviderError, place_of
 from carrel.core.outbound import Destination, destinations_of
 from carrel.core.ports import Sampling
 from carrel.core.remote import RemoteEmbedder
-from carrel.server.models import chat_models, embedders, rerankers
+from carrel.server.models import BUNDLED, HASHED_WORDS, chat_models, embedders, key_variables, rerankers
 
 if TYPE_CHECKING:
     from carrel.server.composition import Composition
@@ -63,6 +63,14 @@ def known() -> dict[str, tuple[str, ...]]:
     """Return the providers that can be set, by role."""
     chat = chat_models().names
     return {"embedder": embedders().names, "reranker": rerankers().names, "chat": chat, "planner": chat}
+
+
+def key_names(settings: Settings) -> tuple[str, ...]:
+    """Return the names that a key can be kept under: what has a usual variable, other providers that ask a service, tools' servers."""
+    asked = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS)}
+    tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
+    kept = key_variables().keys() - {"helicone"}  # its variable says that it is to be asked at all, so no other place is looked into
+    return tuple(sorted(asked | kept | tools))
 
 
 async def _state(

@@ -72,6 +72,13 @@ def chat_models() -> Registry[ChatModel]:
     return Registry("chat model", {**compatible, "ollama": _ollama_chat, "copilot": _copilot_chat})
 
 
+def key_variables() -> Mapping[str, str]:
+    """Return the environment variable of each name that a key is looked up by."""
+    from carrel.providers.keys import VARIABLES
+
+    return VARIABLES
+
+
 def bundled() -> Embedder:
     """Return the model that every installation has."""
     from carrel.providers.local import bundled

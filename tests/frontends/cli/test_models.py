@@ -26,6 +26,8 @@ def test_without_settings_the_bundled_model_is_all_there_is_and_it_answers(run: 
     assert (model["role"], model["provider"], model["destinations"]) == ("embedder", "bundled", [])
     assert model["answeredMs"] > 0
     assert set(answer["known"]) == {"embedder", "reranker", "chat", "planner"}
+    assert {"openai", "ollama", "copilot", "cohere", "qdrant", "team"} <= set(answer["keys"])
+    assert not {"bundled", "hashed words", "helicone"} & set(answer["keys"])
 
 
 def test_a_model_is_chosen_and_given_up_again(run: Run, tmp_path: Path) -> None:

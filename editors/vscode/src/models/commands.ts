@@ -77,9 +77,8 @@ class Models {
   private async provider(): Promise<string | undefined> {
     const found = await this.server.request('carrel/providers', {});
     const rows = keyRows(found, await this.#keys.providers());
-    if (!rows.length) throw new Error('this version of the server knows no provider that takes a key.');
-    return (await vscode.window.showQuickPick(rows.map(itemOf), { title: 'Carrel: Enter the Key of Which Provider?' }))?.row
-      ?.provider;
+    if (!rows.length) throw new Error('this version of the server knows nothing that takes a key.');
+    return (await vscode.window.showQuickPick(rows.map(itemOf), { title: 'Carrel: Enter the Key of What?' }))?.row?.provider;
   }
 
   /** Stays while a test runs, and while a dialog asks for a permission. */

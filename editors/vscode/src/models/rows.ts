@@ -16,9 +16,6 @@ export interface Row {
   readonly problem?: string;
 }
 
-/** Providers that ask nobody, so that they have no key. */
-const INSIDE: ReadonlySet<string> = new Set(['bundled', 'hashed words']);
-
 /** A model: where its text goes, whether it may, its key, what it cost; and in a row of its own, for lack of room, what went wrong. */
 export function modelRows(model: ProviderModel): Row[] {
   const { destinations, lastError } = model;
@@ -57,12 +54,12 @@ export const ACTIONS: readonly Row[] = [
   { label: '$(gear) Open Settings', action: 'settings' },
 ];
 
-/** Providers that may have a key: those in use first. */
-export function keyRows({ models, known }: ProvidersResult, kept: readonly string[]): Row[] {
+/** What may have a key: the providers in use first. */
+export function keyRows({ models, keys }: ProvidersResult, kept: readonly string[]): Row[] {
   const used = new Map<string, string[]>();
   for (const { provider, role, destinations } of models)
     if (destinations.length) used.set(provider, [...(used.get(provider) ?? []), role]);
-  const names = new Set([...used.keys(), ...Object.values(known).flat().sort()].filter(name => !INSIDE.has(name)));
+  const names = new Set([...used.keys(), ...keys]);
   return [...names].map(provider => {
     const notes = [
       ...(used.has(provider) ? [`used as ${(used.get(provider) ?? []).join(', ')}`] : []),

@@ -197,12 +197,13 @@ describe('the rows of models', () => {
 
   it('name the providers that may have a key, those in use first', () => {
     const store = { kind: 'segments', place: '', destinations: [], hasKey: false };
-    const known = { embedder: ['bundled', 'hashed words', 'ollama'], chat: ['ollama', 'cohere', 'openai'] };
-    assert.deepEqual(keyRows({ models: [local, remote], store, known }, ['cohere']), [
+    const keys = ['cohere', 'openai', 'qdrant', 'team'];
+    assert.deepEqual(keyRows({ models: [local, remote], store, known: {}, keys }, ['cohere']), [
       { label: 'openai', provider: 'openai', description: 'used as chat' },
       { label: 'cohere', provider: 'cohere', description: 'replaces the key that is kept' },
-      { label: 'ollama', provider: 'ollama' },
+      { label: 'qdrant', provider: 'qdrant' },
+      { label: 'team', provider: 'team' },
     ]);
-    assert.deepEqual(keyRows({ models: [local], store, known: { embedder: ['bundled', 'hashed words'] } }, []), []);
+    assert.deepEqual(keyRows({ models: [local], store, known: {}, keys: [] }, []), []);
   });
 });

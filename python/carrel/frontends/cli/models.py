@@ -52,7 +52,8 @@ def _list(arguments: Namespace, output: Output) -> int:
         allows = composition.outbound.permissions.allows
         models = tuple(from_state(state, allows) for state in states)
         store = from_store(store_report(composition, settings), allows)
-        output.value(ProvidersResult(models=models, store=store, known=model_report.known()))
+        known, keys = model_report.known(), model_report.key_names(settings)
+        output.value(ProvidersResult(models=models, store=store, known=known, keys=keys))
     else:
         for state in states:
             _show(state, output)

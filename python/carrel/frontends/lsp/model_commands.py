@@ -48,6 +48,7 @@ class ModelCommands:
             models=tuple(from_state(state, allows) for state in states),
             store=from_store(store, allows),
             known=model_report.known(),
+            keys=model_report.key_names(settings),
         )
 
     async def key(self, raw: Any) -> wire.KeyResult:
