@@ -1,13 +1,14 @@
 """What a reranker, another embedding model and further reading are worth: `python -m tests.bench.assistants PART …`.
 
     bound FOLDER         a perfect reranker of the best 30 and 100 candidates, on the 760
-    models FOLDER URL    a real small model at URL (tests/bench/minilm_server.py), as reranker and as embedding model
+    rerank FOLDER URL    a real small model at URL (tests/bench/minilm_server.py) as reranker
+    embed FOLDER URL     the same as embedding model
     reading              a perfect reader that opens more lines of the files that a pack shows, on the labelled lines
 
-FOLDER is that of `tests.bench.quality`. What `models` asks was fixed before anything was seen: for the reranker every fifth
-question of each repository that was held out of fitting; for the embedding model all questions of those of them with the
-fewest chunks, so many that 6,000 chunks aren't exceeded. Each figure stands beside that of the same questions without the
-model.
+FOLDER is that of `tests.bench.quality`. What `rerank` and `embed` ask was fixed before anything was seen: for the
+reranker every fifth question of each repository that was held out of fitting; for the embedding model all questions of
+those of them with the fewest chunks, so many that 6,000 chunks aren't exceeded. Each figure stands beside that of the
+same questions without the model.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class PerfectReranker:
 def asked(task: Task, view: Snapshot, embedder: Embedder, reranker: Reranker | None, candidates: int | None = None) -> Ranked:
     """Ask a question by Carrel's own way, with patience; a model that doesn't help ends the program."""
     models = Assistants(reranker=reranker, reranker_seconds=120, candidates=candidates) if reranker else ALONE
-    query = Query(task["query"], limit=HITS)
+    query = Query(task["query"], limit=min(HITS, candidates or HITS))  # all hits that are asked for are judged
 
     def finish(ranking: Ranking, token: CancelToken) -> Ranked:
         if ranking.diagnostics.problem:
@@ -111,8 +112,8 @@ def bound(bench: Bench) -> None:
         compared(bench.figures(chosen, lambda task: asked(task, bench.view(task["repo_dir"]), embedder, None)), figures)
 
 
-def models(bench: Bench, url: str) -> None:
-    """Print what a real small model is worth, in each of its places."""
+def rerank(bench: Bench, url: str) -> None:
+    """Print what a real small model is worth as reranker."""
     tasks, outbound = bench.tasks("queries"), fake_outbound()
     aside, own = held_out(tasks), bundled()
     chosen = [task for name in aside for at, task in enumerate(t for t in tasks if t["repo"] == name) if at % EVERY == 0]
@@ -129,6 +130,15 @@ def models(bench: Bench, url: str) -> None:
     figures = {f"{MODEL} orders the best {many}": bench.figures(chosen, judged(many)) for many in (100, 30, 10)}
     compared(bench.figures(chosen, alone), figures)
     print(f"{time.perf_counter() - began:.0f} s in all")
+
+
+def embed(bench: Bench, url: str) -> None:
+    """Print what a real small model is worth in place of the bundled one."""
+    tasks, outbound = bench.tasks("queries"), fake_outbound()
+    aside, own = held_out(tasks), bundled()
+
+    def alone(task: Task) -> Ranked:
+        return asked(task, bench.view(task["repo_dir"]), own, None)
 
     folders = {task["repo"]: task["repo_dir"] for task in tasks}
     sizes = {name: bench.view(folders[name]).chunks for name in aside}
@@ -219,20 +229,20 @@ def best_read(missing: Lines, shown: Lines) -> Lines:
 def main() -> None:
     """Print the tables of a part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("bound", "models", "reading"))
+    parser.add_argument("part", choices=("bound", "rerank", "embed", "reading"))
     parser.add_argument("folder", type=Path, nargs="?", help="where the benchmark's evaluate.py and labels lie")
     parser.add_argument("url", nargs="?", default="", help="of the server that tests/bench/minilm_server.py starts")
     arguments = parser.parse_args()
     if arguments.part == "reading":
         reading()
         return
-    if arguments.folder is None or (arguments.part == "models" and not arguments.url):
+    if arguments.folder is None or (arguments.part != "bound" and not arguments.url):
         parser.error("FOLDER is missing, or URL")
     bench = Bench(arguments.folder, bundled(), "bundled")
     if arguments.part == "bound":
         bound(bench)
     else:
-        models(bench, arguments.url)
+        {"rerank": rerank, "embed": embed}[arguments.part](bench, arguments.url)
 
 
 if __name__ == "__main__":

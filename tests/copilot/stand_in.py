@@ -26,6 +26,8 @@ def main() -> None:
             os._exit(message["params"])
         elif method == "test/kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        elif method == "test/say":
+            send({"jsonrpc": "2.0", **message["params"]})
         elif method == "test/ask":
             send({"jsonrpc": "2.0", "id": 77, **message["params"]})
         if "id" in message and method:

@@ -265,6 +265,8 @@ export interface CitationsParams {
   readonly packId: string;
   /** The answer. */
   readonly text: string;
+  /** Count places, too, that the index can read now: for a model that opens files by itself. */
+  readonly alsoReadable?: boolean;
 }
 
 /** The places that an answer cites, each once. */

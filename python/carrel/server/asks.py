@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _MOST_BEFORE = 20
-"""Places of earlier answers that are looked up."""
+"""Cited places that are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,8 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
         answer = await context_service.context(workspace, smaller)
     text = answer.pack.text if tokenizer.count(answer.pack.text) <= limit // 2 else ""
     window = asking.opened(request.messages, text, offered, tokenizer, limit)
-    given = (*(answer.pack.items if text else ()), *await _given_before(request.messages, reader))
+    before = [message.text for message in request.messages if message.role == "assistant"]
+    given = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
     audit = workspace.audit
     told = audit.told(tell, workspace.root_key) if audit else tell
     answered = await asking.ask(window, model, offered, given, text, told)
@@ -105,11 +106,19 @@ async def compare(
     return found, (await answered(found.chunks), await answered(found.whole_files)), tokenizer.name
 
 
-async def _given_before(messages: Sequence[Message], reader: ReadLines) -> list[ContextItem]:
-    """Return the places that earlier answers of the conversation cite, as they stand now: they may be cited again."""
+async def readable(workspace: Workspace, text: str) -> list[ContextItem]:
+    """Return the places that an answer cites and the index can read, as they stand now."""
+    from carrel.engine.tools.read_lines import ReadLines
+    from carrel.engine.tools.scope import Scope
+
+    return await _read_cited([text], ReadLines(WorkspaceIndex(workspace), await tokenizer_of(workspace, None), Scope()))
+
+
+async def _read_cited(answers: Sequence[str], reader: ReadLines) -> list[ContextItem]:
+    """Return the places that answers cite, as they stand now: those of earlier ones may be cited again."""
     from carrel.engine.citations import cited
 
-    places = dict.fromkeys(place for message in messages if message.role == "assistant" for place in cited(message.text))
+    places = dict.fromkeys(place for answer in answers for place in cited(answer))
     given: list[ContextItem] = []
     for path, first, last in list(places)[-_MOST_BEFORE:]:
         given += (await reader.run({"path": path, "start_line": first, "end_line": last})).given

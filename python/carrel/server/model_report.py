@@ -66,10 +66,12 @@ def known() -> dict[str, tuple[str, ...]]:
 
 
 def key_names(settings: Settings) -> tuple[str, ...]:
-    """Return the names that a key can be kept under: what has a usual variable, other providers that ask a service, tools' servers."""
+    """Return the names that a key can be kept under: of what has a usual variable, of other services, and of tools' servers."""
     asked = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS)}
     tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
-    kept = key_variables().keys() - {"helicone"}  # its variable says that it is to be asked at all, so no other place is looked into
+    kept = key_variables().keys() - {
+        "helicone"
+    }  # its variable says that it is to be asked at all, so no other place is looked into
     return tuple(sorted(asked | kept | tools))
 
 

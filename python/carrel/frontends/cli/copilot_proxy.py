@@ -41,6 +41,7 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
         folders=tuple(folder(path) for path in arguments.workspace),
         top_k=arguments.top_k,
         tool=arguments.tool,
+        citations=arguments.citations,
     )
     stdin, stdout = claim_stdio()
     client_in, client_out = os.dup(stdin.fileno()), os.dup(stdout.fileno())
@@ -83,6 +84,8 @@ def _as_typed(arguments: Namespace) -> list[str]:
         options += ["--top-k", str(arguments.top_k)]
     if not arguments.tool:
         options.append("--no-tool")
+    if not arguments.citations:
+        options.append("--no-citations")
     for path in arguments.workspace:
         options += ["--workspace", str(folder(path))]
     return options

@@ -23,6 +23,9 @@ def add_proxies(commands: Any) -> None:
     )
     copilot.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
     copilot.add_argument("--tool", action=BooleanOptionalAction, default=True, help="offer search tools to the agent (yes)")
+    copilot.add_argument(
+        "--citations", action=BooleanOptionalAction, default=True, help="check the places that answers cite (yes)"
+    )
     copilot.add_argument("--real", metavar="FILE", help="for install: the real server (copilot-language-server on PATH)")
     _workspaces(copilot, "the editor's folders")
     copilot.add_argument("server", nargs=REMAINDER, metavar="-- COMMAND")

@@ -13,11 +13,13 @@ from typing import Any
 
 from carrel.core.errors import place_of
 from carrel.engine.chat import augment, question_of
+from carrel.engine.citations import cited
 from carrel.engine.confidence import is_enough
 from carrel.engine.documents import search_form
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
 from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot.answers import Answer, FollowedAnswers, added_report
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
 from carrel.frontends.copilot.turns import Mode, Turn, turn_of
@@ -39,6 +41,7 @@ class ProxyOptions:
     folders: tuple[Path, ...] = ()
     top_k: int | None = None
     tool: bool = True
+    citations: bool = True
 
 
 _NEWEST = ""
@@ -81,6 +84,7 @@ class Interceptor:
         self._folders: tuple[str, ...] = ()
         self._active: str | None = None
         self._conversations = ConversationLog()
+        self._answers = FollowedAnswers()
 
     @property
     def on(self) -> bool:
@@ -132,6 +136,8 @@ class Interceptor:
         except Unavailable as error:
             log.info("A turn went without context: %s", error)
             return None
+        if self._options.citations and pack["hits"]:
+            self._answers.follow(turn.progress_token, pack["id"])
         if self._options.mode == "references":
             references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
             return turn.with_references(references) if references else None
@@ -154,6 +160,24 @@ class Interceptor:
         return params
 
     # --- from the server
+
+    def before_progress(self, frame: Frame) -> bytes | None:
+        """Return the message body to add before one of an answer's end: what of its citations doesn't hold. None for nothing."""
+        if not self._answers.any:
+            return None
+        ended = self._answers.take(frame.body)
+        return self._checked(ended) if ended else None
+
+    def _checked(self, answer: Answer) -> bytes | None:
+        if not cited(answer.text):
+            return None
+        params = {"packId": answer.pack_id, "text": answer.text, "alsoReadable": True}
+        try:  # the end, and what comes behind it, is held back no longer than a question is
+            found = self._sidecar.ask("carrel/citations", params, self._options.deadline_ms / 1000)["citations"]
+        except Unavailable as error:
+            log.info("The citations of an answer were not checked: %s", error)
+            return None
+        return added_report(answer, found)
 
     def tool_answer(self, request: dict[str, Any]) -> bytes:
         """Do what the server's agent asked for. Blocks; runs on a thread of its own."""

@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 NOT_FOUND = 127
 _REMEDY = "Give the Copilot Language Server's path, or install it: npm install -g @github/copilot-language-server"
+_PROGRESS = "$/progress"
 _NOTICED = ("textDocument/did", "workspace/didChangeWorkspaceFolders")
 
 
@@ -108,17 +109,22 @@ class Proxy:
             for item in FrameReader(self._server_out):
                 if not isinstance(item, Frame):
                     _pieces(self._client_out, item)
-                elif not self._safely(partial(self._is_ours, item)):
-                    write_all(self._client_out, item.raw)
+                    continue
+                methods = item.methods()
+                if self._safely(partial(self._is_ours, item, methods)):
+                    continue
+                if _PROGRESS in methods and (more := self._safely(partial(self._interceptor.before_progress, item))):
+                    write_all(self._client_out, frame(more))
+                write_all(self._client_out, item.raw)
         except OSError:
             # The client is gone. The server learns it as it would without a proxy: by both of its pipes.
             os.close(self._server_out)
         with contextlib.suppress(OSError):
             os.close(self._client_out)
 
-    def _is_ours(self, item: Frame) -> bool:
+    def _is_ours(self, item: Frame, methods: Sequence[str]) -> bool:
         """Take what answers or addresses the proxy; everything else is the client's."""
-        if any(method in search_tools.METHODS for method in item.methods()):
+        if any(method in search_tools.METHODS for method in methods):
             request = search_tools.invocation(item.body)
             if request is None:
                 return False

@@ -37,6 +37,12 @@ class Turn:
         return named if isinstance(named, str) else None
 
     @property
+    def progress_token(self) -> str | int | None:
+        """What the parts of its answer are reported under."""
+        token = self.params.get("workDoneToken")
+        return token if type(token) in (str, int) else None
+
+    @property
     def model(self) -> str | None:
         """The chat model, where the request names one."""
         model = self.params.get("model")

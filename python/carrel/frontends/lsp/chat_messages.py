@@ -92,6 +92,9 @@ class CitationsParams(FolderParams, kw_only=True, frozen=True):
 
     pack_id: Annotated[str, Meta(description="The `id` of a recent pack: what the model was given.")]
     text: Annotated[str, Meta(description="The answer.")]
+    also_readable: Annotated[
+        bool, Meta(description="Count places, too, that the index can read now: for a model that opens files by itself.")
+    ] = False
 
 
 class CitationsResult(Wire, kw_only=True, frozen=True):

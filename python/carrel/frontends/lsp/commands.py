@@ -245,11 +245,13 @@ class Commands:
     async def citations(self, raw: Any) -> CitationsResult:
         """Answer `carrel/citations`."""
         from carrel.engine.citations import check  # noqa: PLC0415 - a server starts without the engine
+        from carrel.server.asks import readable  # noqa: PLC0415 - likewise
 
         params = decode(CitationsParams, raw)
         kept = self._kept(params.pack_id)
         workspace = self._session.workspace(kept.root)
-        checked = await asyncio.to_thread(check, params.text, kept.answer.pack.items)
+        more = await readable(workspace, params.text) if params.also_readable else ()
+        checked = await asyncio.to_thread(check, params.text, [*kept.answer.pack.items, *more])
         return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, workspace)))
 
     # --- parts

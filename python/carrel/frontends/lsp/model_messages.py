@@ -63,7 +63,9 @@ class ProvidersResult(Wire, kw_only=True, frozen=True):
     models: tuple[ProviderModel, ...]
     store: ProviderStore
     known: Annotated[dict[str, tuple[str, ...]], Meta(description="By role, the providers that can be set.")]
-    keys: Annotated[tuple[str, ...], Meta(description="What a key can be kept for: providers, the store, the team, tools' servers.")]
+    keys: Annotated[
+        tuple[str, ...], Meta(description="What a key can be kept for: providers, the store, the team, tools' servers.")
+    ]
 
 
 class KeyParams(FolderParams, kw_only=True, frozen=True):
