@@ -109,10 +109,10 @@ def start(env: dict[str, str], record: Path) -> Iterator[Start]:
         client.kill()
 
 
-def initialize(client: Client, root: Path) -> None:
+def initialize(client: Client, root: Path, **more: Any) -> None:
     uri = path_to_uri(str(root))
     client.request(
-        0, "initialize", {"processId": os.getpid(), "capabilities": {}, "workspaceFolders": [{"uri": uri, "name": "x"}]}
+        0, "initialize", {"processId": os.getpid(), "capabilities": {}, "workspaceFolders": [{"uri": uri, "name": "x"}], **more}
     )
     client.send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
 

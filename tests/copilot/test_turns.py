@@ -25,6 +25,17 @@ def turn(more: bytes = b"", message: bytes = ASKED) -> bytes:
     return b'{ "jsonrpc":"2.0", "method": "conversation/turn",\r\n"id": 7,"params" :{' + more + b'"message": ' + message + b"} }"
 
 
+def test_the_model_is_read_in_its_present_form_and_in_the_older_one() -> None:
+    for more, expected in (
+        (b'"modelInfo":{"id":"gpt-4.1"},', "gpt-4.1"),
+        (b'"model":"gpt-4o",', "gpt-4o"),
+        (b'"modelInfo":{"id":3},', None),
+    ):
+        read = turn_of(turn(more))
+        assert read is not None
+        assert read.model == expected
+
+
 ODD = [
     b'"x": [1e999, NaN, 1.0, -0, 1e2, 123456789012345678901234567890, {"a": 1, "a": 2}],',
     b'"x": "\\ud83d\\/\xc3\xa9",',

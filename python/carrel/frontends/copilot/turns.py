@@ -45,7 +45,8 @@ class Turn:
     @property
     def model(self) -> str | None:
         """The chat model, where the request names one."""
-        model = self.params.get("model")
+        chosen = self.params.get("modelInfo")  # `model` is the older form
+        model = chosen.get("id") if isinstance(chosen, dict) else self.params.get("model")
         return model if isinstance(model, str) else None
 
     def with_text(self, text: str) -> bytes:
