@@ -95,6 +95,4 @@ async def test_a_key_that_four_providers_quote_is_nowhere(
     held = on_disk(tmp_path)
     assert [path for path, data in held.items() if KEY.encode() in data] == []
     assert b"401" in held[log]
-    assert any(b"how is it verified" in data and path.name.startswith("audit") for path, data in held.items()), (
-        "it was recorded"
-    )
+    assert any(b"how is it verified" in data and path.name.startswith("audit") for path, data in held.items()), "it was recorded"

@@ -10,7 +10,7 @@ import pytest
 
 from carrel.core.fakes import fake_outbound
 from carrel.server.model_settings import read_models
-from carrel.server.models import chat_models, rerankers
+from carrel.server.models import JUDGE, chat_models, rerankers
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
 EXAMPLES = [text for text in re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL) if re.search(r"models\.(chat|reranker)", text)]
@@ -27,4 +27,4 @@ def test_an_example_makes_a_model(example: str) -> None:
 
 def test_every_provider_has_an_example() -> None:
     shown = set(re.findall(r'provider = "(\w+)"', "".join(EXAMPLES)))
-    assert shown == {*chat_models().names, *rerankers().names}
+    assert shown == {*chat_models().names, *rerankers().names, JUDGE}

@@ -116,6 +116,25 @@ async def test_the_settings_choose_the_models_and_a_receipt_names_them(service: 
     ]
 
 
+async def test_the_chat_model_judges_where_the_settings_say_so(service: StandIn, tmp_path: Any) -> None:
+    composition = Composition(
+        outbound=OutboundServices(PermissionFile(tmp_path / "allowed.json"), meter=UsageMeter(None, Limits))
+    )
+    ollama = ModelSettings(provider="ollama", model="tiny", base_url=service.url)
+    settings = Settings(models=Models(chat=ollama, reranker=ModelSettings(provider="chat")))
+    judge = composition.reranker(settings)
+    assert judge
+    assert judge.spec.id.startswith("judge:ollama")
+    with pytest.raises(ProviderError):  # the stand-in says hello to everything
+        await judge.rerank("the password", ["draw a circle", "check it"])
+    assert "check it" in str(service.last.body)
+    (_, state, _) = await report(composition, settings)
+    assert (state.role, state.provider, len(state.destinations)) == ("reranker", "ollama", 1)
+    with pytest.raises(ProviderError, match="chat model"):
+        composition.reranker(Settings(models=Models(reranker=ModelSettings(provider="chat"))))
+    await composition.close()
+
+
 @pytest.mark.usefixtures("_nobodys")
 @pytest.mark.parametrize(
     ("provider", "role", "host"),

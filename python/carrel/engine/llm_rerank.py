@@ -15,6 +15,7 @@ from typing import Any
 
 from carrel.core.conversation import Message
 from carrel.core.errors import ProviderError
+from carrel.core.outbound import Destination, destinations_of
 from carrel.core.ports import ChatModel, RerankerSpec
 from carrel.core.structs import whole_characters
 from carrel.core.types import both_ends
@@ -57,6 +58,11 @@ class ChatModelReranker:
             candidates=CANDIDATES,
             leaves_machine=model.spec.leaves_machine,
         )
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return destinations_of(self._model)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return a score from 0 to 1 a text. A passage that the judge leaves out keeps its place among the others.

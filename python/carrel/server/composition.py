@@ -33,7 +33,7 @@ from carrel.server.index_opening import (
 )
 from carrel.server.model_index import ModelFolder, folder_of, others
 from carrel.server.model_index import clean_up as clean_up_models
-from carrel.server.models import bundled, chat_models, embedders, rerankers
+from carrel.server.models import JUDGE, bundled, chat_models, embedders, rerankers
 from carrel.server.open_index import OpenIndex
 from carrel.server.outbound import OutboundServices
 from carrel.server.tuning import TuningFile
@@ -131,8 +131,12 @@ class Composition:
         return self._team[1]
 
     def reranker(self, settings: Settings) -> Reranker | None:
-        """Return the reranker that is set, if one is. Raises `InvalidInput`."""
+        """Return the reranker that is set, if one is. Raises `InvalidInput`, `ProviderError` without a chat model to judge."""
         chosen = settings.models.reranker
+        if chosen.provider == JUDGE:
+            from carrel.engine.llm_rerank import ChatModelReranker
+
+            return ChatModelReranker(self.chat_model(settings, chosen.model or None))
         return self._used(rerankers().make(chosen, self.outbound.of(settings))) if chosen.provider else None
 
     def chat_model(self, settings: Settings, name: str | None = None) -> ChatModel:

@@ -13,7 +13,7 @@ from carrel.core.errors import CarrelError, NotAllowed, ProviderError, place_of
 from carrel.core.outbound import Destination, destinations_of
 from carrel.core.ports import Sampling
 from carrel.core.remote import RemoteEmbedder
-from carrel.server.models import BUNDLED, HASHED_WORDS, chat_models, embedders, key_variables, rerankers
+from carrel.server.models import BUNDLED, HASHED_WORDS, JUDGE, chat_models, embedders, key_variables, rerankers
 
 if TYPE_CHECKING:
     from carrel.server.composition import Composition
@@ -46,9 +46,14 @@ class ModelState:
 async def report(composition: Composition, settings: Settings, *, check: bool = False) -> list[ModelState]:
     """Describe the embedder, and each other model that is set. `check` asks each for as little as it can answer."""
     chosen = settings.models
+    judge = chosen.reranker.provider == JUDGE and chosen.chat.provider  # then it is that provider's, with its key
     makers: dict[str, tuple[ModelSettings, Callable[[], Any], Callable[[Any], Awaitable[Any]]]] = {
         "embedder": (chosen.embedder, lambda: composition.embedder(settings), _embed_something),
-        "reranker": (chosen.reranker, lambda: composition.reranker(settings), lambda model: model.rerank(_WORD, [_WORD])),
+        "reranker": (
+            chosen.chat if judge else chosen.reranker,
+            lambda: composition.reranker(settings),
+            lambda model: model.rerank(_WORD, [_WORD]),
+        ),
         "chat": (chosen.chat, lambda: composition.chat_model(settings), _say_something),
         "planner": (chosen.planner, lambda: composition.planner_model(settings), _say_something),
     }
@@ -62,12 +67,12 @@ async def report(composition: Composition, settings: Settings, *, check: bool = 
 def known() -> dict[str, tuple[str, ...]]:
     """Return the providers that can be set, by role."""
     chat = chat_models().names
-    return {"embedder": embedders().names, "reranker": rerankers().names, "chat": chat, "planner": chat}
+    return {"embedder": embedders().names, "reranker": (*rerankers().names, JUDGE), "chat": chat, "planner": chat}
 
 
 def key_names(settings: Settings) -> tuple[str, ...]:
     """Return the names that a key can be kept under: of what has a usual variable, of other services, and of tools' servers."""
-    asked = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS)}
+    asked = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
     tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
     kept = key_variables().keys() - {
         "helicone"

@@ -23,6 +23,8 @@ _KEPT = lru_cache(maxsize=16)
 
 BUNDLED = "bundled"
 HASHED_WORDS = "hashed words"
+JUDGE = "chat"
+"""The reranker that is no provider's: the chat model that is set."""
 
 
 class Registry(Generic[M]):
