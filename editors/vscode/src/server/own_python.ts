@@ -1,7 +1,17 @@
 /** A Python of Carrel's own, for machines without one that fits: packaged with the extension, or got when the person wants it. No editor is needed. */
 
 import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import * as path from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -19,12 +29,25 @@ export interface Archive {
 /** Bytes so far, and of how many, where that is known. */
 export type Progress = (received: number, total: number | undefined) => void;
 
+/** What a download may take. A pinned archive has 30 to 60 MB. */
+export interface Limits {
+  readonly bytes: number;
+  /** How long the other side may send nothing. */
+  readonly idleMs: number;
+}
+
+const LIMITS: Limits = { bytes: 300_000_000, idleMs: 60_000 };
+/** Folders in which something is got; one that is older was left by an editor that was killed. */
+const WORK = 'python-';
+const ABANDONED_AFTER_MS = 24 * 3_600_000;
+
 export class OwnPython {
   /** `bundled` is the package's folder, `storage` a folder of the extension's own on this machine. */
   constructor(
     private readonly bundled: string,
     private readonly storage: string,
     private readonly windows = process.platform === 'win32',
+    private readonly limits = LIMITS,
   ) {}
 
   /** Interpreters that are there: the packaged one, and one that was got before. */
@@ -40,21 +63,26 @@ export class OwnPython {
     return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Archive) : undefined;
   }
 
-  /** Download, compare with the hash, unpack; gives the interpreter. Until all of it is good, nothing is in place. */
+  /**
+   * Download, compare with the hash, unpack; gives the interpreter. Until all of it is good, nothing is in place. Where another
+   * window had one in place first, that one is given.
+   */
   async get(archive: Archive, mirror: string, signal: AbortSignal, progress: Progress): Promise<string> {
+    const folder = this.folder(archive);
+    if (existsSync(this.program(folder))) return this.program(folder);
     mkdirSync(this.storage, { recursive: true });
-    const work = mkdtempSync(path.join(this.storage, 'python-'));
+    this.removeAbandoned();
+    const work = mkdtempSync(path.join(this.storage, WORK));
     try {
       const file = path.join(work, 'archive.tar.gz');
-      await download(`${(mirror || archive.from).replace(/\/+$/, '')}/${archive.name}`, archive.sha256, file, signal, progress);
+      const url = `${(mirror || archive.from).replace(/\/+$/, '')}/${archive.name}`;
+      await download(url, archive.sha256, file, signal, progress, this.limits);
       const unpacked = path.join(work, 'unpacked');
       mkdirSync(unpacked);
       await extract({ file, cwd: unpacked, strip: 1, strict: true });
       if (!existsSync(this.program(unpacked))) throw new Error('the archive holds no Python');
       signal.throwIfAborted();
-      const folder = this.folder(archive);
-      rmSync(folder, { recursive: true, force: true });
-      renameSync(unpacked, folder);
+      this.putInPlace(unpacked, folder, path.join(work, 'old'));
       return this.program(folder);
     } finally {
       rmSync(work, { recursive: true, force: true });
@@ -66,6 +94,24 @@ export class OwnPython {
     rmSync(this.folder(archive), { recursive: true, force: true });
   }
 
+  /** A rename moves all or nothing, and none goes over a folder with something in it: of two windows the first wins. */
+  private putInPlace(unpacked: string, folder: string, old: string): void {
+    if (existsSync(folder) && !existsSync(this.program(folder))) renameSync(folder, old);
+    try {
+      renameSync(unpacked, folder);
+    } catch (error) {
+      if (!existsSync(this.program(folder))) throw error;
+    }
+  }
+
+  private removeAbandoned(): void {
+    for (const name of readdirSync(this.storage)) {
+      const folder = path.join(this.storage, name);
+      const made = name.startsWith(WORK) && statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
+      if (made && Date.now() - made > ABANDONED_AFTER_MS) rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
   private folder({ version, sha256 }: Archive): string {
     return path.join(this.storage, `cpython-${version}-${sha256.slice(0, 12)}`);
   }
@@ -75,26 +121,60 @@ export class OwnPython {
   }
 }
 
-async function download(url: string, sha256: string, file: string, signal: AbortSignal, progress: Progress): Promise<void> {
-  const response = await fetch(url, { signal }).catch((error: unknown) => {
-    throw signal.aborted ? error : new Error(`${new URL(url).host} can't be reached (${reason(error)})`);
-  });
-  if (!response.ok || !response.body) throw new Error(`${new URL(url).host} answered ${response.status} for ${url}`);
-  const total = Number(response.headers.get('content-length')) || undefined;
-  const hash = createHash('sha256');
-  let received = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      received += chunk.length;
-      progress(received, total);
-      done(null, chunk);
-    },
-  });
-  await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(file), {
-    signal,
-  });
-  if (hash.digest('hex') !== sha256) throw new Error('what was downloaded is not the expected file (its SHA-256 differs)');
+async function download(
+  url: string,
+  sha256: string,
+  file: string,
+  signal: AbortSignal,
+  progress: Progress,
+  limits: Limits,
+): Promise<void> {
+  const { host } = new URL(url);
+  const idle = new AbortController();
+  const stop = AbortSignal.any([signal, idle.signal]);
+  const quiet = setTimeout(() => idle.abort(), limits.idleMs);
+  try {
+    const response = await fetch(url, { signal: stop }).catch((error: unknown) => {
+      throw stop.aborted ? error : new Error(`${host} can't be reached (${reason(error)})`);
+    });
+    if (!response.ok || !response.body) {
+      await response.body?.cancel();
+      throw new Error(`${host} answered ${response.status} for ${url}`);
+    }
+    const total = Number(response.headers.get('content-length')) || undefined;
+    const hash = createHash('sha256');
+    let received = 0;
+    const counted = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        quiet.refresh();
+        hash.update(chunk);
+        received += chunk.length;
+        if (Math.max(received, total ?? 0) > limits.bytes) {
+          done(new Error(`${host} sends more than ${Math.round(limits.bytes / 1e6)} MB, which is not the expected file`));
+          return;
+        }
+        progress(received, total);
+        done(null, chunk);
+      },
+    });
+    await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(file), { signal: stop }).catch(
+      (error: unknown) => {
+        // A connection that breaks is told as "terminated", with the cause one level down.
+        throw stop.aborted || !(error instanceof TypeError)
+          ? error
+          : new Error(`the download from ${host} broke off (${reason(error)})`);
+      },
+    );
+    if (hash.digest('hex') !== sha256) throw new Error('what was downloaded is not the expected file (its SHA-256 differs)');
+  } catch (error) {
+    if (!idle.signal.aborted || signal.aborted) throw error;
+    throw new Error(
+      `${host} sent nothing for ${Math.ceil(limits.idleMs / 1000)} s. Try again, or set carrel.server.pythonMirror`,
+      { cause: error },
+    );
+  } finally {
+    clearTimeout(quiet);
+  }
 }
 
 /** `fetch` hides what happened one level down. */
