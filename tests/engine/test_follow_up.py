@@ -10,6 +10,7 @@ from carrel.core.native import CancelToken
 from carrel.core.types import Lines, Query
 from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
 from carrel.engine.follow_up import needs_history, resolve, subjects
+from carrel.engine.front import symbol_in_front
 from carrel.engine.retriever import Retrieval, read
 
 SAID = (
@@ -119,6 +120,14 @@ def tax_of(order):
 def tax_name(order):
     '''Name the tax of an order on the bill.'''
     return f"VAT {order.land}"
+
+
+class Till:
+    '''Take the money.'''
+
+    def charge(self, order):
+        '''Take what an order costs.'''
+        return tax_of(order)
 """,
 }
 
@@ -167,3 +176,72 @@ def test_selected_lines_are_what_this_function_means() -> None:
 
 def test_what_is_in_front_says_nothing_to_a_question_with_a_subject() -> None:
     assert resolve(Query("How does the checkout pay by card?", active_path="shop/tax.py"), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "searched"),
+    [
+        ("explain this function", 9, "explain this function tax_name"),
+        ("what does this method return?", 17, "what does this method return? charge"),
+        ("how does this class work?", 17, "how does this class work? Till"),
+        ("who calls this method?", 17, "who calls  ? charge"),
+        ("what does this file do?", 9, "what does this file do? tax"),
+    ],
+)
+def test_this_function_is_searched_for_by_its_name(text: str, line: int, searched: str) -> None:
+    found = ask(Query(text, active_path="shop/tax.py", selection=Lines("shop/tax.py", line, line)))
+    assert found.diagnostics.rewritten == searched
+
+
+SOURCES = {
+    "a.py": """
+def valid(order, most=3):
+    return order.total < most
+
+class Till:
+    rate = 1
+
+    async def charge(
+        self,
+        order,
+    ) -> int:
+        if valid(order):
+            total = valid(
+                order,
+            )
+        return 0
+
+valid(1)
+""",
+    "a.go": "package a\n\ntype Client struct {\n\tn int\n}\n\n"
+    "func (c *Client) Do(x int) error {\n\tif x > 0 {\n\t\treturn nil\n\t}\n\treturn nil\n}\n",
+    "a.c": "static int sum(int a,\n               int b)\n{\n    int c = sum(a, b);\nout:\n    return c;\n}\n",
+    "a.ts": "export const compose = (a: number) => {\n  return a;\n};\n"
+    "export class Box {\n  open() {\n    compose(\n      1,\n    );\n  }\n}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "symbol", "type_name"),
+    [
+        ("a.py", 2, "valid", None),
+        ("a.py", 3, "valid", None),
+        ("a.py", 6, "Till", "Till"),
+        ("a.py", 9, "charge", "Till"),
+        ("a.py", 14, "charge", "Till"),
+        ("a.py", 16, "charge", "Till"),
+        ("a.py", 18, None, None),
+        ("a.go", 4, "Client", "Client"),
+        ("a.go", 9, "Do", None),
+        ("a.c", 4, "sum", None),
+        ("a.c", 6, "sum", None),
+        ("a.ts", 2, "compose", None),
+        ("a.ts", 7, "open", "Box"),
+    ],
+)
+def test_a_selected_line_belongs_to_the_definition_around_it(
+    path: str, line: int, symbol: str | None, type_name: str | None
+) -> None:
+    view, asked = indexed(SOURCES), Query("", active_path=path, selection=Lines(path, line, line))
+    assert symbol_in_front(view, asked) == symbol
+    assert symbol_in_front(view, asked, type_meant=True) == type_name

@@ -24,6 +24,8 @@ from carrel.core.types import Query
 from carrel.engine.candidates import CANDIDATES_A_HIT
 from carrel.engine.embedding import QUERY_SECONDS
 from carrel.engine.external_vectors import STORE_SECONDS, OutsideVectors, compare_outside
+from carrel.engine.follow_up import symbol_meant
+from carrel.engine.front import symbol_in_front
 from carrel.engine.merge import find_each, summed
 from carrel.engine.planner import PLANNER_SECONDS, Plan, Planning
 from carrel.engine.planner_rules import steps_after_search, steps_at_once
@@ -166,7 +168,15 @@ class _Retrieval:
     async def prepared(self, query: Query) -> list[PreparedQuery]:
         """Have the question's own text embedded, with the name of what it speaks of."""
         seconds, history = self._left(QUERY_SECONDS), self._question.history
-        return [await self._compared(await prepare(query, self._embedder, seconds=seconds, history=history))]
+        symbol = await self._symbol(query)
+        return [await self._compared(await prepare(query, self._embedder, seconds=seconds, history=history, symbol=symbol))]
+
+    async def _symbol(self, query: Query) -> str | None:
+        """Return the name of what is selected in front, where the question is about that and the file may be read."""
+        meant = symbol_meant(query)
+        if meant is None:
+            return None
+        return await self._run(lambda _: symbol_in_front(self._snapshot(), self._scope(query), type_meant=meant == "type"))
 
     async def _prepared_plan(self, queries: Sequence[Query], meant: Sequence[str | None]) -> list[PreparedQuery]:
         """Have the texts of a plan embedded, all at once."""

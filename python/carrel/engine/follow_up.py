@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import Literal
 
 from carrel.core.conversation import Message
 from carrel.core.native import Candidate, path_kinds, split_names
@@ -55,6 +56,8 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 _THIS = re.compile(r"\b(?:this|these)\b", re.IGNORECASE)
+_FILE = re.compile(r"\b(?:file|module|script|document)\b", re.IGNORECASE)
+_TYPE = re.compile(r"\b(?:class|component|type|struct)\b", re.IGNORECASE)
 _USERS = re.compile(
     r"\b(?:who|what|which|where|when)\b.{0,60}\b(?:call(?:s|ed|ers?)?|use[sd]?|users|run[s]?|adds?|references?|imports?|invokes?"
     r"|depends?|defined)\b",
@@ -108,15 +111,34 @@ class Reference:
         return sorted(found, key=lambda pair: -pair[1])
 
 
-def resolve(query: Query, history: Sequence[Message]) -> Reference | None:
-    """Return what a question speaks of, by the file in front or the turns before it; None where it stands alone."""
+def symbol_meant(query: Query) -> Literal["any", "type"] | None:
+    """Tell whether a question is about the function, or the class, around what is selected, and not about the whole file."""
+    text = _short(query)
+    if text is None or query.selection is None or not query.active_path or not _is_about_front(text, query):
+        return None
+    said = " ".join(match[0] for match in _HERE.finditer(text))
+    return None if _FILE.search(said) else "type" if _TYPE.search(said) else "any"
+
+
+def _short(query: Query) -> str | None:
+    """Return the text of a question that may lean on something."""
     text = query.text.strip()
-    if not text or len(text) > LONGEST or issue_text.read(text) is not None:
+    return text if text and len(text) <= LONGEST and issue_text.read(text) is None else None
+
+
+def resolve(query: Query, history: Sequence[Message], symbol: str | None = None) -> Reference | None:
+    """Return what a question speaks of, by the file in front or the turns before it; None where it stands alone.
+
+    `symbol` is the name of what `symbol_meant` asks for, where that is known: it takes the place of the file's name.
+    """
+    text = _short(query)
+    if text is None:
         return None
     wants_tests, wants_users = _TESTS.search(text) is not None, _USERS.search(text) is not None
     if query.active_path and _is_about_front(text, query):
-        name = PurePosixPath(query.active_path).stem
-        expanded = _expanded(_HERE.sub(" ", text), split_names(name)) if wants_tests or wants_users else f"{text} {name}"
+        name = symbol or PurePosixPath(query.active_path).stem
+        words = [name] if symbol and wants_users else split_names(name)
+        expanded = _expanded(_HERE.sub(" ", text), words) if wants_tests or wants_users else f"{text} {name}"
         return Reference(expanded, (query.active_path,), True, wants_tests, wants_users)
     said = [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
     if not said or not needs_history(text):

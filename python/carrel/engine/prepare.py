@@ -67,15 +67,17 @@ async def prepare(
     seconds: float = QUERY_SECONDS,
     meant: str | None = None,
     history: Sequence[Message] = (),
+    symbol: str | None = None,
 ) -> PreparedQuery:
     """Read a query and have its texts embedded, within so many seconds. Raises nothing but a cancel.
 
     `meant` is a text, such as an answer, whose embedding takes the place of the query's; words are searched for as they stand.
-    A query that speaks of the conversation before it, `history`, or of what is in front is searched for with its subject's name.
+    A query that speaks of the conversation before it, `history`, or of what is in front is searched for with its subject's name:
+    `symbol`, where the lines that are selected in front belong to a function or class of that name.
     """
     began = time.perf_counter()
     query = replace(query, text=whole_characters(query.text))
-    reference = resolve(query, history)
+    reference = resolve(query, history, symbol)
     query = replace(query, text=reference.text) if reference else query
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text}
