@@ -187,3 +187,21 @@ def test_wrong_options_are_told_and_not_used(edit: Edit) -> None:
     nvim = edit(registre="x", register=7)
     assert sorted(nvim.notes()) == ['carrel: option "register" must be a string', 'carrel: unknown option "registre"']
     assert nvim.lua("return require('carrel.config').current.register") == "+"
+
+
+def test_the_status_tells_of_pieces_without_a_vector(edit: Edit) -> None:
+    nvim = edit()
+    nvim.index()
+    lines = """
+    require('carrel.server').request(require('carrel.root').current(), 'carrel/status', {}, function(_, status)
+      status.chunksWithoutVectors = args[1]
+      _G.told = vim.tbl_filter(function(line) return line:find('Without a vector', 1, true) end, require('carrel.view').status_lines(status))
+      told[#told + 1] = 'end'
+    end)
+    return told
+    """
+    nvim.lua(lines, 1_204)
+    assert nvim.wait("return told") == ["Without a vector: 1,204 pieces, found by words until the next run", "end"]
+    nvim.lua("told = nil")
+    nvim.lua(lines, 0)
+    assert nvim.wait("return told") == ["end"]

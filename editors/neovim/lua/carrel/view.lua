@@ -95,6 +95,10 @@ function M.status_lines(status)
     add('')
     add(('Secrets masked: %d in %d files'):format(status.maskedSecrets, status.maskedFiles))
   end
+  if (status.chunksWithoutVectors or 0) > 0 then
+    add('')
+    add(('Without a vector: %s, found by words until the next run'):format(words.count(status.chunksWithoutVectors, 'piece')))
+  end
   if (status.failedFiles or 0) > 0 then
     add('')
     add(('## Failed: %d files, tried again by the next run'):format(status.failedFiles))

@@ -169,6 +169,11 @@ function index(folder: Folder, running: boolean): Node[] {
     const description = `${count(status.maskedSecrets, 'secret')} in ${count(status.maskedFiles, 'file')}`;
     nodes.push({ id: `${uri}/masked`, label: 'Secrets hidden', description, icon: 'lock' });
   }
+  const lacking = status.chunksWithoutVectors;
+  if (lacking) {
+    const description = `${count(lacking, 'piece')}, found by words until the next run`;
+    nodes.push({ id: `${uri}/lacking`, label: 'Without a vector', description, icon: 'warning' });
+  }
   if (status.failedFiles) nodes.push(failed(status, uri));
   if (status.skipped.length) nodes.push(skipped(status, uri));
   return nodes;

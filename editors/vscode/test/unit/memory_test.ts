@@ -135,6 +135,21 @@ describe('the Memory view', () => {
     );
   });
 
+  it('tells of pieces without a vector, where there are any', () => {
+    const rows = (chunksWithoutVectors: number): (string | undefined)[] =>
+      memoryNodes(
+        CHOICES,
+        RUNNING,
+        undefined,
+        [{ name: 'shop', uri: 'file:///shop', status: { ...STATUS, chunksWithoutVectors } }],
+        [],
+      )
+        .filter(({ label }) => label === 'Without a vector')
+        .map(({ description }) => description);
+    assert.deepEqual(rows(0), []);
+    assert.deepEqual(rows(1_204), ['1,204 pieces, found by words until the next run']);
+  });
+
   it('is empty before the first index, for the welcome to be seen', () => {
     const folders = [{ name: 'shop', uri: 'file:///shop', status: undefined }];
     const off = { ...CHOICES, autoIndex: false };

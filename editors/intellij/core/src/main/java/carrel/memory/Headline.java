@@ -32,6 +32,12 @@ public record Headline(String text, String index, boolean welcome) {
         return new Headline(Labels.stateOf(worst), "Index", worst.state() == State.EMPTY);
     }
 
+    /** The same for a status bar, where there is room for a few words. */
+    public String inStatusBar() {
+        int more = text.indexOf(';');
+        return "Carrel: " + (more < 0 ? text : text.substring(0, more));
+    }
+
     private static Headline unknown(View view, boolean on) {
         if (view.server() instanceof ServerState.Running || on) {
             return plain(view.server() instanceof ServerState.Stopped stopped && stopped.ran() ? "stopped" : "opening");

@@ -7,6 +7,7 @@ import carrel.memory.ServerState.Stopped;
 import carrel.protocol.CarrelServer;
 import carrel.protocol.Messages.ClearParams;
 import carrel.protocol.Messages.ContextResult;
+import carrel.protocol.Messages.HistoryTurn;
 import carrel.protocol.Messages.IndexParams;
 import carrel.protocol.Messages.SearchParams;
 import carrel.protocol.Messages.SearchResult;
@@ -14,6 +15,7 @@ import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
 import carrel.server.ServerUnavailable;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
@@ -42,6 +44,9 @@ public final class Memory {
     private static final int REST_MS = 300;
 
     private static final int KEPT_RECEIPTS = 20;
+    /** How many earlier questions go with one. */
+    private static final int EARLIER = 5;
+
     private static final int REQUEST_CANCELLED = -32_800;
 
     /** Everything that a view shows, at one moment. {@code work} is the newest run; {@code receipts} has the newest first. */
@@ -110,6 +115,18 @@ public final class Memory {
         var answer = requests.ask(running -> running.context(params));
         answer.thenAccept(pack -> keep(new Receipt(question, always, pack)));
         return answer;
+    }
+
+    /** A question with those that were asked of its folder before it. The server tells a new topic from them. */
+    public Question afterEarlier(Question question) {
+        var earlier = new ArrayList<HistoryTurn>();
+        for (var receipt : view().receipts()) { // the newest first
+            var turn = new HistoryTurn("user", receipt.question().text());
+            if (receipt.question().folder().equals(question.folder()) && earlier.size() < EARLIER && !earlier.contains(turn)) {
+                earlier.add(0, turn);
+            }
+        }
+        return question.following(earlier);
     }
 
     /** Delete the index of every folder; gives the bytes that were freed. Files stay as they are. */

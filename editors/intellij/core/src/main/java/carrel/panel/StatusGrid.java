@@ -35,7 +35,12 @@ final class StatusGrid extends JPanel {
         set("Server", program, program);
         set("State", statuses.isEmpty() ? "not asked yet" : join(statuses, Labels::stateOf), "");
         set("Files", statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::files)), languages(statuses));
-        set("Chunks", statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::chunks)), "");
+        long lacking = sum(statuses, status -> status.chunksWithoutVectors() == null ? 0 : status.chunksWithoutVectors());
+        var chunks = statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::chunks));
+        set(
+                "Chunks",
+                lacking == 0 ? chunks : "%s (%s without a vector)".formatted(chunks, Labels.number(lacking)),
+                lacking == 0 ? "" : "Without a vector: found by words until the next run");
         set("Size", statuses.isEmpty() ? "" : Labels.bytes(sum(statuses, StatusResult::bytes)), join(statuses, StatusResult::store));
         set("Model", join(statuses, status -> "%s (%d)".formatted(status.model().id(), status.model().dims())), "");
         long skipped = sum(statuses, status -> status.skipped().size());

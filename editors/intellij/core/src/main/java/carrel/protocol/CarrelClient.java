@@ -19,11 +19,15 @@ public interface CarrelClient {
     @JsonRequest("carrel/confirm")
     CompletableFuture<ConfirmResult> confirm(ConfirmParams question);
 
-    /** Say in the client's capabilities that it answers; what others announced stays. */
+    /**
+     * Say in the client's capabilities that it answers, and that its settings are the person's: no file of a project is read for
+     * them. What others announced stays.
+     */
     static void announce(ClientCapabilities capabilities) {
         var experimental = capabilities.getExperimental() instanceof JsonObject others ? others : new JsonObject();
         var answers = new JsonObject();
         answers.addProperty("confirm", true);
+        answers.addProperty("ownSettings", true);
         experimental.add("carrel", answers);
         capabilities.setExperimental(experimental);
     }

@@ -194,6 +194,12 @@ public final class Messages {
                     null, null, null, null, trigger, waitMs, null, null);
         }
 
+        /** The same question after these turns, oldest first. */
+        public ContextParams following(List<HistoryTurn> turns) {
+            return new ContextParams(workspaceFolder, query, turns, plan, rerank, sources, topK, budget, window, model, active,
+                    openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
+        }
+
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
             return new ContextParams(workspaceFolder, query, history, plan, rerank, sources, topK, budget, window, model, active,

@@ -23,6 +23,12 @@ class HeadlineTest {
     }
 
     @Test
+    void aStatusBarHasRoomForAFewWords() {
+        assertEquals("Carrel: off", Headline.of(view(new ServerState.Stopped(false)), false).inStatusBar());
+        assertEquals("Carrel: 10 of 15 files: resume", Headline.of(view(RUNNING, PARTIAL), true).inStatusBar());
+    }
+
+    @Test
     void nothingIsSaidOfAnIndexThatIsBeingOpened() {
         assertEquals("opening", Headline.of(view(RUNNING), true).text());
         assertEquals("starting", Headline.of(view(new ServerState.Starting()), true).text());

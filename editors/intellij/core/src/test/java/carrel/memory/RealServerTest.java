@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import carrel.protocol.Messages.ActiveEditor;
 import carrel.protocol.Messages.ContextParams;
 import carrel.protocol.Messages.ContextResult;
+import carrel.protocol.Messages.HistoryTurn;
 import carrel.protocol.Messages.HitResult;
 import carrel.protocol.Messages.State;
 import carrel.protocol.Messages.StatusResult;
@@ -100,6 +101,18 @@ class RealServerTest {
         assertEquals(2, pack.text().split("def is_expired", -1).length, pack.text());
         assertTrue(paths(pack).contains("src/storage/Database.java"), paths(pack).toString());
         assertEquals("You selected or attached these lines.", Why.sentence(selected, tokens, false));
+    }
+
+    @Test
+    void aFollowUpIsSearchedForByTheQuestionsBeforeIt() {
+        memory.index().join();
+        memory.context(server.question("how does `Database` pool its connections?")).join();
+        memory.context(server.question("how does `Database` pool its connections?")).join(); // repeated: one turn
+        var asked = memory.afterEarlier(server.question("and who calls it?"));
+        assertEquals(List.of(new HistoryTurn("user", "how does `Database` pool its connections?")), asked.history());
+        var pack = memory.context(asked).join();
+        assertEquals("and who calls it? Database", pack.rewritten());
+        assertEquals(asked.history(), asked.without(new Place("file:///a.py", "a.py", 1, 2)).history());
     }
 
     @Test

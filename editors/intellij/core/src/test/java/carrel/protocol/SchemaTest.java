@@ -93,7 +93,9 @@ class SchemaTest {
         var capabilities = new ClientCapabilities();
         capabilities.setExperimental(JsonParser.parseString("{\"other\": 1}"));
         CarrelClient.announce(capabilities);
-        assertEquals(JsonParser.parseString("{\"other\": 1, \"carrel\": {\"confirm\": true}}"), capabilities.getExperimental());
+        assertEquals(
+                JsonParser.parseString("{\"other\": 1, \"carrel\": {\"confirm\": true, \"ownSettings\": true}}"),
+                capabilities.getExperimental());
     }
 
     @Test

@@ -29,7 +29,7 @@ public final class CopyContextAction extends ProjectAction {
         if (words == null || words.isBlank()) {
             return;
         }
-        var question = Question.of(folder, words.strip(), front, host.open());
+        var question = carrel.memory().afterEarlier(Question.of(folder, words.strip(), front, host.open()));
         var answer = carrel.memory().context(question);
         ProgressManager.getInstance().run(new Task.Backgroundable(project, "Carrel looks through the project", true) {
             @Override

@@ -1,0 +1,5 @@
+package com.intellij.openapi.wm;
+
+public interface StatusBar {
+    void updateWidget(String id);
+}

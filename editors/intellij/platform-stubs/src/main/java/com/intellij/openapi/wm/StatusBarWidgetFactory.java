@@ -1,0 +1,11 @@
+package com.intellij.openapi.wm;
+
+import com.intellij.openapi.project.Project;
+
+public interface StatusBarWidgetFactory {
+    String getId();
+
+    String getDisplayName();
+
+    StatusBarWidget createWidget(Project project);
+}
