@@ -178,7 +178,7 @@ def test_wrong_and_incomplete_commands(edit: Edit) -> None:
     assert "unknown command" in nvim.notes()[0]
     assert nvim.lua("return vim.fn.getcompletion('Carrel s', 'cmdline')") == ["search", "status"]
     assert nvim.lua("return vim.fn.getcompletion('Carrel ', 'cmdline')") == [
-        *("ask", "cancel", "clear", "context", "index", "models", "off", "on", "receipt", "search", "status")
+        *("ask", "cancel", "chat", "clear", "context", "index", "models", "off", "on", "receipt", "search", "status")
     ]
     assert nvim.server_pids() == [], "none of this needs a server"
 
@@ -195,7 +195,8 @@ def test_the_status_tells_of_pieces_without_a_vector(edit: Edit) -> None:
     lines = """
     require('carrel.server').request(require('carrel.root').current(), 'carrel/status', {}, function(_, status)
       status.chunksWithoutVectors = args[1]
-      _G.told = vim.tbl_filter(function(line) return line:find('Without a vector', 1, true) end, require('carrel.view').status_lines(status))
+      local lines = require('carrel.view').status_lines(status)
+      _G.told = vim.tbl_filter(function(line) return line:find('Without a vector', 1, true) end, lines)
       told[#told + 1] = 'end'
     end)
     return told

@@ -1,6 +1,7 @@
 -- The sub-commands of `:Carrel`. Each asks the server and shows the answer; nothing here retrieves.
 local chat = require('carrel.chat')
 local config = require('carrel.config')
+local conversation = require('carrel.conversation')
 local memory = require('carrel.memory')
 local progress = require('carrel.progress')
 local receipt = require('carrel.receipt')
@@ -174,6 +175,17 @@ function actions.ask(given, _, selected)
         end
       end)
     end, { active = in_front(selected), history = turns(roots.current(), question) })
+  end)
+end
+
+--- With `!` a new conversation.
+function actions.chat(given, bang, selected)
+  local root = roots.current()
+  with_text(given, 'Ask about this project: ', function(question)
+    if bang then
+      conversation.forget(root)
+    end
+    conversation.ask(root, question, { active = in_front(selected), openUris = open_uris() }, fail)
   end)
 end
 

@@ -10,9 +10,12 @@ local M = {}
 
 M.CANCELLED = 'cancelled'
 
+local PARTIAL = 'carrel%-nvim%-partial%-' -- begins the tokens of partial results
+
 local MOST_RESTARTS, WITHIN_SECONDS = 3, 180
 local servers = {} -- root -> { root, id, ready, calls, ticks = { buffer -> changedtick } }
 local deaths = {} -- root -> times of the last unexpected ends
+local next_partial = 0
 
 local function warn(message)
   vim.notify('carrel: ' .. message, vim.log.levels.WARN)
@@ -27,6 +30,14 @@ local function finish(server, call, err, result)
     server.calls[call] = nil
     call.done(err, result)
   end
+end
+
+local function cancel_call(server, call)
+  local client = client_of(server)
+  if server.calls[call] and call.id and lsp.running(client) then
+    lsp.cancel(client, call.id)
+  end
+  finish(server, call, M.CANCELLED, nil)
 end
 
 -- Neovim holds edits back for up to 150 ms, and sends those of a buffer before a request about it. An answer depends on every
@@ -147,6 +158,17 @@ local function settings_of(root)
   return vim.tbl_isempty(settings) and vim.empty_dict() or settings
 end
 
+-- Hands a partial result to the request that it is of.
+local function took_partial(server, params)
+  for call in pairs(server.calls) do
+    if call.partial and params and call.params.partialResultToken == params.token then
+      call.partial(params.value)
+      return true
+    end
+  end
+  return type(params) == 'table' and tostring(params.token):match('^' .. PARTIAL) ~= nil -- of one that was cancelled
+end
+
 local function client_config(root, server)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.workspace = vim.tbl_deep_extend('force', capabilities.workspace or {}, { configuration = true })
@@ -171,6 +193,9 @@ local function client_config(root, server)
         return permission.decide(question)
       end,
       ['$/progress'] = function(...)
+        if took_partial(server, select(2, ...)) then
+          return
+        end
         progress.on_progress(root, select(2, ...))
         local default = vim.lsp.handlers['$/progress'] -- other plugins draw from what it keeps
         return default and default(...)
@@ -226,19 +251,28 @@ function M.attach(buffer)
 end
 
 --- Send a request; `done(error, result)` runs once on the main loop, with the error `CANCELLED` after `cancel`.
---- `options.quiet`: not a person's request, so `cancel` leaves it.
+--- `options.quiet`: not a person's request, so `cancel` leaves it. `options.partial(value)` gets each partial result before that.
+--- Gives a function that cancels it.
 function M.request(root, method, params, done, options)
   local server, problem = M.ensure(root)
   if not server then
     done(problem, nil)
-    return
+    return function() end
   end
+  options = options or {}
   params = vim.tbl_extend('keep', params, { workspaceFolder = vim.uri_from_fname(root) })
-  local call = { method = method, params = params, done = done, quiet = (options or {}).quiet }
+  if options.partial then
+    next_partial = next_partial + 1
+    params.partialResultToken = ('carrel-nvim-partial-%d'):format(next_partial)
+  end
+  local call = { method = method, params = params, done = done, quiet = options.quiet, partial = options.partial }
   server.calls[call] = true
   if server.ready then
     attach_open_buffers(root, server)
     send(server, call)
+  end
+  return function()
+    cancel_call(server, call)
   end
 end
 
@@ -251,10 +285,7 @@ function M.cancel(root)
     if not call.quiet then
       stopped = stopped + 1
       own[call.params.workDoneToken or ''] = true
-      if call.id and lsp.running(client) then
-        lsp.cancel(client, call.id)
-      end
-      finish(server, call, M.CANCELLED, nil)
+      cancel_call(server, call)
     end
   end
   for _, token in ipairs(progress.tokens(root)) do

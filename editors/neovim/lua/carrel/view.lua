@@ -4,6 +4,14 @@ local words = require('carrel.words')
 
 local M = {}
 
+--- Replace the lines of a scratch buffer; the window that shows it needn't be the current one.
+function M.fill(buffer, lines)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].modified = false
+end
+
 --- Show lines in a scratch split that `q` closes; the window of the same title is used again.
 function M.show(title, lines)
   local name = 'carrel://' .. title
@@ -21,10 +29,7 @@ function M.show(title, lines)
     vim.keymap.set('n', 'q', '<cmd>close<cr>', { buffer = buffer, nowait = true, silent = true })
     vim.bo[buffer].filetype = 'markdown'
   end
-  vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.bo[buffer].modifiable = false
-  vim.bo[buffer].modified = false
+  M.fill(buffer, lines)
   return buffer
 end
 

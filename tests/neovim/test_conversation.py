@@ -1,0 +1,102 @@
+"""`:Carrel chat`: a conversation with a chat model behind real HTTP, in a scratch window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.services.standin import HANG, Call, Reply, StandIn, running
+
+from .conftest import Edit
+from .nvim import Neovim
+
+
+@pytest.fixture
+def service() -> Iterator[StandIn]:
+    with running(StandIn()) as service:
+        yield service
+
+
+def talking(edit: Edit, service: StandIn) -> Neovim:
+    chat = {"provider": "ollama", "baseUrl": service.url, "model": "tiny"}
+    nvim = edit(file="src/auth.py", settings={"models": {"chat": chat}})
+    nvim.index()
+    return nvim
+
+
+def shown(nvim: Neovim, words: str) -> list[str]:
+    """The lines of the conversation, once these words are in it."""
+    code = """
+    local buffer = vim.fn.bufnr('^carrel://chat$')
+    local lines = buffer > 0 and vim.api.nvim_buf_get_lines(buffer, 0, -1, false) or {}
+    return table.concat(lines, '\\n'):find(args[1], 1, true) and lines
+    """
+    lines: list[str] = nvim.wait(code, words)
+    return lines
+
+
+def roles(asked: Any) -> list[tuple[str, str]]:
+    return [(message["role"], message["content"]) for message in asked.body["messages"] if message["role"] != "system"]
+
+
+def test_an_answer_streams_in_with_its_places_and_the_conversation_goes_on(edit: Edit, service: StandIn) -> None:
+    nvim = talking(edit, service)
+    answer = Reply("`authenticate_user` does it (src/auth.py:1-3). Not src/other.py:7.")
+    service.script = [
+        Reply("Let me look.", calls=(Call("search_code", {"query": "login"}),)),
+        answer,
+        answer,  # asked again, since a place doesn't hold
+        Reply("Nobody."),
+    ]
+    nvim.command("Carrel chat how is a login checked?")
+    lines = shown(nvim, "- src/other.py")
+    assert lines[:4] == ["## how is a login checked?", "", "> search_code: login", "> asked again"]
+    assert "Let me look." not in lines
+    assert lines[4].startswith("`authenticate_user` does it (src/auth.py:1-3)")
+    assert "- src/auth.py:1-3" in lines
+    assert any(line.startswith("- src/other.py:7-7 (unverified: ") for line in lines)
+    places = nvim.lua(
+        "return vim.tbl_map(function(item) return { vim.fn.bufname(item.bufnr), item.lnum } end, vim.fn.getqflist())"
+    )
+    assert [(path.rsplit("/src/", 1)[-1].removeprefix("src/"), line) for path, line in places] == [
+        ("auth.py", 1),
+        ("other.py", 7),
+    ]
+    nvim.lua("vim.fn.search('^- src/auth')")
+    nvim.command('execute "normal \\<cr>"')
+    assert nvim.lua("return vim.api.nvim_buf_get_name(0)").endswith("src/auth.py")
+
+    nvim.command("Carrel chat who calls it?")
+    assert "## who calls it?" in shown(nvim, "Nobody.")
+    said = [content for _, content in roles(service.last)]
+    assert any("how is a login checked?" in content for content in said)
+    assert "who calls it?" in said[-1]
+
+    nvim.command("Carrel! chat and now?")
+    assert shown(nvim, "## and now?")[0] == "## and now?"
+
+
+def test_a_question_is_cancelled_by_the_command_and_by_closing_the_window(edit: Edit, service: StandIn) -> None:
+    nvim = talking(edit, service)
+    service.script = [HANG]
+    for number, stop in enumerate(("Carrel cancel", "bwipeout"), 1):
+        nvim.command("Carrel! chat how is a login checked?")
+        nvim.wait("return vim.fn.bufnr('^carrel://chat$') > 0")
+        _until_asked(nvim, service, number)
+        nvim.command("Carrel chat and this?")
+        nvim.wait_note("the last question is still being answered; :Carrel cancel stops it")
+        nvim.command(stop)
+        assert [asked for asked in service.requests if asked.path == "/api/chat"][-1].gone.wait(10)
+
+
+def _until_asked(nvim: Neovim, service: StandIn, times: int) -> None:
+    while sum(asked.path == "/api/chat" for asked in service.requests) < times:
+        nvim.lua("return 1")
+
+
+def test_without_a_model_it_says_how_to_set_one(edit: Edit) -> None:
+    nvim = edit(file="src/auth.py")
+    nvim.command("Carrel chat how is a login checked?")
+    nvim.wait_note("No chat model is set")
+    assert "Set one in your settings" in "".join(shown(nvim, "> No chat model is set"))
