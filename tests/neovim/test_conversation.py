@@ -14,7 +14,7 @@ from .nvim import Neovim
 
 @pytest.fixture
 def service() -> Iterator[StandIn]:
-    with running(StandIn()) as service:
+    with running() as service:
         yield service
 
 
