@@ -941,7 +941,7 @@ export interface SentResult {
   /** With the port where it isn't the usual one. */
   readonly host: string;
   /** What it was asked as; a planner is asked as "chat". */
-  readonly what: 'chat' | 'embedder' | 'planner' | 'reranker' | 'store';
+  readonly what: 'chat' | 'embedder' | 'planner' | 'reranker' | 'store' | 'tool';
   readonly requests: number;
   /** Texts, or messages of a conversation. */
   readonly texts: number;

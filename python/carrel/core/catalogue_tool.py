@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 Risk = Literal["safe", "moderate", "dangerous"]
@@ -17,6 +17,39 @@ RISKS: tuple[Risk, ...] = get_args(Risk)
 def higher(first: Risk, second: Risk) -> Risk:
     """Return the higher of two risks."""
     return max(first, second, key=RISKS.index)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpParameter:
+    """Where an argument goes in a request. `delimiter` joins the items of a list; an empty one repeats the name."""
+
+    argument: str
+    name: str
+    place: Literal["path", "query", "header"]
+    delimiter: str = ""
+    deep: bool = False
+    """Whether an object's fields are written `name[field]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpKey:
+    """Where a request holds the key. `bearer` says that it stands behind that word."""
+
+    place: Literal["header", "query", "cookie"]
+    name: str
+    bearer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """How an operation is asked: a path below the address that the person's settings name, never an address."""
+
+    method: str
+    path: str
+    parameters: tuple[HttpParameter, ...] = ()
+    body: str = ""
+    """The argument that is sent as JSON; empty for none."""
+    key: HttpKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +64,8 @@ class CatalogueTool:
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
     output_schema: Mapping[str, Any] | None = None
     examples: tuple[str, ...] = ()
+    call: HttpCall | None = None
+    """How it is asked where it is an operation of an HTTP service that can be run."""
 
     @property
     def qualified(self) -> str:
@@ -39,8 +74,10 @@ class CatalogueTool:
 
     @property
     def fingerprint(self) -> str:
-        """Name everything that a model is told of the tool, and its risk: another text has another fingerprint."""
-        told = [self.qualified, self.description, self.schema, self.output_schema, self.risk, self.examples, self.tags]
+        """Name everything that a model is told of the tool, its risk and its request: another text has another fingerprint."""
+        told: list[Any] = [self.qualified, self.description, self.schema, self.output_schema, self.risk, self.examples, self.tags]
+        if self.call is not None:
+            told.append(asdict(self.call))
         return hashlib.sha256(canonical(told).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-Role = Literal["embedder", "reranker", "chat", "planner", "store"]
+Role = Literal["embedder", "reranker", "chat", "planner", "store", "tool"]
 """What a remote service is used as."""
 
 

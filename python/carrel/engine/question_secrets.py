@@ -5,9 +5,10 @@ The search in the index goes on with the words as they were typed: a person may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from carrel.core.conversation import Message
 from carrel.core.native import SecretOptions, mask_secrets
@@ -30,6 +31,15 @@ def masked(text: str) -> str:
 def mask_by(options: SecretOptions) -> Mask:
     """Return what masks by the rules that a person has changed."""
     return lambda text: mask_secrets(_PATH, text, options)
+
+
+def mask_texts(value: Any, mask: Mask) -> Any:
+    """Return plain data with each text in it masked."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {name: mask_texts(item, mask) for name, item in value.items()}
+    return [mask_texts(item, mask) for item in value] if isinstance(value, list | tuple) else value
 
 
 def masked_history(history: Sequence[Message], mask: Mask) -> tuple[Message, ...]:

@@ -198,6 +198,13 @@ class ServiceClient:
         async with self._opened(method, path, body, load) as response:
             return _json(await _read(response, self.service, most_bytes or MOST_BYTES), self.service)
 
+    async def content(
+        self, method: str, path: str, body: Any, load: Load = NO_LOAD, *, most_bytes: int = MOST_BYTES
+    ) -> tuple[str, bytes]:
+        """Send a request, JSON in it unless `body` is None; return the answer's kind and bytes. Raises `ProviderError`."""
+        async with self._opened(method, path, body, load) as response:
+            return response.headers.get("content-type", ""), await _read(response, self.service, most_bytes)
+
     @asynccontextmanager
     async def lines(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> AsyncIterator[AsyncIterator[str]]:
         """Send JSON and give the answer line by line, without line ends. Raises `ProviderError`, also between lines."""
@@ -217,7 +224,7 @@ class ServiceClient:
             await client.aclose()
 
     @asynccontextmanager
-    async def _opened(self, method: str, path: str, body: Mapping[str, Any] | None, load: Load) -> AsyncIterator[httpx.Response]:
+    async def _opened(self, method: str, path: str, body: Any, load: Load) -> AsyncIterator[httpx.Response]:
         """Give the response of a request that was taken, its body still to be read. Its failures are remembered."""
         try:
             async with self._taken(method, path, body, load) as response:
@@ -229,7 +236,7 @@ class ServiceClient:
             raise
 
     @asynccontextmanager
-    async def _taken(self, method: str, path: str, body: Mapping[str, Any] | None, load: Load) -> AsyncIterator[httpx.Response]:
+    async def _taken(self, method: str, path: str, body: Any, load: Load) -> AsyncIterator[httpx.Response]:
         destination = self.service.destination
         self._outbound.permissions.check(destination)
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -415,7 +422,8 @@ async def _refused(response: httpx.Response, service: Service) -> ProviderError:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         error = None
     after = _retry_after(response.headers.get("retry-after"))
-    if response.status_code in (401, 403) and not any(name in response.request.headers for name in _KEY_HEADERS):
+    told = response.status_code in service.refusals
+    if response.status_code in (401, 403) and not told and not any(name in response.request.headers for name in _KEY_HEADERS):
         reason = f"{service.title} wants a key ({response.status_code}), and none was sent"
         return ProviderError(reason, 'Say where it is: `key` is "keyring" or "env:NAME".', status=response.status_code)
     return refusal(service, response.status_code, error_code(error), retry_after=after)

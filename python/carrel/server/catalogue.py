@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from carrel.core.catalogue_tool import CatalogueTool, KeptTools, Risk, canonical
+from carrel.core.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, canonical
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError
 from carrel.core.remote import Confirm, Confirmation
 from carrel.engine.appearance import visible
@@ -25,7 +25,7 @@ from carrel.engine.catalogue.clashes import problems_of, resolve
 from carrel.engine.catalogue.files import from_file, from_mcp
 from carrel.engine.catalogue.openapi import from_openapi
 from carrel.engine.catalogue.search import FoundTool, ToolIndex, ToolQuery
-from carrel.server.tool_settings import ToolServer, ToolSettings
+from carrel.server.tool_settings import OpenApiSettings, ToolServer, ToolSettings
 
 if TYPE_CHECKING:
     from carrel.core.local_index import CoreEmbedder, IndexStore
@@ -49,6 +49,13 @@ class Connection(Protocol):
         """Return the text of a resource; empty where it has none."""
 
 
+class HttpOperations(Protocol):
+    """The operations of an HTTP service."""
+
+    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> Any:
+        """Ask an operation; gives `text`, `value` and `is_error`."""
+
+
 class KeepsTools(Protocol):
     """Where tools are kept: `store.tool_store` has the one."""
 
@@ -66,6 +73,7 @@ class KeepsTools(Protocol):
 
 
 Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
+OpenService = Callable[[str, OpenApiSettings], HttpOperations]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +107,12 @@ class ToolCatalogue:
         connect: Connect,
         read_document: Callable[[Path], Any],
         new_index: Callable[[], tuple[IndexStore, CoreEmbedder]],
+        open_service: OpenService,
     ) -> None:
-        """Take where tools are kept, and how servers are connected, files read and indexes made."""
+        """Take where tools are kept, and how servers are connected, files read, indexes made and HTTP services asked."""
         self.store = store
         self.connect = connect
+        self.open_service = open_service
         self._read_document = read_document
         self._new_index = new_index
         self._lock = threading.Lock()
@@ -141,7 +151,7 @@ class ToolCatalogue:
         runnable = [
             item.tool
             for item in stated.values()
-            if item.state == "builtIn" or (item.tool.source in settings.servers and _matches(item.tool.qualified, settings.allow))
+            if item.state == "builtIn" or (_can_run(item.tool, settings) and _matches(item.tool.qualified, settings.allow))
         ]
         tool, problem = resolve(name, runnable)
         return (stated[tool.qualified], "") if tool else (None, problem)
@@ -188,9 +198,13 @@ class ToolCatalogue:
             async with self.connect(name, server) as connection:
                 return from_mcp(await connection.list_tools(), name)
         read = from_file if name in settings.files else from_openapi
-        path = Path(settings.files.get(name) or settings.openapi[name])
+        path = Path(settings.document(name))
         document = await asyncio.to_thread(self._read_document, path)
-        return await asyncio.to_thread(read, document, name)
+        tools, problems = await asyncio.to_thread(read, document, name)
+        if name in settings.services and (left := [tool.name for tool in tools if tool.call is None]):
+            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+            problems.append(f"{name}: can't be run, only found: {', '.join(left[:5])}{more} (docs/tools.md says why)")
+        return tools, problems
 
     # --- approval
 
@@ -224,6 +238,7 @@ def of_tools(items: Sequence[StatedTool]) -> Confirmation:
 def _shown(tool: CatalogueTool) -> str:
     """Return all that a model is told of a tool, in full: an order may hide in the middle of a text, or in a parameter's."""
     parts = [("", visible(tool.description)), ("tags", ", ".join(map(visible, tool.tags)))]
+    parts += [("asks", visible(f"{tool.call.method} {tool.call.path}") if tool.call else "")]
     parts += [("takes", visible(canonical(tool.schema)))]
     parts += [("gives", visible(canonical(tool.output_schema)) if tool.output_schema else "")]
     parts += [(f"example {number}", visible(example)) for number, example in enumerate(tool.examples, 1)]
@@ -235,7 +250,8 @@ def origin_of(settings: ToolSettings, name: str) -> str:
     import msgspec
 
     server = settings.servers.get(name)
-    where = msgspec.to_builtins(server) if server else [settings.files.get(name), settings.openapi.get(name)]
+    other = [settings.files.get(name), settings.openapi.get(name)]
+    where = msgspec.to_builtins(server or other)
     return hashlib.sha256(canonical(where).encode("utf-8", "replace")).hexdigest()[:32]
 
 
@@ -246,6 +262,10 @@ def _stated(tool: CatalogueTool, approved: CatalogueTool | None, settings: ToolS
     if approved.fingerprint == tool.fingerprint:
         return StatedTool(shown, "approved")
     return StatedTool(shown, "changed", approved)
+
+
+def _can_run(tool: CatalogueTool, settings: ToolSettings) -> bool:
+    return tool.source in settings.servers or (tool.source in settings.services and tool.call is not None)
 
 
 def _risk(tool: CatalogueTool, settings: ToolSettings) -> Risk:

@@ -184,13 +184,16 @@ class Composition:
 
     def tools(self, settings: Settings, own_tools: Sequence[Tool] = (), *, confirm: Confirm | None = None) -> ToolService:
         """Return the tools of the person's sources and of a workspace. Without `confirm` no person can be asked."""
+        from carrel.engine.question_secrets import mask_by
+        from carrel.server.index_opening import secret_options
         from carrel.server.pipelines import ToolService
         from carrel.server.tool_composition import tool_catalogue, tool_index
 
         self.outbound.use(settings)
         if self._tools is None:
             self._tools = tool_catalogue(self.outbound.current, tool_index)
-        return ToolService(self._tools, settings.tools, bundled(), confirm, own_tools, self.audit, settings.allow)
+        mask = mask_by(secret_options(settings))
+        return ToolService(self._tools, settings.tools, bundled(), confirm, own_tools, self.audit, settings.allow, mask)
 
     def new_token(self) -> CancelToken:
         """Make a token of the core."""

@@ -19,6 +19,7 @@ from carrel.engine.catalogue.search import FoundTool, ToolQuery
 from carrel.engine.pipelines.format import Pipeline, Problem, decision_hash, parse
 from carrel.engine.pipelines.running import PipelineResult, StepOutput, StepReport, run_pipeline
 from carrel.engine.pipelines.validation import Validated, validate
+from carrel.engine.question_secrets import Mask, mask_texts, masked
 from carrel.engine.tools.text_tools import Grep, Head, Sort
 from carrel.server import access
 from carrel.server.allow_settings import AllowSettings, Right
@@ -72,6 +73,8 @@ class ToolService:
     own_tools: Sequence[Tool] = ()
     audit: AuditTrail | None = None
     allow: AllowSettings = field(default_factory=AllowSettings)
+    mask: Mask = masked
+    """Masks secrets in what is sent to an HTTP service."""
     _built_in: dict[str, Tool] = field(init=False)
     _described: tuple[CatalogueTool, ...] = field(init=False)
 
@@ -173,7 +176,7 @@ class ToolService:
     async def _connected(self, tools: Sequence[CatalogueTool], stack: AsyncExitStack) -> dict[str, Connection]:
         """Start the servers of these tools. Raises `CarrelError` where one offers another tool than was approved."""
         connections: dict[str, Connection] = {}
-        for name in dict.fromkeys(tool.source for tool in tools if tool.source != BUILT_IN):
+        for name in dict.fromkeys(tool.source for tool in tools if tool.source in self.settings.servers):
             connection = await stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
             now, _ = from_mcp(await connection.list_tools(), name)
             self.catalogue.keep(name, self.settings, now)
@@ -192,18 +195,23 @@ class ToolService:
             if tool.source == BUILT_IN:
                 result = await self._built_in[tool.name].run(arguments)
                 return StepOutput(result.text, None, result.is_error)
-            self._record_sent(tool.source, arguments)
-            answer = await connections[tool.source].call(tool.name, arguments)
+            if tool.call is not None:  # asked as the person approved it, whatever became of the document
+                arguments = {name: mask_texts(value, self.mask) for name, value in arguments.items()}
+                service = self.settings.services[tool.source]
+                self._record_sent("openapi", service.url, arguments)
+                answer = await self.catalogue.open_service(tool.source, service).call(tool.call, arguments)
+            else:
+                self._record_sent("mcp", self.settings.servers[tool.source].url, arguments)
+                answer = await connections[tool.source].call(tool.name, arguments)
             return StepOutput(answer.text, answer.value, answer.is_error)
 
         return run_tool
 
     # --- what was done
 
-    def _record_sent(self, source: str, arguments: Mapping[str, Any]) -> None:
+    def _record_sent(self, provider: str, url: str, arguments: Mapping[str, Any]) -> None:
         """Record that arguments leave the machine, where the server is elsewhere."""
-        url = self.settings.servers[source].url
-        destination = Destination("mcp", urlsplit(url).netloc.lower())
+        destination = Destination(provider, urlsplit(url).netloc.lower())
         if self.audit is not None and url and not destination.local:
             self.audit.sent(destination, Load(texts=1, characters=len(canonical(arguments))))
 

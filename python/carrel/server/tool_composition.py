@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, cast
 
-from carrel.server.catalogue import Connection, ToolCatalogue
+from carrel.server.catalogue import Connection, HttpOperations, ToolCatalogue
 from carrel.server.models import bundled
-from carrel.server.tool_settings import ToolServer
+from carrel.server.tool_settings import OpenApiSettings, ToolServer
 
 if TYPE_CHECKING:
     from carrel.core.local_index import CoreEmbedder, IndexStore
@@ -21,6 +21,7 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
     import platformdirs
 
     from carrel.providers.mcp_tools import McpServerSpec, connected
+    from carrel.providers.openapi_service import OpenApiService
     from carrel.providers.tool_files import read_document
     from carrel.store.tool_store import ToolStore
 
@@ -28,8 +29,11 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
         spec = McpServerSpec(name, server.command, server.args, server.env, server.cwd, server.url, server.key)
         return connected(spec, outbound())
 
+    def open_service(name: str, service: OpenApiSettings) -> HttpOperations:
+        return OpenApiService(name, service.url, service.key, outbound())
+
     path = platformdirs.user_data_path("carrel", appauthor=False) / "tools.json"
-    return ToolCatalogue(ToolStore(path), connect, read_document, new_index)
+    return ToolCatalogue(ToolStore(path), connect, read_document, new_index, open_service)
 
 
 def tool_index() -> tuple[IndexStore, CoreEmbedder]:

@@ -28,7 +28,7 @@ PREFIX = "tool:"
 def safe_tools(workspace: Workspace) -> list[CatalogueTool]:
     """Return the tools that may be asked without the person: approved as they are, and called safe by the person."""
     settings = workspace.settings.tools
-    if not settings.servers or "safe" not in settings.risk.values():
+    if not settings.runnable or "safe" not in settings.risk.values():
         return []
     state = workspace.composition.tools(workspace.settings).state()
     return [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]

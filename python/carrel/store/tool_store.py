@@ -7,11 +7,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
+
 from carrel.core.atomic_file import replace_file
-from carrel.core.catalogue_tool import RISKS, CatalogueTool, KeptSource, KeptTools
+from carrel.core.catalogue_tool import RISKS, CatalogueTool, HttpCall, KeptSource, KeptTools
 from carrel.core.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -87,6 +90,7 @@ def _encode(tool: CatalogueTool) -> dict[str, Any]:
         "schema": tool.schema,
         "output_schema": tool.output_schema,
         "examples": list(tool.examples),
+        **({"call": asdict(tool.call)} if tool.call else {}),
     }
 
 
@@ -103,4 +107,5 @@ def _decode(raw: Any) -> KeptTools:
 def _decoded(row: dict[str, Any]) -> CatalogueTool:
     if row["risk"] not in RISKS:
         raise ValueError("an unknown risk")
-    return CatalogueTool(**{**row, "tags": tuple(row["tags"]), "examples": tuple(row["examples"])})
+    call = convert(row["call"], HttpCall, strict=True) if "call" in row else None
+    return CatalogueTool(**{**row, "tags": tuple(row["tags"]), "examples": tuple(row["examples"]), "call": call})

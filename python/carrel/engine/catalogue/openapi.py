@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from carrel.core.catalogue_tool import CatalogueTool
-from carrel.engine.catalogue.files import from_file
+from carrel.core.catalogue_tool import CatalogueTool, HttpCall, HttpKey, HttpParameter
+from carrel.engine.catalogue.files import MOST_TOOLS, from_file
 
 _READING = ("get", "head")
 _METHODS = (*_READING, "post", "put", "patch", "delete")
 _MOST_NODES = 2_000
 """Of one operation's schema: references may multiply."""
 _DEEPEST = 20
+_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~!$&'()*+,;=:@{}-]+)*/?", re.ASCII)
+"""A path that stays below the service's address: no encoded characters, no `..`, nothing that begins a query or another host."""
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_NOT_PARAMETERS = frozenset(
+    """
+    accept accept-encoding authorization connection content-encoding content-length content-type cookie expect forwarded host
+    keep-alive origin proxy-authorization proxy-connection te trailer transfer-encoding upgrade via x-forwarded-for
+    x-forwarded-host x-forwarded-proto x-http-method-override
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+"""Headers that no argument may set: they say who asks, whom, and how the message is read."""
 
 
 def from_openapi(document: object, source: str) -> tuple[list[CatalogueTool], list[str]]:
-    """Return a tool for each operation, and what is wrong with the others."""
+    """Return a tool for each operation, and what is wrong with the others. One that can be run has a `call`."""
     paths = document.get("paths") if isinstance(document, Mapping) else None
     if not isinstance(document, Mapping) or not isinstance(paths, Mapping):
         return [], [f"{source}: is not an OpenAPI document: it has no `paths`"]
-    rows = [_row(document, path, shared, method, operation) for path, shared, method, operation in _operations(document, paths)]
-    return from_file({"tools": rows}, source)
+    # One more than are kept, so that the rest is told.
+    found = [_Operation(document, *place) for place in islice(_operations(document, paths), MOST_TOOLS + 1)]
+    tools, problems = from_file({"tools": [operation.row for operation in found]}, source)
+    calls: dict[str, HttpCall | None] = {}
+    for operation in found:
+        calls.setdefault(str(operation.row["name"]), operation.call)
+    return [replace(tool, call=calls[tool.name]) for tool in tools], problems
 
 
 def _operations(
     document: Mapping[str, Any], paths: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]]:
-    for path, item in paths.items():
+    for path, item in islice(paths.items(), MOST_TOOLS + 1):
         at = _Resolver(document).whole(item)
         if not isinstance(at, Mapping):
             continue
@@ -37,43 +55,138 @@ def _operations(
                 yield str(path), at, method, operation
 
 
-def _row(
-    document: Mapping[str, Any], path: str, shared: Mapping[str, Any], method: str, operation: Mapping[str, Any]
-) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    resolver = _Resolver(document)
+class _Operation:
+    """One operation: `row` is what is told of it, `call` how it is asked, or None where that can't be done."""
+
+    def __init__(
+        self, document: Mapping[str, Any], path: str, shared: Mapping[str, Any], method: str, operation: Mapping[str, Any]
+    ) -> None:
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+        self._sent: list[HttpParameter] = []
+        # Another address for some operations is none that the person agreed to.
+        self._can_run = not (shared.get("servers") or operation.get("servers"))
+        resolver = _Resolver(document)
+        for parameter in _parameters(resolver, shared, operation):
+            if isinstance(parameter.get("name"), str):
+                self._take(parameter)
+            else:  # what it refers to isn't in the document
+                self._can_run = False
+        body = self._take_body(resolver.whole(operation.get("requestBody")))
+        key, known = _key_of(document, resolver, operation)
+        wanted = sorted(re.findall(r"\{([^{}]*)\}", path))
+        given = sorted(sent.name for sent in self._sent if sent.place == "path")
+        if self._can_run and known and wanted == given and _PATH.fullmatch(path):
+            self.call: HttpCall | None = HttpCall(method.upper(), path, tuple(self._sent), body, key)
+        else:
+            self.call = None
+        name = operation.get("operationId")
+        told = [text for key in ("summary", "description") if isinstance(text := operation.get(key), str)]
+        self.row = {
+            "name": re.sub(r"[^\w./:-]+", "_", name if isinstance(name, str) else f"{method}_{path}").strip("_/") or method,
+            "description": "\n".join(dict.fromkeys(told)) or f"{method.upper()} {path}",
+            "tags": [tag for tag in _list(operation.get("tags")) if isinstance(tag, str)],
+            "risk": "moderate" if method in _READING else "dangerous",
+            "schema": {
+                "type": "object",
+                "properties": self._properties,
+                **({"required": self._required} if self._required else {}),
+            },
+        }
+
+    def _take(self, parameter: Mapping[str, Any]) -> None:
+        place, name = parameter.get("in"), parameter["name"]
+        if place == "header" and name.lower() in _NOT_PARAMETERS:
+            return  # OpenAPI says of some that they count for nothing; the others are the client's own
+        schema = parameter.get("schema")
+        schema = dict(schema) if isinstance(schema, Mapping) else _old_schema(parameter)
+        if isinstance(parameter.get("description"), str):
+            schema.setdefault("description", parameter["description"])
+        required = parameter.get("required") is True or place == "path"
+        argument = self._property("body" if place == "body" else name, str(place), schema, required=required)
+        if place in ("path", "query", "header"):
+            delimiter = _delimiter(parameter, place)
+            fits = place != "header" or _HEADER.fullmatch(name) is not None
+            deep = parameter.get("style") == "deepObject"
+            if not fits or (deep and place != "query") or parameter.get("style") in ("matrix", "label") or "content" in parameter:
+                self._can_run = False
+            self._sent.append(HttpParameter(argument, name, place, delimiter, deep))
+        elif place == "body":
+            self._old_body = argument
+        elif required or place == "formData":
+            self._can_run = False
+
+    _old_body = ""
+
+    def _take_body(self, body: object) -> str:
+        """Take the body's schema, and return its argument; empty where there is none."""
+        if not isinstance(body, Mapping) or not isinstance(content := body.get("content"), Mapping):
+            return self._old_body
+        media = content.get("application/json") or next(iter(content.values()), None)
+        schema = dict(media["schema"]) if isinstance(media, Mapping) and isinstance(media.get("schema"), Mapping) else {}
+        if "application/json" not in content:
+            self._can_run = False
+        return self._property("body", "request", schema, required=body.get("required") is True)
+
+    def _property(self, name: str, place: str, schema: dict[str, Any], *, required: bool) -> str:
+        """Add an argument; one name may stand in two places."""
+        argument = name if name not in self._properties else f"{place}_{name}"
+        self._properties[argument] = schema
+        if required and argument not in self._required:
+            self._required.append(argument)
+        return argument
+
+
+def _parameters(resolver: _Resolver, shared: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """Return the parameters of a path and an operation; the operation's replace those of the path."""
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for parameter in (*_list(shared.get("parameters")), *_list(operation.get("parameters"))):
         known = resolver.whole(parameter)
-        if not isinstance(known, Mapping) or not isinstance(known.get("name"), str):
-            continue
-        name = "body" if known.get("in") == "body" else known["name"]
-        schema = known.get("schema")
-        schema = (
-            dict(schema) if isinstance(schema, Mapping) else {"type": known["type"]} if isinstance(known.get("type"), str) else {}
-        )
-        if isinstance(known.get("description"), str):
-            schema.setdefault("description", known["description"])
-        properties[name] = schema
-        if known.get("required") is True and name not in required:
-            required.append(name)
-    body = resolver.whole(operation.get("requestBody"))
-    if isinstance(body, Mapping) and isinstance(content := body.get("content"), Mapping):
-        media = content.get("application/json") or next(iter(content.values()), None)
-        properties["body"] = (
-            dict(media["schema"]) if isinstance(media, Mapping) and isinstance(media.get("schema"), Mapping) else {}
-        )
-        if body.get("required") is True:
-            required.append("body")
-    name = operation.get("operationId")
-    told = [text for key in ("summary", "description") if isinstance(text := operation.get(key), str)]
+        if isinstance(known, Mapping):
+            found[str(known.get("name")), str(known.get("in"))] = known
+    return found.values()
+
+
+def _old_schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter of OpenAPI 2, whose type stands in itself."""
     return {
-        "name": re.sub(r"[^\w./:-]+", "_", name if isinstance(name, str) else f"{method}_{path}").strip("_/") or method,
-        "description": "\n".join(dict.fromkeys(told)) or f"{method.upper()} {path}",
-        "tags": [tag for tag in _list(operation.get("tags")) if isinstance(tag, str)],
-        "risk": "moderate" if method in _READING else "dangerous",
-        "schema": {"type": "object", "properties": properties, **({"required": required} if required else {})},
+        key: parameter[key]
+        for key in ("type", "enum", "items")
+        if key in parameter and parameter["type" if key == "items" else key]
     }
+
+
+def _delimiter(parameter: Mapping[str, Any], place: str) -> str:
+    """Return what joins a list's items; empty where the name is repeated."""
+    style, old = parameter.get("style"), parameter.get("collectionFormat")
+    if style in ("spaceDelimited", "pipeDelimited"):
+        return " " if style == "spaceDelimited" else "|"
+    if old is not None:
+        return {"ssv": " ", "tsv": "\t", "pipes": "|", "multi": ""}.get(str(old), ",")
+    repeated = place == "query" and (parameter.get("explode", True) is not False if "schema" in parameter else False)
+    return "" if repeated else ","
+
+
+def _key_of(document: Mapping[str, Any], resolver: _Resolver, operation: Mapping[str, Any]) -> tuple[HttpKey | None, bool]:
+    """Return where the key of an operation goes, and whether what it asks for is known."""
+    components = document.get("components")
+    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else document.get("securityDefinitions")
+    wanted = [item for item in _list(operation.get("security", document.get("security"))) if isinstance(item, Mapping)]
+    for names in wanted:
+        scheme = resolver.whole(schemes.get(next(iter(names)))) if isinstance(schemes, Mapping) and len(names) == 1 else None
+        if isinstance(scheme, Mapping) and (key := _place_of_key(scheme)) is not None:
+            return key, True
+    return None, not wanted or {} in wanted
+
+
+def _place_of_key(scheme: Mapping[str, Any]) -> HttpKey | None:
+    kind, place, name = scheme.get("type"), scheme.get("in"), scheme.get("name")
+    if kind in ("oauth2", "openIdConnect") or (kind == "http" and str(scheme.get("scheme")).lower() == "bearer"):
+        return HttpKey("header", "Authorization", bearer=True)
+    if kind == "apiKey" and place in ("header", "query", "cookie") and isinstance(name, str) and _HEADER.fullmatch(name):
+        own = place == "header" and name.lower() in _NOT_PARAMETERS - {"authorization"}
+        return None if own else HttpKey(place, name)
+    return None
 
 
 def _list(value: object) -> list[Any]:

@@ -42,7 +42,9 @@ def _service(output: Output) -> ToolService:
 
 def _add(arguments: Namespace, output: Output) -> int:
     command = arguments.server
-    given = [kind for kind in ("url", "file", "openapi") if getattr(arguments, kind)] + (["server"] if command else [])
+    given = [kind for kind in ("file", "openapi") if getattr(arguments, kind)] + (["server"] if command else [])
+    if arguments.url and not arguments.openapi:
+        given.append("url")
     if len(given) != 1:
         raise InvalidInput("source", "give one of --url, --file, --openapi, or a program after --")
     kind, value = _source(arguments, command)
@@ -65,7 +67,9 @@ def _source(arguments: Namespace, command: list[str]) -> tuple[str, dict[str, An
     if arguments.file:
         return "files", str(arguments.file.absolute())
     if arguments.openapi:
-        return "openapi", str(arguments.openapi.absolute())
+        document = str(arguments.openapi.absolute())
+        service = {"document": document, "url": arguments.url, "key": arguments.key}
+        return "openapi", {name: value for name, value in service.items() if value} if arguments.url else document
     fields: dict[str, Any] = {"url": arguments.url, "key": arguments.key}
     if command:
         cwd = str(arguments.cwd.absolute()) if arguments.cwd else None

@@ -17,7 +17,7 @@ class SentResult(Wire, kw_only=True, frozen=True):
     provider: str
     host: Annotated[str, Meta(description="With the port where it isn't the usual one.")]
     what: Annotated[
-        Literal["embedder", "reranker", "chat", "planner", "store"],
+        Literal["embedder", "reranker", "chat", "planner", "store", "tool"],
         Meta(description='What it was asked as; a planner is asked as "chat".'),
     ]
     requests: int
