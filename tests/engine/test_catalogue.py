@@ -134,6 +134,19 @@ def test_other_tools_are_not(name: str) -> None:
     assert not is_shell(name)
 
 
+def test_words_that_a_name_writes_as_one_count_and_those_of_every_name_do_not() -> None:
+    names = ["home_backup_create", "home_log_create", "home_state_get", "home_create", "home_light_set"]
+    tools = from_file({"tools": [{"name": name, "description": "x"} for name in names]}, "t")[0]
+    index = ToolIndex(tools, *tool_index())
+    signals = {}
+    for text in ("back up", "create"):
+        query = ToolQuery(text)
+        vector = asyncio.run(tool_index()[1].embed([text], "query"))[0]
+        signals[text] = {tool.name: known[5:7] for tool, known, _ in index.signals(query, vector)}
+    assert signals["back up"]["home_backup_create"][0] > 0
+    assert signals["create"]["home_create"][1] == 1.0, "`home` is in each name, and tells nothing"
+
+
 OPENAPI = """
 openapi: 3.0.0
 paths:

@@ -65,6 +65,12 @@ slide deck presentation powerpoint
 branch fork
 newest latest recent last
 simulate would allowed policy
+restriction restrict permission allowed may validation limit
+info metadata property attribute size big changed modified created
+metric cpu memory load usage utilization performance statistics
+append add insert patch attach
+publish release announce create
+fetch download scrape extract crawl url web page content
 """
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
+from itertools import pairwise
 from operator import itemgetter, mul
 from typing import Any
 
@@ -28,11 +29,12 @@ _FIRST_SENTENCE = 220
 _LONGEST_QUERY = 4_000
 _POOL = 150
 _MOST_PARAMETERS = 20
+_NEARLY_ALL = 0.8
 _UNSEEN = 0.15
 """The cosine that a tool is taken to have which the search by meaning didn't bring up."""
 
 Signals = tuple[float, ...]
-WEIGHTS: Signals = (1.084, 0.855, 0.622, 0.538, 0.558, 0.396, 0.774, 0.315, 2.067, 0.749)
+WEIGHTS: Signals = (1.099, 1.125, 0.643, 0.534, 0.439, 0.396, 0.774, 0.55, 1.792, 1.267, 0.15)
 """What each of `ToolIndex.signals` counts."""
 
 
@@ -73,7 +75,8 @@ class ToolIndex:
                 embedder.embed_batch(batch, token)
                 store.commit_buffer(batch)
         self._view = store.snapshot()
-        words = [_Words.of(tool) for tool in self.tools]
+        everywhere = _everywhere(self.tools)
+        words = [_Words.of(tool, everywhere) for tool in self.tools]
         self._rarity = _Rarity([item.whole_name for item in words], len(self.tools))
         self._concept_rarity = _Rarity([item.name_concepts for item in words], len(self.tools))
         self._words = [replace(item, weight=sum(self._rarity[word] for word in item.name) or 1.0) for item in words]
@@ -121,12 +124,15 @@ class ToolIndex:
         meanings = [
             (word, sorted(((rarity[group], group) for group in known[word]), reverse=True)) for word in words if word in known
         ]
-        rarities = {word: self._rarity[word] for word in telling}
+        joined = (stem(first + second) for first, second in pairwise(split_names(text[:_LONGEST_QUERY])))
+        rarities = {word: self._rarity[word] for word in (*telling, *(word for word in joined if word in self._rarity))}
         return _Asked(rarities, sum(rarities.values()) or 1.0, meanings)
 
     def _of_words(self, tool: _Words, asked: _Asked) -> Signals:
-        in_name = own_name = meant_by_name = meant_by_text = 0.0
+        in_name = own_name = meant_by_name = meant_by_text = taken = 0.0
         for word, rarity in asked.telling.items():
+            if word in tool.parameters:
+                taken += rarity
             if word in tool.whole_name:
                 in_name += rarity
                 if word in tool.name:
@@ -149,6 +155,7 @@ class ToolIndex:
             float(tool.source in asked.telling),
             meant_by_name / total,
             meant_by_text / total,
+            taken / total,
         )
 
 
@@ -170,16 +177,35 @@ class _Words:
     whole_name: frozenset[str]
     name_concepts: frozenset[int]
     text_concepts: frozenset[int]
+    parameters: frozenset[str]
     weight: float = 1.0
 
     @classmethod
-    def of(cls, tool: CatalogueTool) -> _Words:
-        name = frozenset(map(stem, split_names(tool.name)))
+    def of(cls, tool: CatalogueTool, everywhere: Mapping[str, frozenset[str]]) -> _Words:
+        whole = frozenset(map(stem, split_names(tool.name)))
+        name = whole - everywhere[tool.source] - _FUNCTION_WORDS or whole
         source = frozenset(map(stem, split_names(tool.source)))
         text = frozenset(map(stem, split_names(_first_sentence(tool.description))))
         known = concepts()
         meant = [frozenset(group for word in words for group in known.get(word, ())) for words in (name, text)]
-        return cls(stem(tool.source), name, name | source, meant[0], meant[1])
+        taken = frozenset(map(stem, split_names(" ".join(_parameters(tool.schema)))))
+        return cls(stem(tool.source), name, whole | source, meant[0], meant[1], taken)
+
+
+_FUNCTION_WORDS = frozenset(("a", "an", "the", "of", "to", "for", "by", "in", "on", "from", "with", "and", "or"))
+
+
+def _everywhere(tools: Sequence[CatalogueTool]) -> Mapping[str, frozenset[str]]:
+    """Return by source the words that nearly all of its tools' names hold, such as a prefix: they tell none from the others."""
+    of_source: dict[str, list[frozenset[str]]] = {}
+    for tool in tools:
+        of_source.setdefault(tool.source, []).append(frozenset(map(stem, split_names(tool.name))))
+    found = {}
+    for source, names in of_source.items():
+        often = Counter(word for name in names for word in name)
+        least = _NEARLY_ALL * len(names)
+        found[source] = frozenset(word for word, count in often.items() if len(names) > 2 and count >= least)
+    return found
 
 
 class _Rarity(dict[Hashable, float]):
