@@ -9,7 +9,7 @@ import pytest
 
 from carrel.engine.addressed_text import addresses_model, notice_of
 
-from .addressed_texts import FOR_FITTING, KEPT_ASIDE
+from .addressed_texts import FOR_FITTING, FOR_FITTING_LATER, KEPT_ASIDE, LATER_HARMLESS, LATER_KEPT_ASIDE
 from .hits import hit
 from .test_tool_red_team import HOSTILE
 
@@ -32,12 +32,18 @@ def share(texts: list[str]) -> float:
     [
         ("red team", [text for name, text in HOSTILE.items() if name not in NOT_TO_A_MODEL], 0.85),
         ("for fitting", list(FOR_FITTING), 0.95),
-        ("kept aside", list(KEPT_ASIDE), 0.65),
+        ("for fitting, later", list(FOR_FITTING_LATER), 0.95),
+        ("kept aside", list(KEPT_ASIDE), 0.75),
+        ("kept aside, later", list(LATER_KEPT_ASIDE), 0.9),
     ],
 )
 def test_most_texts_that_address_a_model_are_found(name: str, texts: list[str], least: float) -> None:
     print(f"{name}: {len(texts)} texts, {share(texts):.3f} found")
     assert share(texts) >= least, [text for text in texts if not addresses_model(text)]
+
+
+def test_harmless_texts_about_prompts_and_instructions_are_not_told_of() -> None:
+    assert len([text for text in LATER_HARMLESS if addresses_model(text)]) <= 1
 
 
 def test_harmless_packages_are_hardly_ever_told_of() -> None:
