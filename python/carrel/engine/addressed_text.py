@@ -95,7 +95,7 @@ _RULES = {
         r"|\[/?inst\]|\[tool_calls\]|<</?sys>>|</?(?:tool_call|tool_result|function_calls|function_results|function_response|system_prompt)>"
         r"|<(?:antml:)?invoke name=|[\"'](?:tool_calls|function_call)[\"']\s*:\s*[\[{]|[\"']type[\"']\s*:\s*[\"']tool_use[\"']"
         r"|[\"']role[\"']\s*:\s*[\"']system[\"']\s*,\s*[\"']content[\"']|[\"']method[\"']\s*:\s*[\"'](?:tools/call|notifications/tools/list_changed)[\"']"
-        r"|(?:^|\n)\s*(?:user|human)\s*:[^\n]*\n+\s*(?:assistant|ai)\s*:|\baction\s*:\s*\w+\s*\n+\s*action input\s*:|```(?:tool_call|tool_code)\b"
+        r"|(?:^|\n)[ \t]*(?:user|human)\s*:[^\n]*\n\s*(?:assistant|ai)\s*:|\baction\s*:\s*\w+\s*\n\s*action input\s*:|```(?:tool_call|tool_code)\b"
         r"|[\"']name[\"']\s*:\s*[\"'][\w.-]+[\"']\s*,\s*[\"']arguments[\"']\s*:\s*[{\"']|[\"']tool[\"']\s*:\s*[\"'][^\"']+[\"']\s*,\s*[\"']args[\"']"
         r"|</?(?:code_context|rag_context)\b"
     ),
