@@ -87,9 +87,9 @@ async def test_a_hung_model_leaves_words_their_time(open_workspace: Open, monkey
     gate.open.clear()
     as_it_is = prepare.prepare
 
-    async def noted(*named: Any, seconds: float, history: Any) -> Any:
+    async def noted(*named: Any, seconds: float, **more: Any) -> Any:
         given.append(seconds)
-        return await as_it_is(*named, seconds=0.01, history=history)
+        return await as_it_is(*named, seconds=0.01, **more)
 
     monkeypatch.setattr(assisted_retrieval, "prepare", noted)
     for deadline_ms in (8_000, 60_000, None):

@@ -44,7 +44,7 @@ _PUBLISHERS_PAUSES = (0.5, 1.0, 2.0, 4.0)
 _MOST_TERMS = 5_000
 """Of a chunk that is read."""
 _REFUSALS: Mapping[int, Refusal] = {
-    401: ("{0} refused the key ({1})", "Say where the right one is: `key` of the source, or `--key`.", False),
+    401: ("{0} wants a key, or another one ({1})", "Say where the right one is: `key` of the source, or `--key`.", False),
     403: ("{0} doesn't open this repository to your key ({1})", "Ask whoever gives out its keys.", False),
     404: ("{0} has no such repository ({1})", "Publish it: `carrel publish --repo NAME`.", False),
     413: ("{0} found the request too long ({1})", "", False),
