@@ -28,7 +28,7 @@ from carrel.core.errors import CarrelError, InvalidInput, NotAllowed, ProviderEr
 from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, summed
 from carrel.core.vectors import Vectors
 from carrel.providers.keys import StandardKeys
-from carrel.providers.object_values import ObjectValues
+from carrel.providers.object_values import _VARIABLES, ObjectValues
 from carrel.providers.qdrant_values import QdrantValues
 from carrel.server.permissions import PermissionFile
 from carrel.server.team import find_seal, make_team_cache, team_destination
@@ -351,6 +351,7 @@ async def test_a_key_of_the_keyring_is_one_word(tmp_path: Path) -> None:
         ({}, {}, "carrel models key s3"),
         ({"PLANTED": "planted-key"}, {"key": "env:PLANTED"}, "ID:SECRET"),
         ({"AWS_ACCESS_KEY_ID": "planted-id", "AWS_SECRET_ACCESS_KEY": "planted-key"}, {}, r"refused the key \(403\)"),
+        (dict.fromkeys(_VARIABLES, "planted"), {}, "temporary key .* was not sent"),
     ],
 )
 async def test_a_key_that_is_missing_or_wrong_is_told_and_never_shown(
@@ -382,6 +383,8 @@ async def test_nothing_goes_to_an_object_store_before_a_person_allowed_it_nor_el
     with pytest.raises(ProviderError, match="without encryption"):
         await objects(tmp_path, "http://minio.example").write({bytes(16): b"value"})
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{qdrant_server.free_port()}")
+    for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{qdrant_server.free_port()}")
     monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
     monkeypatch.setenv("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")

@@ -39,5 +39,6 @@ def _ssl_error(error: BaseException) -> ssl.SSLError | None:
         if seen is None or isinstance(seen, ssl.SSLError):
             return seen
         # The client of Qdrant's package names it `source`.
-        seen = getattr(seen, "source", None) or seen.__cause__ or seen.__context__
+        source = getattr(seen, "source", None)
+        seen = source if isinstance(source, BaseException) else seen.__cause__ or seen.__context__
     return None

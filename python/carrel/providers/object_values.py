@@ -34,6 +34,7 @@ AT_ONCE = 32
 """Requests under way at the same moment."""
 _TIMEOUT = timedelta(seconds=10)
 _RETRIES = timedelta(seconds=2)
+_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 _VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 Credentials = tuple[str, str, str | None]
@@ -136,7 +137,11 @@ class ObjectValues:
             "timeout": _TIMEOUT,
             "connect_timeout": timedelta(seconds=3),
         }
-        if self._outbound.proxy and self._service.leaves_machine:
+        if not self._service.leaves_machine:
+            # Nobody's proxy stands between two programs of one machine: one that is named puts aside those of the environment.
+            options["proxy_url"] = "http://127.0.0.1:9"
+            options["proxy_excludes"] = urlsplit(self._service.base_url).hostname or ""
+        elif self._outbound.proxy:
             options["proxy_url"] = self._outbound.proxy
         if (file := os.environ.get("SSL_CERT_FILE")) and Path(file).is_file():
             options["root_certificate"] = Path(file).read_bytes()
@@ -164,6 +169,12 @@ class ObjectValues:
         found = [None if self._key else self._outbound.keys.find(KEYS, f"env:{name}") for name in _VARIABLES]
         access, secret, token = (one.reveal() if one else None for one in found)
         if access and secret:
+            if token and not self._service.destination.host.endswith(_AMAZON):
+                raise ProviderError(
+                    f"The temporary key for {self._service.title} was not sent: only Amazon's own servers get its token, "
+                    "which goes along where a server sends a request elsewhere",
+                    f"Use a key of its own for {self._service.destination.host}, and unset {_VARIABLES[2]}.",
+                )
             return access, secret, token
         whole = self._outbound.keys.find(KEYS, self._key)
         if whole is None:

@@ -18,7 +18,11 @@ from carrel.core.outbound import Destination, Load, Outbound
 from carrel.providers.http import KeyAuth, Refusal, Service, ServiceClient, Sleep
 
 PROVIDER = "team"
-_KEY_REFUSED: Refusal = ("{0} wants a key, or another one ({1})", "Set one: `carrel models key qdrant`, or `key` of `team`.", False)
+_KEY_REFUSED: Refusal = (
+    "{0} wants a key, or another one ({1})",
+    "Set one: `carrel models key qdrant`, or `key` of `team`.",
+    False,
+)
 _ANSWER_SECONDS = 30.0
 _DAY = 24 * 3600
 
