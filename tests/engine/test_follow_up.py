@@ -245,3 +245,10 @@ def test_a_selected_line_belongs_to_the_definition_around_it(
     view, asked = indexed(SOURCES), Query("", active_path=path, selection=Lines(path, line, line))
     assert symbol_in_front(view, asked) == symbol
     assert symbol_in_front(view, asked, type_meant=True) == type_name
+
+
+def test_of_a_long_line_only_its_beginning_is_looked_at() -> None:
+    short = "def other():\n    value = 1\n    return value\n\n\n"
+    view = indexed({"blob.py": short * 500 + f"def blob():\n    data = '{'a' * 200_000}'\n    return data\n"})
+    asked = [Query("", active_path="blob.py", selection=Lines("blob.py", line, line)) for line in (2, 2_502)]
+    assert [symbol_in_front(view, query) for query in asked] == ["other", None], "the whole line would take half an hour"

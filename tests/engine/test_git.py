@@ -422,3 +422,19 @@ def test_what_people_write_never_cuts_the_list_of_commits(repository: Path) -> N
         ("Walter", "Mend \x1e the \x1f pool", ("a.py",)),
         ("t", "change", ("a.py", "sub/b c.py")),
     ]
+
+
+def test_messages_in_no_known_encoding_are_characters(repository: Path) -> None:
+    by = b"Ren\xe9 <r@example.com> 1800000000 +0000"
+    (repository / "a.py").write_text("changed")
+    run(repository, "add", "a.py")
+    tree, parent = run(repository, "write-tree").strip().encode(), run(repository, "rev-parse", "HEAD").strip().encode()
+    raw = b"tree %s\nparent %s\nauthor %s\ncommitter %s\n\nFix the caf\xe9\n" % (tree, parent, by, by)
+    made = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin"], cwd=repository, input=raw, capture_output=True, check=True
+    )
+    run(repository, "update-ref", "HEAD", made.stdout.decode().strip())
+    (newest, *_) = git.log(repository, limit=1) or []
+    assert (newest.author, newest.message) == ("Ren\ufffd", "Fix the caf\ufffd")
+    (listed, *_) = git.history(repository, 10) or []
+    assert (listed.author, listed.subject, listed.paths) == ("Ren\ufffd", "Fix the caf\ufffd", ("a.py",))

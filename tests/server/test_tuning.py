@@ -66,6 +66,7 @@ def test_what_was_written_is_read_and_forgotten(root: Path, settings: Settings) 
         lambda record: json.dumps({**record, "commits": [[["w"], [-1]]]}).encode(),
         lambda record: json.dumps({**record, "commits": [[["w" * 300], [0]]]}).encode(),
         lambda record: json.dumps({**record, "more": 1}).encode(),
+        lambda record: json.dumps(record).replace('"figures": {', '"figures": {"x": ' + "[" * 5_000).encode(),
     ],
 )
 def test_a_damaged_file_counts_as_none_and_is_told(root: Path, settings: Settings, damage) -> None:  # type: ignore[no-untyped-def]
@@ -78,6 +79,16 @@ def test_a_damaged_file_counts_as_none_and_is_told(root: Path, settings: Setting
     assert "carrel tune" in str(reader.problem())
     file.write(RECORD)
     assert (reader.record(), reader.problem()) == (RECORD, None)
+
+
+@pytest.mark.parametrize("words", [("w" * 300,), tuple("w" * 190 + str(n) for n in range(40))])
+def test_what_could_not_be_read_again_is_not_kept(root: Path, settings: Settings, words: tuple[str, ...]) -> None:
+    file = TuningFile(root, settings)
+    file.write(RECORD)
+    memory = CommitMemory([RememberedCommit(words, ("a.py",))] * 2_000)
+    with pytest.raises(StoreError, match="can't be kept"):
+        file.write(TuningRecord.of(HistoryAdapter(memory, 0.7), FIGURES, model="m", commit="c" * 40, at=1.0))
+    assert (TuningFile(root, settings).record(), file.problem()) == (RECORD, None)
 
 
 def test_a_workspace_cannot_bring_one(root: Path, settings: Settings, tmp_path: Path) -> None:

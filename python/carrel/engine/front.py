@@ -13,6 +13,8 @@ from carrel.core.types import Query
 
 MOST_LINES = 3_000
 """How far above the selection its definition is looked for."""
+LONGEST_HEAD = 500
+"""Characters of a line that are looked at: a definition names itself early, and the patterns take time by a line's square."""
 
 _TYPE = re.compile(r"\b(?:class|type|struct|interface|enum|trait|impl|object|record|protocol|extension|module)\b")
 _STATEMENT = re.compile(
@@ -41,7 +43,7 @@ def symbol_in_front(view: SnapshotView, query: Query, *, type_meant: bool = Fals
     text = view.lines(path, first, selection.end_line) if names else None
     if not text:
         return None
-    lines = [line.expandtabs(8) for line in text.splitlines()]
+    lines = [line[:LONGEST_HEAD].expandtabs(8) for line in text.splitlines()]
     return _around(lines, selection.start_line - first, names, type_meant=type_meant)
 
 

@@ -135,8 +135,15 @@ def history(folder: Path, limit: int) -> list[CommitRecord] | None:
     records = []
     for entry in output.split(f"{mark}-")[1:]:
         sha, author, subject, names = entry.split(f"{mark}+")
-        records.append(CommitRecord(sha, subject, tuple(path for path in re.split(r"[\0\n]", names) if path), author))
+        records.append(
+            CommitRecord(sha, _legible(subject), tuple(path for path in re.split(r"[\0\n]", names) if path), _legible(author))
+        )
     return records
+
+
+def _legible(text: str) -> str:
+    """Return what a commit says as characters: some are in no encoding that git knows."""
+    return os.fsencode(text).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +188,7 @@ def log(folder: Path, *, limit: int, skip: int = 0, since: str | None = None) ->
         parts = os.fsdecode(entry).split(f"{mark}+")
         if len(parts) in (4, 5) and _COMMIT.fullmatch(parts[0]):  # 4: so long a message that nothing of the paths was kept
             names = tuple(path for part in parts[4:] for path in re.split(r"[\0\n]", part) if path)
-            commits.append(LoggedCommit(parts[0], parts[1], parts[2], parts[3].strip(), names))
+            commits.append(LoggedCommit(parts[0], _legible(parts[1]), parts[2], _legible(parts[3]).strip(), names))
     return commits
 
 

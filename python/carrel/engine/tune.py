@@ -38,6 +38,7 @@ Prepare = Callable[[Query], PreparedQuery]
 
 MOST_REMEMBERED = 2_000
 MOST_WORDS = 40
+LONGEST_WORD = 60
 """Words of one subject that are remembered."""
 MOST_PATHS = 12
 """A commit that changed more files is a sweep."""
@@ -201,7 +202,8 @@ def _read(history: Sequence[CommitRecord], indexed: Collection[str]) -> _History
         if not paths or len(record.paths) > MOST_PATHS or is_routine(subject) or _BOT.search(record.author):
             continue
         # The index has words of masked texts only; so has what is kept beside it.
-        words = query_words.read(masked(subject)).words[:MOST_WORDS]
+        read = query_words.read(masked(subject)).words
+        words = tuple(word for word in read if len(word) <= LONGEST_WORD)[:MOST_WORDS]
         if words:
             commits.append(RememberedCommit(words, paths))
             records.append(record)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,7 @@ _Place = Annotated[int, Meta(ge=0, lt=_MOST_FILES)]
 _Share = Annotated[float, Meta(ge=-1, le=1)]
 
 
-class TuningFigures(msgspec.Struct, frozen=True, kw_only=True):
+class TuningFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was measured when it was learned: NDCG@10 over so many held-back commits, and 90 % of the gain's bootstrap."""
 
     questions: Annotated[int, Meta(ge=1, le=100_000)]
@@ -114,9 +115,14 @@ class TuningFile:
     def write(self, record: TuningRecord) -> None:
         """Keep what was learned. Raises `StoreError`."""
         self._check_place()
+        content = msgspec.json.encode(record)
+        try:
+            _decoded(content)
+        except (ValueError, msgspec.MsgspecError) as error:
+            raise StoreError(f"What was learned of this repository can't be kept: {error}") from None
         try:
             prepare(IndexLocation(self._folder, in_workspace=False), self._root)
-            replace_file(self.path, msgspec.json.encode(record))
+            replace_file(self.path, content)
         except OSError as error:
             raise StoreError(f"{self.path} can't be written: {error.strerror or error}", "Make its folder writable.") from None
 
@@ -141,10 +147,10 @@ class TuningFile:
             return
         record, adapter, problem = None, None, None
         try:
-            record, adapter = self._read()
+            record, adapter = self._read(found)
         except OSError as error:
             problem = f"it can't be read ({error.strerror or error}). Make it readable, or run `carrel tune` again."
-        except (ValueError, msgspec.MsgspecError) as error:
+        except (ValueError, RecursionError, msgspec.MsgspecError) as error:
             problem = f"it is damaged ({error}). Run `carrel tune` again."
         except StoreError as error:
             problem = str(error)
@@ -153,14 +159,12 @@ class TuningFile:
             log.warning("%s", problem)
         self._record, self._adapter, self._problem, self._stamp = record, adapter, problem, stamp
 
-    def _read(self) -> tuple[TuningRecord, HistoryAdapter]:
+    def _read(self, found: os.stat_result) -> tuple[TuningRecord, HistoryAdapter]:
         self._check_place()
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is no file")  # a pipe would be waited for
         with self.path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise ValueError("it is too large")
-        record = msgspec.json.decode(content, type=TuningRecord)
-        return record, record.adapter()
+            return _decoded(file.read(_MOST_BYTES + 1))
 
     def _check_place(self) -> None:
         if Path(os.path.realpath(self._folder)).is_relative_to(os.path.realpath(self._root)):
@@ -168,3 +172,10 @@ class TuningFile:
                 f"{self._folder} lies in the workspace, which may not bring what was learned",
                 "Set `cacheFolder` to a folder outside of it.",
             )
+
+
+def _decoded(content: bytes) -> tuple[TuningRecord, HistoryAdapter]:
+    if len(content) > _MOST_BYTES:
+        raise ValueError("it is too large")
+    record = msgspec.json.decode(content, type=TuningRecord)
+    return record, record.adapter()
