@@ -293,6 +293,8 @@ class ServiceClient:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
+            for name in ("httpx", "httpcore"):  # at a lower level they tell addresses, which may hold a key
+                logging.getLogger(name).setLevel(max(logging.getLogger(name).level, logging.WARNING))
             client = self._clients[loop] = httpx.AsyncClient(
                 timeout=httpx.Timeout(self.service.idle_seconds, connect=CONNECT_SECONDS),
                 limits=httpx.Limits(max_connections=32, max_keepalive_connections=KEPT_CONNECTIONS),

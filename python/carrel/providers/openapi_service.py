@@ -26,6 +26,8 @@ MOST_ANSWER = 1_000_000
 _LONGEST_TARGET = 8_000
 """Characters of a path with its query: most servers take no more."""
 _LONGEST_HEADER = 2_000
+_SHORTEST_KEY = 4
+"""A shorter one is no secret, and would be found in any text."""
 _REFUSALS: Mapping[int, Refusal] = {
     400: ("{0} can't use these arguments ({1})", "", False),
     401: ("{0} wants another key, or one at all ({1})", "Check the key that its setting `key` names.", False),
@@ -107,7 +109,8 @@ class OpenApiService:
         service = Service("openapi", self._name, self._url, "tool", request.headers, refusals=_REFUSALS)
         auth = _Key(self._name, self._key, call.key, self._outbound)
         target = request.target
-        if call.key is not None and call.key.place == "query" and (value := await auth.value()):
+        value = await auth.value()
+        if value and call.key is not None and call.key.place == "query":
             if not service.encrypted:
                 raise ProviderError(
                     f"The key for {self._name} was not sent: it is asked without encryption", "Set a `url` with https://."
@@ -119,12 +122,22 @@ class OpenApiService:
             kind, content = await client.content(call.method, target, request.body, load, most_bytes=MOST_ANSWER)
         finally:
             await client.aclose()
-        return _answer(kind, content)
+        return _answer(kind, _without(content, value))
+
+
+def _without(content: bytes, key: str) -> bytes:
+    """Return an answer without the key: some services say what they were asked, and a model would be told it."""
+    if len(key) < _SHORTEST_KEY:
+        return content
+    for spelled in {key, quote(key, safe=""), json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1]}:
+        content = content.replace(spelled.encode("utf-8", "replace"), b"[the key]")
+    return content
 
 
 def request_of(call: HttpCall, arguments: Mapping[str, Any]) -> _Request:
     """Return the request of an operation with these arguments. Raises `ProviderError` for one that would leave its place."""
-    path, pairs, headers = call.path, [], {}
+    path, headers = call.path, dict[str, str]()
+    pairs: list[tuple[str, str]] = []
     for parameter in call.parameters:
         value = arguments.get(parameter.argument)
         if value is None:
@@ -135,7 +148,9 @@ def request_of(call: HttpCall, arguments: Mapping[str, Any]) -> _Request:
             case "path":
                 path = path.replace(f"{{{parameter.name}}}", _segment(parameter, value))
             case "query":
-                pairs += [(key, item) for key, item in _pairs(parameter, value)]
+                named = {other.name for other in call.parameters if other is not parameter}
+                named |= {call.key.name} if call.key else set()
+                pairs += _pairs(parameter, value, named)
             case "header":
                 headers[parameter.name] = _header(parameter, value)
     if any(_climbs(segment) for segment in path.split("/")):
@@ -156,12 +171,15 @@ def _segment(parameter: HttpParameter, value: Any) -> str:
 
 
 def _climbs(segment: str) -> bool:
-    return unquote(unquote(segment)) in (".", "..")
+    return unquote(unquote(segment)).partition(";")[0] in (".", "..")  # what is behind a semicolon is no part of the name
 
 
-def _pairs(parameter: HttpParameter, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
+def _pairs(parameter: HttpParameter, value: Any, named: set[str]) -> Iterator[tuple[str, str]]:
+    """Give what stands in the query for an argument; `named` are the other names in it, which a field may not take."""
+    if isinstance(value, Mapping) and (parameter.deep or not parameter.delimiter):
         for key, item in value.items():
+            if not parameter.deep and (key in named or str(key).startswith("_")):
+                raise ProviderError(f"{parameter.argument}: its field {key[:60]} is another parameter's name")
             yield f"{parameter.name}[{key}]" if parameter.deep else str(key), _plain(item)
     elif isinstance(value, list) and not parameter.delimiter:
         for item in value:
@@ -180,7 +198,9 @@ def _header(parameter: HttpParameter, value: Any) -> str:
 def _joined(value: Any, delimiter: str) -> str:
     if isinstance(value, list):
         return delimiter.join(map(_plain, value))
-    return ",".join(f"{key},{_plain(item)}" for key, item in value.items()) if isinstance(value, Mapping) else _plain(value)
+    if isinstance(value, Mapping):
+        return delimiter.join(f"{key}{delimiter}{_plain(item)}" for key, item in value.items())
+    return _plain(value)
 
 
 def _plain(value: Any) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 from carrel.core.errors import CarrelError, InvalidInput
 
 _LONGEST = 20_000_000
+_MOST_MERGED = 1_000_000
+"""Entries of a document's maps, with what merge keys add to them."""
 
 
 def read_document(path: Path) -> Any:
@@ -42,7 +44,20 @@ def _yaml(text: str) -> Any:
         raise CarrelError(
             "YAML needs the extra `openapi`, which isn't installed", 'Run: pip install "carrel-context[openapi]"'
         ) from None
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """Bounds what merge keys (`<<`) make: each may double what it names."""
+
+        left = _MOST_MERGED
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.left -= len(node.value)
+            if self.left < 0:
+                raise ValueError("its merge keys make too much of it")
+
     try:
-        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+        return yaml.load(text, Loader)  # noqa: S506 - made of a safe loader
     except yaml.YAMLError as error:
         raise ValueError(str(error).replace("\n", " ")) from None

@@ -238,11 +238,26 @@ def of_tools(items: Sequence[StatedTool]) -> Confirmation:
 def _shown(tool: CatalogueTool) -> str:
     """Return all that a model is told of a tool, in full: an order may hide in the middle of a text, or in a parameter's."""
     parts = [("", visible(tool.description)), ("tags", ", ".join(map(visible, tool.tags)))]
-    parts += [("asks", visible(f"{tool.call.method} {tool.call.path}") if tool.call else "")]
+    parts += [("asks", visible(_asks(tool.call)) if tool.call else "")]
     parts += [("takes", visible(canonical(tool.schema)))]
     parts += [("gives", visible(canonical(tool.output_schema)) if tool.output_schema else "")]
     parts += [(f"example {number}", visible(example)) for number, example in enumerate(tool.examples, 1)]
     return " ".join(f"[{name}: {text}]" if name else text for name, text in parts if text)
+
+
+def _asks(call: HttpCall) -> str:
+    """Return how an operation is asked: what goes where."""
+    parts = [f"{call.method} {call.path}"]
+    for place in ("path", "query", "header"):
+        names = [
+            sent.name if sent.argument == sent.name else f"{sent.name}={sent.argument}"
+            for sent in call.parameters
+            if sent.place == place
+        ]
+        parts += [f"{place}: {', '.join(names)}"] if names else []
+    parts += [f"body: {call.body}"] if call.body else []
+    parts += [f"key: {call.key.place} {call.key.name}"] if call.key else []
+    return "; ".join(parts)
 
 
 def origin_of(settings: ToolSettings, name: str) -> str:

@@ -14,19 +14,22 @@ from carrel.engine.catalogue.files import MOST_TOOLS, from_file
 _READING = ("get", "head")
 _METHODS = (*_READING, "post", "put", "patch", "delete")
 _MOST_NODES = 2_000
-"""Of one operation's schema: references may multiply."""
+"""Of one operation's parameters and body: references may multiply."""
+_MOST_ITEMS = 200
+_LONGEST_REFERENCE = 2_000
 _DEEPEST = 20
-_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~!$&'()*+,;=:@{}-]+)*/?", re.ASCII)
+_PATH = re.compile(r"(?:/(?!\.{1,2}(?:[/;]|$))[\w.~!$&'()*+,;=:@{}-]+)*/?", re.ASCII)
 """A path that stays below the service's address: no encoded characters, no `..`, nothing that begins a query or another host."""
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _NOT_PARAMETERS = frozenset(
     """
-    accept accept-encoding authorization connection content-encoding content-length content-type cookie expect forwarded host
-    keep-alive origin proxy-authorization proxy-connection te trailer transfer-encoding upgrade via x-forwarded-for
-    x-forwarded-host x-forwarded-proto x-http-method-override
+    accept accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 expect forwarded
+    host http2-settings keep-alive origin remote-user te trailer transfer-encoding upgrade user-agent via x-forwarded x-host
+    x-real-ip x-remote-user
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
-"""Headers that no argument may set: they say who asks, whom, and how the message is read."""
+_NOT_BEGINNINGS = ("proxy-", "x-forwarded-", "x-http-", "x-original-", "x-rewrite-")
+"""Headers that no argument may set: they say who asks, whom, by which method, and how the message is read."""
 
 
 def from_openapi(document: object, source: str) -> tuple[list[CatalogueTool], list[str]]:
@@ -47,7 +50,7 @@ def _operations(
     document: Mapping[str, Any], paths: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]]:
     for path, item in islice(paths.items(), MOST_TOOLS + 1):
-        at = _Resolver(document).whole(item)
+        at = _Resolver(document).named(item)
         if not isinstance(at, Mapping):
             continue
         for method in _METHODS:
@@ -74,6 +77,8 @@ class _Operation:
                 self._can_run = False
         body = self._take_body(resolver.whole(operation.get("requestBody")))
         key, known = _key_of(document, resolver, operation)
+        # What was cut, or isn't there, may have said anything of how the operation is asked.
+        self._can_run = self._can_run and resolver.complete and not any(_is_key(sent, key) for sent in self._sent)
         wanted = sorted(re.findall(r"\{([^{}]*)\}", path))
         given = sorted(sent.name for sent in self._sent if sent.place == "path")
         if self._can_run and known and wanted == given and _PATH.fullmatch(path):
@@ -96,7 +101,7 @@ class _Operation:
 
     def _take(self, parameter: Mapping[str, Any]) -> None:
         place, name = parameter.get("in"), parameter["name"]
-        if place == "header" and name.lower() in _NOT_PARAMETERS:
+        if place == "header" and _is_reserved(name):
             return  # OpenAPI says of some that they count for nothing; the others are the client's own
         schema = parameter.get("schema")
         schema = dict(schema) if isinstance(schema, Mapping) else _old_schema(parameter)
@@ -130,7 +135,9 @@ class _Operation:
 
     def _property(self, name: str, place: str, schema: dict[str, Any], *, required: bool) -> str:
         """Add an argument; one name may stand in two places."""
-        argument = name if name not in self._properties else f"{place}_{name}"
+        argument, number = name if name not in self._properties else f"{place}_{name}", 2
+        while argument in self._properties:
+            argument, number = f"{place}_{name}_{number}", number + 1
         self._properties[argument] = schema
         if required and argument not in self._required:
             self._required.append(argument)
@@ -171,7 +178,8 @@ def _key_of(document: Mapping[str, Any], resolver: _Resolver, operation: Mapping
     """Return where the key of an operation goes, and whether what it asks for is known."""
     components = document.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else document.get("securityDefinitions")
-    wanted = [item for item in _list(operation.get("security", document.get("security"))) if isinstance(item, Mapping)]
+    asked = _list(operation.get("security", document.get("security")))
+    wanted = [item for item in asked[:_MOST_ITEMS] if isinstance(item, Mapping)]
     for names in wanted:
         scheme = resolver.whole(schemes.get(next(iter(names)))) if isinstance(schemes, Mapping) and len(names) == 1 else None
         if isinstance(scheme, Mapping) and (key := _place_of_key(scheme)) is not None:
@@ -184,9 +192,23 @@ def _place_of_key(scheme: Mapping[str, Any]) -> HttpKey | None:
     if kind in ("oauth2", "openIdConnect") or (kind == "http" and str(scheme.get("scheme")).lower() == "bearer"):
         return HttpKey("header", "Authorization", bearer=True)
     if kind == "apiKey" and place in ("header", "query", "cookie") and isinstance(name, str) and _HEADER.fullmatch(name):
-        own = place == "header" and name.lower() in _NOT_PARAMETERS - {"authorization"}
+        own = place == "header" and name.lower() != "authorization" and _is_reserved(name)
         return None if own else HttpKey(place, name)
     return None
+
+
+def _is_reserved(header: str) -> bool:
+    plain = header.lower().replace("_", "-")  # some servers read both as the same
+    return plain in _NOT_PARAMETERS or plain.startswith(_NOT_BEGINNINGS) or plain.endswith("-override")
+
+
+def _is_key(sent: HttpParameter, key: HttpKey | None) -> bool:
+    """Tell whether an argument would stand where the key does."""
+    if key is None or sent.place != key.place:
+        return False
+    if key.place == "header":
+        return sent.name.lower().replace("_", "-") == key.name.lower().replace("_", "-")
+    return sent.name == key.name
 
 
 def _list(value: object) -> list[Any]:
@@ -194,11 +216,23 @@ def _list(value: object) -> list[Any]:
 
 
 class _Resolver:
-    """Replaces references by what they name in the document; one that leads on too far stands for anything."""
+    """Replaces references by what they name in the document; one that goes round in a circle stands for anything.
+
+    `complete` is false after something was left out: what is too much or too deep, or isn't in the document.
+    """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
         self._left = _MOST_NODES
+        self.complete = True
+
+    def named(self, node: Any) -> Any:
+        """Return a node, or what it refers to; references within stay."""
+        for _ in range(_DEEPEST):
+            if not isinstance(node, Mapping) or not isinstance(reference := node.get("$ref"), str):
+                return node
+            node = self._at(reference)
+        return {}
 
     def whole(self, node: Any, depth: int = 0, inside: frozenset[str] = frozenset()) -> Any:
         """Return a node without references; `inside` are those that lead to it, which would go round in a circle."""
@@ -206,8 +240,10 @@ class _Resolver:
             return node
         self._left -= 1
         spent = depth > _DEEPEST or self._left < 0
+        if spent or (isinstance(node, list) and len(node) > _MOST_ITEMS):
+            self.complete = False
         if isinstance(node, list):
-            return [] if spent else [self.whole(item, depth + 1, inside) for item in node[:200]]
+            return [] if spent else [self.whole(item, depth + 1, inside) for item in node[:_MOST_ITEMS]]
         reference = node.get("$ref")
         if spent or (isinstance(reference, str) and reference in inside):
             return {}
@@ -218,9 +254,11 @@ class _Resolver:
     def _at(self, reference: str) -> Any:
         """Return what a reference names; nothing outside the document is looked up."""
         found: Any = self._document
-        if not reference.startswith("#/"):
-            return {}
-        for part in reference[2:].split("/"):
+        parts = reference[2:].split("/") if reference.startswith("#/") and len(reference) <= _LONGEST_REFERENCE else ["", ""]
+        for part in parts:
             key = part.replace("~1", "/").replace("~0", "~")
             found = found.get(key) if isinstance(found, Mapping) else None
-        return found if isinstance(found, Mapping) else {}
+        if isinstance(found, Mapping):
+            return found
+        self.complete = False
+        return {}
