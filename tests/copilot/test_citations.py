@@ -84,3 +84,17 @@ def test_what_is_not_an_answer_is_left_alone() -> None:
     assert ended.text == ""
     assert answers.take(report(7, kind="end", cancellationReason="CancelledByUser")) is None
     assert not answers.any
+
+
+def test_an_answer_that_is_too_long_is_followed_no_more() -> None:
+    answers = FollowedAnswers()
+    answers.follow("t", "pack")
+    assert answers.take(report("t", kind="report", reply="x" * 200_001)) is None
+    assert not answers.any
+
+
+def test_a_token_is_a_number_or_a_text() -> None:
+    answers = FollowedAnswers()
+    answers.follow(1, "pack")
+    assert answers.take(report(True, kind="end")) is None
+    assert answers.take(report(1, kind="end")) is not None

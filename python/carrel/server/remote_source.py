@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,8 @@ SECONDS = 3.0
 FIRST_REST, LONGEST_REST = 1.0, 60.0
 """Seconds that a server which failed isn't asked again, doubled with each failure."""
 _MOST_NAMED = 3
+_LOOK_AGAIN_SECONDS = 60.0
+"""How long it counts that git named no repository: it may have been too slow."""
 """Files that a notice names."""
 
 
@@ -68,6 +71,7 @@ class RemoteSource:
     _rests_until: float = 0.0
     _last_problem: str = ""
     _checkout: _Checkout | None = None
+    _look_again: float = 0.0
 
     @property
     def address(self) -> PublishedAddress:
@@ -166,8 +170,9 @@ class RemoteSource:
 
         if own is None or not points:
             return frozenset()
-        if self._checkout is None:
+        if self._checkout is None or (not self._checkout.origin and time.monotonic() >= self._look_again):
             self._checkout = _Checkout(git.origin(self.root), git.prefix(self.root))
+            self._look_again = time.monotonic() + _LOOK_AGAIN_SECONDS
         origin, prefix = self._checkout
         if not origin or origin.casefold() != (head.origin or self.address.name).casefold():
             return frozenset()

@@ -14,7 +14,7 @@ from typing import Any
 
 _MOST_FOLLOWED = 20
 _LONGEST = 200_000
-"""Characters of an answer that are kept."""
+"""Characters of an answer that is followed; a longer one is not checked."""
 _MOST_SHOWN = 5
 _MOST_REASON = 120
 
@@ -48,7 +48,7 @@ class Answer:
                 self.round_id = part.get("roundId")
 
     def _say(self, text: Any) -> bool:
-        if not isinstance(text, str) or not text or self.length > _LONGEST:
+        if not isinstance(text, str) or not text:
             return False
         self.parts.append(text)
         self.length += len(text)
@@ -78,12 +78,15 @@ class FollowedAnswers:
         try:
             params = json.loads(body)["params"]
             token, value = params["token"], params["value"]
-            answer = self._answers.get(token)
+            answer = self._answers.get(token) if type(token) in (str, int) else None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
         if answer is None or not isinstance(value, dict):
             return None
         answer.add(value)
+        if answer.length > _LONGEST:
+            self._answers.pop(token, None)
+            return None
         if value.get("kind") != "end":
             return None
         self._answers.pop(token, None)
