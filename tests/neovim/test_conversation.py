@@ -48,6 +48,7 @@ def test_an_answer_streams_in_with_its_places_and_the_conversation_goes_on(edit:
         answer,
         answer,  # asked again, since a place doesn't hold
         Reply("Nobody."),
+        Reply("Still nobody."),
     ]
     nvim.command("Carrel chat how is a login checked?")
     lines = shown(nvim, "- src/other.py")
@@ -72,6 +73,10 @@ def test_an_answer_streams_in_with_its_places_and_the_conversation_goes_on(edit:
     said = [content for _, content in roles(service.last)]
     assert any("how is a login checked?" in content for content in said)
     assert "who calls it?" in said[-1]
+
+    nvim.command("tabedit src/auth.py")
+    nvim.command("Carrel chat and from here?")
+    assert "## and from here?" in shown(nvim, "Still nobody.")
 
     nvim.command("Carrel! chat and now?")
     assert shown(nvim, "## and now?")[0] == "## and now?"

@@ -82,7 +82,11 @@ local function open_place()
   end
 end
 
+-- The conversation in the window: there is one window, and each project has a conversation.
+local in_window
+
 local function window(talk)
+  in_window = talk
   local buffer = view.show(TITLE, shown(talk))
   vim.keymap.set('n', '<cr>', open_place, { buffer = buffer, nowait = true, silent = true })
   return buffer
@@ -106,9 +110,9 @@ function M.ask(root, question, params, fail)
     return
   end
   add(talk, (#talk.lines > 0 and '\n' or '') .. '## ' .. question:gsub('%c+', ' ') .. '\n')
-  talk.messages[#talk.messages + 1] = { role = 'user', content = question }
   talk.piece = ''
   local buffer = window(talk)
+  talk.messages[#talk.messages + 1] = { role = 'user', content = question }
   local drawing = false
   local function draw()
     if drawing then
@@ -117,7 +121,7 @@ function M.ask(root, question, params, fail)
     drawing = true
     vim.schedule(function()
       drawing = false
-      if vim.api.nvim_buf_is_valid(buffer) then
+      if in_window == talk and vim.api.nvim_buf_is_valid(buffer) then
         view.fill(buffer, shown(talk))
       end
     end)

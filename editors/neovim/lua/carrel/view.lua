@@ -16,8 +16,8 @@ end
 function M.show(title, lines)
   local name = 'carrel://' .. title
   local buffer = vim.fn.bufnr(('^%s$'):format(name))
-  local window = buffer > 0 and vim.fn.bufwinid(buffer) or -1
-  if window > 0 then
+  local window = buffer > 0 and vim.fn.win_findbuf(buffer)[1] -- in any tab page
+  if window then
     vim.api.nvim_set_current_win(window)
   else
     vim.cmd('botright new')
