@@ -382,6 +382,17 @@ def test_eval_measures_on_the_folders_own_history(
     assert "an own one has the higher confidence in 100.0% of all pairs" in out
 
 
+def test_a_history_that_is_not_read_is_told_with_the_reason(run: Run, project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", other], check=True)
+    git = ["git", "-C", str(other), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    (project / ".git").write_text(f"gitdir: {other / '.git'}\n")
+    for command in ("tune", "eval"):
+        code, _, err = run(command)
+        assert (code, "doesn't know this folder" in err) == (1, True)
+
+
 def test_tune_keeps_what_helps_with_commits_that_were_held_back(run: Run, project: Path) -> None:
     assert "has no git history" in run("tune")[2]
     assert run("tune", "--reset", "--dry-run")[0] == 2

@@ -12,6 +12,7 @@ from carrel.core.types import Query
 from carrel.engine.prepare import prepare_blocking
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
+from carrel.frontends.cli.commits import commits_of
 from carrel.frontends.cli.in_process import current_index, folder, settings
 from carrel.server.composition import Composition
 
@@ -28,17 +29,12 @@ _COMMITS_A_CASE = 10
 def run(arguments: Namespace, output: Output) -> int:
     """Index, ask, sum up."""
     from carrel.engine.evaluate import Figures, cases, measure, summarize
-    from carrel.engine.git import git_program, history
     from carrel.engine.own_questions import measure as measure_own
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
     confirm_broad_folder(root, chosen_settings)
-    if git_program(root) is None:
-        raise CarrelError("git is not found on PATH, and the history to measure on can't be read without it", "Install git.")
-    commits = history(root, arguments.commits * _COMMITS_A_CASE)
-    if commits is None:
-        raise CarrelError(f"{root} has no git history to measure on", "Give a folder inside a repository.")
+    commits, _ = commits_of(root, arguments.commits * _COMMITS_A_CASE, "measure on")
     figures: list[Figures] = []
     own: list[OwnFigures] = []
 

@@ -8,9 +8,10 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.errors import InvalidInput
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.cancellable import cancellable
+from carrel.frontends.cli.commits import commits_of
 from carrel.frontends.cli.in_process import current_index, folder, indexed_folder, settings
 from carrel.server.tuning import TuningFigures, TuningFile, TuningRecord
 
@@ -29,19 +30,13 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidInput("--reset", "it forgets what was learned, and --dry-run changes nothing", "Give one of them.")
     if arguments.reset:
         return _reset(arguments, output)
-    from carrel.engine.git import git_program, head, history
     from carrel.engine.prepare import prepare_blocking
     from carrel.engine.tune import learn
 
     root = folder(arguments.path)
     chosen_settings = settings(root, output)
     confirm_broad_folder(root, chosen_settings)
-    if git_program(root) is None:
-        raise CarrelError("git is not found on PATH, and the history to learn from can't be read without it", "Install git.")
-    newest = head(root)
-    commits = history(root, _MOST_COMMITS)
-    if not commits or newest is None:
-        raise CarrelError(f"{root} has no git history to learn from", "Give a folder inside a repository.")
+    commits, newest = commits_of(root, _MOST_COMMITS, "learn from")
     file = TuningFile(root, chosen_settings)
     found: list[tuple[Tuning, str]] = []
 
