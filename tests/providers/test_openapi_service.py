@@ -25,7 +25,7 @@ from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.fakes import FakeAuditLog
 from carrel.core.remote import Confirm, Confirmation
 from carrel.engine.catalogue.openapi import from_openapi
-from carrel.providers.openapi_service import request_of
+from carrel.providers.openapi_service import _answer, request_of
 from carrel.providers.tool_files import read_document
 from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
@@ -344,6 +344,13 @@ def test_what_answers_look_like_hides_nothing_of_an_operation() -> None:
         {"requestBody": {"$ref": "#/" + "a/" * 5_000}},
         {"parameters": [parameter(f"p{n}", enum=["x"] * 300) for n in range(2)]},
         {"parameters": [parameter("X_SHOP_KEY", "header")], "security": [{"own": []}]},
+        {"parameters": {"a": parameter("a")}},
+        {"parameters": ["a"]},
+        {"security": {"own": []}},
+        {"security": ["own"]},
+        {"requestBody": {"required": True}},
+        {"requestBody": {"$ref": "#/paths/~1items/put/requestBody"}},
+        {"parameters": [{**parameter("X-HTTP-Method-Override", "header"), "required": True}]},
     ],
 )
 def test_an_operation_of_which_a_part_is_missing_is_only_found(operation: dict[str, Any]) -> None:
@@ -384,6 +391,12 @@ def test_arguments_take_no_place_of_others() -> None:
     thrice = call_of({"get": {"parameters": [parameter("header_x"), parameter("x"), parameter("x", "header")]}})
     assert thrice is not None
     assert len({sent.argument for sent in thrice.parameters}) == 3
+
+
+@pytest.mark.parametrize("said", [r'{"a": ["sk\/secret\u002B1"]}', r'{"sk\/secret+1": 1}'])
+def test_a_key_is_known_in_every_spelling_of_json(said: str) -> None:
+    answer = _answer("application/json", said.encode(), "sk/secret+1")
+    assert "secret" not in answer.text + str(answer.value)
 
 
 def test_merge_keys_of_yaml_do_not_multiply(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ MOST_ANSWER = 1_000_000
 _LONGEST_TARGET = 8_000
 """Characters of a path with its query: most servers take no more."""
 _LONGEST_HEADER = 2_000
+_NO_KEY = "[the key]"
 _SHORTEST_KEY = 4
 """A shorter one is no secret, and would be found in any text."""
 _REFUSALS: Mapping[int, Refusal] = {
@@ -122,7 +123,7 @@ class OpenApiService:
             kind, content = await client.content(call.method, target, request.body, load, most_bytes=MOST_ANSWER)
         finally:
             await client.aclose()
-        return _answer(kind, _without(content, value))
+        return _answer(kind, _without(content, value), value)
 
 
 def _without(content: bytes, key: str) -> bytes:
@@ -130,7 +131,7 @@ def _without(content: bytes, key: str) -> bytes:
     if len(key) < _SHORTEST_KEY:
         return content
     for spelled in {key, quote(key, safe=""), json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1]}:
-        content = content.replace(spelled.encode("utf-8", "replace"), b"[the key]")
+        content = content.replace(spelled.encode("utf-8", "replace"), _NO_KEY.encode())
     return content
 
 
@@ -211,13 +212,27 @@ def _controls(text: str) -> bool:
     return any(ord(character) < 0x20 or ord(character) == 0x7F for character in text)
 
 
-def _answer(kind: str, content: bytes) -> HttpAnswer:
+def _cleared(value: Any, key: str) -> Any:
+    """Return a value without the key: JSON has several spellings of a character."""
+    if isinstance(value, str):
+        return value.replace(key, _NO_KEY)
+    if isinstance(value, list):
+        return [_cleared(item, key) for item in value]
+    if isinstance(value, dict):
+        return {_cleared(name, key): _cleared(item, key) for name, item in value.items()}
+    return value
+
+
+def _answer(kind: str, content: bytes, key: str = "") -> HttpAnswer:
     """Return what was said; of what is no text, its kind alone."""
     kind = kind.partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         text = content.decode("utf-8", "replace")
         try:
-            return HttpAnswer(text, json.loads(text))
+            value = json.loads(text)
+            if len(key) >= _SHORTEST_KEY and (cleared := _cleared(value, key)) != value:
+                return HttpAnswer(json.dumps(cleared, ensure_ascii=False), cleared)
+            return HttpAnswer(text, value)
         except (ValueError, RecursionError):
             return HttpAnswer(text)
     if kind.startswith("text/") or kind in ("", "application/xml", "application/yaml") or kind.endswith("+xml"):

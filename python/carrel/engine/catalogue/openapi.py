@@ -68,14 +68,19 @@ class _Operation:
         self._required: list[str] = []
         self._sent: list[HttpParameter] = []
         # Another address for some operations is none that the person agreed to.
-        self._can_run = not (shared.get("servers") or operation.get("servers"))
+        self._can_run = not (shared.get("servers") or operation.get("servers")) and _is_well_formed(document, shared, operation)
         resolver = _Resolver(document)
         for parameter in _parameters(resolver, shared, operation):
             if isinstance(parameter.get("name"), str):
                 self._take(parameter)
             else:  # what it refers to isn't in the document
                 self._can_run = False
-        body = self._take_body(resolver.whole(operation.get("requestBody")))
+        given_body = resolver.whole(operation.get("requestBody"))
+        if "requestBody" in operation and not (
+            isinstance(given_body, Mapping) and isinstance(given_body.get("content"), Mapping)
+        ):
+            self._can_run = False
+        body = self._take_body(given_body)
         key, known = _key_of(document, resolver, operation)
         # What was cut, or isn't there, may have said anything of how the operation is asked.
         self._can_run = self._can_run and resolver.complete and not any(_is_key(sent, key) for sent in self._sent)
@@ -102,6 +107,7 @@ class _Operation:
     def _take(self, parameter: Mapping[str, Any]) -> None:
         place, name = parameter.get("in"), parameter["name"]
         if place == "header" and _is_reserved(name):
+            self._can_run = self._can_run and parameter.get("required") is not True
             return  # OpenAPI says of some that they count for nothing; the others are the client's own
         schema = parameter.get("schema")
         schema = dict(schema) if isinstance(schema, Mapping) else _old_schema(parameter)
@@ -150,8 +156,19 @@ def _parameters(resolver: _Resolver, shared: Mapping[str, Any], operation: Mappi
     for parameter in (*_list(shared.get("parameters")), *_list(operation.get("parameters"))):
         known = resolver.whole(parameter)
         if isinstance(known, Mapping):
-            found[str(known.get("name")), str(known.get("in"))] = known
+            name, place = str(known.get("name")), str(known.get("in"))
+            found[name.lower() if place == "header" else name, place] = known
     return found.values()
+
+
+def _is_well_formed(document: Mapping[str, Any], shared: Mapping[str, Any], operation: Mapping[str, Any]) -> bool:
+    """Tell whether what says how an operation is asked has the form that OpenAPI gives it."""
+    lists = [
+        shared.get("parameters", []),
+        operation.get("parameters", []),
+        operation.get("security", document.get("security", [])),
+    ]
+    return all(isinstance(one, list) and all(isinstance(item, Mapping) for item in one) for one in lists)
 
 
 def _old_schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
