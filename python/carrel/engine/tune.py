@@ -38,8 +38,9 @@ Prepare = Callable[[Query], PreparedQuery]
 
 MOST_REMEMBERED = 2_000
 MOST_WORDS = 40
-LONGEST_WORD = 60
 """Words of one subject that are remembered."""
+LONGEST_WORD = 60
+"""Longer ones are left out: nobody asks for them, and the file that keeps them is bounded."""
 MOST_PATHS = 12
 """A commit that changed more files is a sweep."""
 MOST_HELD, MOST_FITTED = 150, 300

@@ -123,13 +123,12 @@ class OpenApiService:
             kind, content = await client.content(call.method, target, request.body, load, most_bytes=MOST_ANSWER)
         finally:
             await client.aclose()
-        return _answer(kind, _without(content, value), value)
+        secret = value if len(value) >= _SHORTEST_KEY else ""
+        return _answer(kind, _without(content, secret) if secret else content, secret)
 
 
 def _without(content: bytes, key: str) -> bytes:
     """Return an answer without the key: some services say what they were asked, and a model would be told it."""
-    if len(key) < _SHORTEST_KEY:
-        return content
     for spelled in {key, quote(key, safe=""), json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1]}:
         content = content.replace(spelled.encode("utf-8", "replace"), _NO_KEY.encode())
     return content
@@ -230,7 +229,7 @@ def _answer(kind: str, content: bytes, key: str = "") -> HttpAnswer:
         text = content.decode("utf-8", "replace")
         try:
             value = json.loads(text)
-            if len(key) >= _SHORTEST_KEY and (cleared := _cleared(value, key)) != value:
+            if key and (cleared := _cleared(value, key)) != value:
                 return HttpAnswer(json.dumps(cleared, ensure_ascii=False), cleared)
             return HttpAnswer(text, value)
         except (ValueError, RecursionError):

@@ -43,7 +43,7 @@ def run(arguments: Namespace, output: Output) -> int:
     def work(token: CancelToken) -> None:
         with output.progress("Indexing") as progress:
             index = current_index(root, chosen_settings, token, progress)
-        with closing(index.store), output.progress("Asking for the files of commits") as progress:
+        with closing(index.store), output.progress("Asking for the files of commits", unit="commits") as progress:
             tuning = learn(
                 index.store.snapshot(),
                 lambda query: prepare_blocking(query, index.embedder),
