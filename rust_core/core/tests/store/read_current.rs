@@ -123,6 +123,26 @@ fn quoted(snapshot: &Snapshot, change: impl FnOnce()) -> (Result<CurrentChunk, S
 }
 
 #[test]
+fn a_quotation_is_found_among_many_that_hold_its_words() {
+    let text = |words: &str| format!("def check(value):\n    raise ValueError(\"{words}\")\n");
+    let mut files: Vec<(String, String)> = (0..60).map(|i| (format!("a{i}.py"), text("used by endpoint should not"))).collect();
+    files.push(("z.py".to_owned(), text("endpoint should not be used")));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let workspace = Workspace::new(&files);
+    let store = workspace.open();
+    index(&store);
+    let question = "endpoint should not be used".to_owned();
+    for is_change in [false, true] {
+        let (search_text, quoted) = (question.clone(), question.clone());
+        let query = ParsedQuery { search_text, quoted, text: question.clone(), is_change, ..ParsedQuery::default() };
+        let options = SearchOptions { pool: 90, ..SearchOptions::default() };
+        let found = store.snapshot().unwrap().find(&query, &options, &ReadFiles::default(), &token()).unwrap().candidates;
+        let whole: Vec<&str> = found.iter().filter(|found| found.verbatim >= 1.0).map(|found| found.path.as_str()).collect();
+        assert_eq!(whole, ["z.py"]);
+    }
+}
+
+#[test]
 fn a_question_reads_a_file_once_unless_it_changes() {
     let (workspace, store) = setup();
     let snapshot = store.snapshot().unwrap();

@@ -16,6 +16,10 @@ const SPAN: f64 = 0.2;
 const WORDS_OF_NAME: u32 = 2;
 /// A text holds more of the question than others if it is by this share at least.
 const CLEARLY: f64 = 0.05;
+/// A wish for a change is a quotation if this share of it …
+const WHOLE: f64 = 0.97;
+/// … and so many words stand in a text.
+const LEAST_OF_A_WISH: u32 = 4;
 /// What more places hold literally counts less for each.
 const FEW: f64 = 3.0;
 
@@ -28,17 +32,14 @@ pub struct VerbatimEvidence {
     pub unrivalled: f64,
 }
 
-/// For each candidate. A wish for a change quotes nothing: its words describe what is not there yet.
+/// For each candidate.
 pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
-    if context.is_change {
-        return vec![VerbatimEvidence::default(); candidates.len()];
-    }
     let ordinary = candidates.iter().filter(|candidate| candidate.prior >= 1.0);
     let most_ordinary = ordinary.map(|candidate| candidate.verbatim).fold(0.0, f64::max);
     let defined = candidates.iter().any(|candidate| candidate.defines >= 1.0);
     let of = |candidate: &Candidate| {
         let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
-        let strength = strength(candidate, is_name);
+        let strength = if context.is_change { of_a_wish(candidate) } else { strength(candidate, is_name) };
         // Where the name is defined, its uses are not what was asked for.
         if strength <= 0.0 || (is_name && defined && candidate.defines < 1.0) {
             return VerbatimEvidence::default();
@@ -59,6 +60,12 @@ fn strength(candidate: &Candidate, is_name: bool) -> f64 {
     let of_run = LEAST_SHARE[(candidate.verbatim_words as usize).clamp(1, LEAST_SHARE.len()) - 1];
     let least = if is_name { LEAST_SHARE_OF_NAME.min(of_run) } else { of_run };
     ((candidate.verbatim - least) / SPAN).clamp(0.0, 1.0)
+}
+
+/// The same of a question that reads like a wish for a change: its words describe what is not there yet, unless all of them are.
+fn of_a_wish(candidate: &Candidate) -> f64 {
+    let whole = candidate.verbatim >= WHOLE && candidate.verbatim_words >= LEAST_OF_A_WISH && !lists_changes(&candidate.path);
+    f64::from(u8::from(whole))
 }
 
 /// A list of changes repeats their headings: it is not where the thing is.
@@ -107,8 +114,19 @@ mod tests {
         ] {
             assert_eq!(first(&[code.clone(), candidate(path, verbatim, words, name)], false), expected, "{path} {verbatim}");
         }
-        let wished = [code.clone(), candidate("tests/test_a.py", 1.0, 5, false)];
-        assert_eq!(first(&wished, true), "src/a.py");
+    }
+
+    #[test]
+    fn a_wish_for_a_change_quotes_where_all_of_it_stands() {
+        let code = candidate("src/a.py", 0.3, 2, false);
+        for (path, verbatim, words, expected) in [
+            ("tests/test_a.py", 1.0, 5, "tests/test_a.py"),
+            ("tests/test_a.py", 0.9, 5, "src/a.py"), // described, not quoted
+            ("tests/test_a.py", 1.0, 3, "src/a.py"), // too short
+            ("CHANGELOG.md", 1.0, 5, "src/a.py"),    // tells that it was done
+        ] {
+            assert_eq!(first(&[code.clone(), candidate(path, verbatim, words, false)], true), expected, "{path} {verbatim}");
+        }
     }
 
     #[test]

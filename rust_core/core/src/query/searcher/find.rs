@@ -68,8 +68,7 @@ impl Searcher {
         }
         let names = query.sought_names();
         let defining = if names.is_empty() { Vec::new() } else { self.definitions_within(&scope, &names, pool)? };
-        // What is pasted from a text stands there word for word; a wish for a change stands nowhere yet.
-        let quotes = !query.is_change && !query.quoted.is_empty();
+        let quotes = !query.quoted.is_empty();
         let covering = if quotes { self.covering_within(&scope, &terms, COVERING, cancel)? } else { Vec::new() };
 
         let mut docs: Vec<Doc> = Vec::new();

@@ -9,8 +9,12 @@ use crate::query::matching::Phrase;
 use crate::query::ranking::Signals;
 use crate::query::results::Doc;
 
-/// So many candidates are read at most.
+/// So many candidates are read at most …
 const MOST_READ: usize = 40;
+/// … and so many where all of them hold as much as the fullest one: a message of common words has many such.
+const MOST_OF_EQUALS: usize = 100;
+/// Sums of the same weights in another order differ by less.
+const AS_MUCH: f32 = 1e-4;
 /// A candidate is read that holds this share of the question's weight …
 const LEAST_HELD: f32 = 0.5;
 /// … and this share of what the fullest one holds.
@@ -47,9 +51,11 @@ impl Searcher {
         // By what is in them, so that the choice doesn't depend on how segments lie.
         fullest.sort_by(|(a, of_a), (b, of_b)| {
             let place = |i: usize| (&candidates[i].path, candidates[i].start_line);
-            of_b.total_cmp(of_a).then_with(|| place(*a).cmp(&place(*b)))
+            let lexical = |i: usize| candidates[i].lexical;
+            of_b.total_cmp(of_a).then_with(|| lexical(*b).total_cmp(&lexical(*a))).then_with(|| place(*a).cmp(&place(*b)))
         });
-        fullest.truncate(MOST_READ);
+        let equals = fullest.iter().take_while(|(_, held)| *held >= most - AS_MUCH).count();
+        fullest.truncate(equals.clamp(MOST_READ, MOST_OF_EQUALS));
         let docs: Vec<_> = fullest.iter().map(|(i, _)| candidates[*i].doc).collect();
         for ((i, _), text) in fullest.iter().zip(texts_of(&docs)) {
             let Some(text) = text else { continue };
