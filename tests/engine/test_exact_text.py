@@ -107,7 +107,8 @@ def test_the_longest_run_of_words_is_found_in_a_text(view: Snapshot) -> None:
     best = max(found(view, "The basket of the customer is empty"), key=lambda candidate: candidate.verbatim)
     assert (best.path, best.verbatim_words) == ("app/orders.py", 7)
     assert best.verbatim == pytest.approx(1.0)
-    assert {candidate.verbatim for candidate in found(view, "Fix: the basket of the customer is empty")} == {0.0}
+    wished = max(found(view, "Fix: the basket of the customer is empty"), key=lambda candidate: candidate.verbatim)
+    assert (wished.path, wished.verbatim) == ("app/orders.py", pytest.approx(1.0))
 
 
 WORDS = sorted({word for text in FILES.values() for word in text.split() if word.isprintable()})
