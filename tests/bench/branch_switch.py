@@ -15,7 +15,7 @@ from pathlib import Path
 
 from carrel.core.native import CancelToken
 from carrel.engine.embedding import embed_batch_blocking
-from carrel.engine.git import _git
+from carrel.engine.git_process import ask
 from carrel.server.composition import Composition
 from carrel.server.open_index import OpenIndex
 from carrel.server.settings import Settings
@@ -61,8 +61,8 @@ def _measure(index: OpenIndex, title: str, *changes: tuple[str, ...]) -> None:
 
 
 def _ask_git(root: Path, old: str) -> None:
-    _git(root, "diff", "--name-status", "-M", "-z", "--no-ext-diff", "--no-textconv", old, "HEAD", "--")
-    _git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--", ".")
+    ask(root, "diff", "--name-status", "-M", "-z", "--no-ext-diff", "--no-textconv", old, "HEAD", "--")
+    ask(root, "status", "--porcelain", "-z", "--untracked-files=all", "--", ".")
 
 
 def _bring_up_to_date(index: OpenIndex) -> tuple[int, int, dict[str, float]]:

@@ -11,6 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 _PIECE = 1 << 16
+_LAST_SECONDS = 1.0
+"""For what a program that was stopped had written before."""
+
+
+class Enough(Exception):
+    """What was read suffices: the program may end."""
 
 
 def read_bounded(
@@ -33,13 +39,19 @@ def read_bounded(
         creationflags=flags,
     )
     failed: list[Exception] = []
+    lock, ended = threading.Lock(), False
+
+    def hand_on(piece: bytes) -> None:
+        with lock:
+            if not ended:
+                take(piece)
 
     def read() -> None:
         assert process.stdout is not None  # noqa: S101 - a pipe, see above
         with process.stdout:
             try:
                 while piece := os.read(process.stdout.fileno(), _PIECE):
-                    take(piece)
+                    hand_on(piece)
             except Exception as error:
                 failed.append(error)
                 process.kill()
@@ -50,6 +62,10 @@ def read_bounded(
     try:
         reader.join(seconds)
         if reader.is_alive():
+            process.kill()
+            reader.join(_LAST_SECONDS)
+            with lock:
+                ended = True  # the caller uses what it has
             raise subprocess.TimeoutExpired(command, seconds)
         code = process.wait(seconds)
     finally:
@@ -63,12 +79,12 @@ def read_bounded(
 
 
 class Records:
-    """Cuts a stream at a mark. Of each record so many bytes are kept."""
+    """Cuts a stream at a mark and hands on each record as soon as the next mark comes. Of each so many bytes are kept."""
 
-    def __init__(self, mark: bytes, most: int) -> None:
+    def __init__(self, mark: bytes, most: int, take: Callable[[bytes], None]) -> None:
         self._mark = mark
         self._most = most
-        self._records: list[bytes] = []
+        self._take = take
         self._now = bytearray()
         self._tail = b""
 
@@ -77,17 +93,21 @@ class Records:
         *whole, rest = (self._tail + piece).split(self._mark)
         for record in whole:
             self._keep(record)
-            self._records.append(bytes(self._now))
-            self._now.clear()
+            self._hand_on()
         held = len(self._mark) - 1  # of these bytes a mark may have begun
         self._tail = rest[-held:]
         self._keep(rest[:-held])
 
-    def ended(self) -> list[bytes]:
-        """Return all records, with what stands before the first mark as the first one."""
+    def end(self) -> None:
+        """Hand on the last record: all of it has come."""
         self._keep(self._tail)
         self._tail = b""
-        return [*self._records, bytes(self._now)]
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        record = bytes(self._now)
+        self._now.clear()
+        self._take(record)
 
     def _keep(self, part: bytes) -> None:
         self._now += part[: max(self._most - len(self._now), 0)]

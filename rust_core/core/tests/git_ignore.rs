@@ -174,6 +174,18 @@ impl Case {
             _ => {}
         }
         git_folder(&self.common);
+        if self.random.one_in(8) {
+            // Objects may be borrowed, as `git clone --shared` does; rules never are.
+            let lender = place.join("lender.git");
+            git_folder(&lender);
+            for (folder, name, text) in [
+                (&lender, "info/exclude", "*\n".to_owned()),
+                (&self.common, "objects/info/alternates", format!("{}/objects\n", lender.display())),
+            ] {
+                fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+                fs::write(folder.join(name), text).unwrap();
+            }
+        }
     }
 
     fn make_nested(&mut self) {

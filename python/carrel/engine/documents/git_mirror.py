@@ -1,7 +1,7 @@
 """The history of a repository as Markdown in Carrel's cache: one file a month, one section a commit, so that the core indexes it.
 
-Bounded: the newest `MOST_COMMITS`, of each so much of its message and so many of its paths. Only what came since the last run is
-read; a history that was rewritten is read anew.
+Bounded: the newest `MOST_COMMITS`, of each so much of its message and so many of its paths; as many as git lists in its time and
+`_MOST_TEXT` holds. Only what came since the last run is read; a history that was rewritten is read anew.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +21,21 @@ from carrel.core.structs import whole_characters
 from carrel.engine import git
 from carrel.engine.documents import text_folder
 from carrel.engine.git import LoggedCommit
+from carrel.engine.git_ownership import foreign
+from carrel.engine.git_streams import Enough
 
 if TYPE_CHECKING:
     from carrel.engine.indexer import RunNative
 
 MOST_COMMITS = 5_000
-_A_PAGE = 500
 _LONGEST_MESSAGE = 4_000
 _MOST_PATHS = 40
+_MOST_TEXT = 32_000_000
+"""Characters of all commits of one run, which are kept in memory."""
 _FORMAT = 1
 _MARKUP = re.compile(r"^(?=\s*(?:#|```|~~~|[=-]+\s*$|<))", re.MULTILINE)
 """Of a message, what would end its section or begin another."""
+_PARTIAL = "only the newest commits were read: git was slow, or failed before the end of the history"
 _NO_GIT = "git gave no answer: the folder is no repository, has no commits, or git isn't installed"
 
 
@@ -68,29 +72,33 @@ class GitMirror:
 
     def _update(self, cancel: CancelToken, compared: Callable[[], None]) -> int:
         self.prepare()
-        if foreign := git.foreign(self.root):
+        if why := foreign(self.root):
             compared()
-            self._problem = f"its commits are not read: {foreign}"
+            self._problem = f"its commits are not read: {why}"
             self._forget()
             return 0
         head = git.head(self.root)
         compared()
-        self._problem = "" if head else _NO_GIT
-        known = self._known()
+        known, partial = self._known()
+        self._problem = _NO_GIT if head is None else _PARTIAL if partial else ""
         if head is None or head == known:
             return 0
         grows = known is not None and git.descends(self.root, known)
-        commits = self._commits(known if grows else None, cancel)
-        if commits is None or cancel.cancelled:
+        months = _Months(cancel)
+        whole = git.log(self.root, months.add, limit=MOST_COMMITS, since=known if grows else None) or months.full
+        if cancel.cancelled or not (whole or months.commits):
+            self._problem = self._problem if cancel.cancelled else _NO_GIT
             return 0
+        partial = not whole or (partial and grows)
+        self._problem = _PARTIAL if partial else ""
         try:
             if not grows:
                 self._forget()
-            self._write(commits)
-            replace_file(self._state, json.dumps({"head": head, "format": _FORMAT}).encode())
+            self._write(months.texts)
+            replace_file(self._state, json.dumps({"head": head, "format": _FORMAT, "partial": partial}).encode())
         except OSError as error:
             raise text_folder.not_writable(self.texts, error) from None
-        return len(commits)
+        return months.commits
 
     def delete(self) -> None:
         """Delete all that is kept."""
@@ -101,32 +109,43 @@ class GitMirror:
         for path in self.texts.glob("*.md"):
             path.unlink()
 
-    def _known(self) -> str | None:
+    def _known(self) -> tuple[str | None, bool]:
+        """Return the commit that the texts end with, and whether older ones are missing."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             state = json.loads(self._state.read_text("utf-8"))
-            return str(state["head"]) if state["format"] == _FORMAT else None
-        return None
+            if state["format"] == _FORMAT:
+                return str(state["head"]), state.get("partial") is True
+        return None, False
 
-    def _commits(self, since: str | None, cancel: CancelToken) -> list[LoggedCommit] | None:
-        found: list[LoggedCommit] = []
-        while len(found) < MOST_COMMITS and not cancel.cancelled:
-            page = git.log(self.root, limit=_A_PAGE, skip=len(found), since=since)
-            if page is None:
-                self._problem = "git was too slow, or failed: only the newest commits were read" if found else _NO_GIT
-                return found or None
-            found += page
-            if len(page) < _A_PAGE:
-                break
-        return found[:MOST_COMMITS]
-
-    def _write(self, commits: Sequence[LoggedCommit]) -> None:
-        months: dict[str, list[LoggedCommit]] = defaultdict(list)
-        for commit in commits:
-            months[commit.at[:7] if re.match(r"\d{4}-\d\d", commit.at) else "undated"].append(commit)
-        for month, group in months.items():
+    def _write(self, months: Mapping[str, Sequence[str]]) -> None:
+        for month, sections in months.items():
             path = self.texts / f"{month}.md"
             before = path.read_text("utf-8") if path.exists() else ""
-            replace_file(path, ("".join(map(section, group)) + before).encode())
+            replace_file(path, ("".join(sections) + before).encode())
+
+
+class _Months:
+    """The sections of commits by month, gathered while git lists them: what isn't shown of a commit is dropped at once."""
+
+    def __init__(self, cancel: CancelToken) -> None:
+        self._cancel = cancel
+        self._length = 0
+        self.texts: dict[str, list[str]] = defaultdict(list)
+        self.commits = 0
+
+    @property
+    def full(self) -> bool:
+        """Tell whether there is room for no more."""
+        return self._length >= _MOST_TEXT
+
+    def add(self, commit: LoggedCommit) -> None:
+        """Take the next commit, newest first. Raises `Enough`."""
+        text = section(commit)
+        self.texts[commit.at[:7] if re.match(r"\d{4}-\d\d", commit.at) else "undated"].append(text)
+        self.commits += 1
+        self._length += len(text)
+        if self.full or self._cancel.cancelled:
+            raise Enough("no more is kept")
 
 
 def section(commit: LoggedCommit) -> str:

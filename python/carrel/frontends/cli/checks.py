@@ -190,8 +190,9 @@ def cache(folder: Path) -> Iterator[Finding]:
 def git(folder: Path) -> Iterator[Finding]:
     """Check git, which tells branch switches and renames apart; without it hashes do."""
     from carrel.engine import git as repository
+    from carrel.engine.git_process import git_program
 
-    if repository.git_program(folder) is None:
+    if git_program(folder) is None:
         yield Finding(
             "Git", "note", "not found on PATH", "Install git to have HEAD and renames in the status; the index works without."
         )

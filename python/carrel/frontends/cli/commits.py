@@ -16,7 +16,9 @@ def commits_of(root: Path, most: int, use: str) -> tuple[list[CommitRecord], str
 
     Raises `CarrelError` where there are none.
     """
-    from carrel.engine.git import foreign, git_program, head, history
+    from carrel.engine.git import head, history
+    from carrel.engine.git_ownership import foreign
+    from carrel.engine.git_process import git_program
 
     if git_program(root) is None:
         raise CarrelError(f"git is not found on PATH, and the history to {use} can't be read without it", "Install git.")
