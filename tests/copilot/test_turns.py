@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.copilot.conftest import Start, initialize
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.copilot import proxy as copilot_proxy
 from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot.answers import Answer
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.interceptor import Interceptor, ProxyOptions
 from carrel.frontends.copilot.sidecar import Sidecar
@@ -132,6 +134,22 @@ def test_an_agent_is_answered_whatever_fails(monkeypatch: pytest.MonkeyPatch) ->
     answer = json.loads(Interceptor(ProxyOptions(), ContextSwitch(), sidecar).tool_answer(request))
     assert answer["id"] == 1
     assert answer["result"][0]["status"] == "error"
+
+
+def test_a_turn_whose_time_is_up_goes_without_context_and_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    interceptor = Interceptor(ProxyOptions(deadline_ms=0), ContextSwitch(), Sidecar({}, ("no-such-program",)))
+    assert interceptor.rewrite(Frame(turn(), 0)) is None
+    assert [record.getMessage() for record in caplog.records] == ["A turn went without context: no time is left"]
+
+
+def test_citations_start_no_server(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    sidecar = Sidecar({}, (sys.executable, "-c", f"open({str(started)!r}, 'w').close()"))
+    interceptor = Interceptor(ProxyOptions(), ContextSwitch(), sidecar)
+    assert interceptor._checked(Answer("t", "pack", ["See auth.py:1-3."])) is None
+    assert sidecar._process is None
+    assert not started.exists()
 
 
 def test_over_the_real_proxy_only_the_text_changes(start: Start, project: Path, record: Path) -> None:

@@ -333,6 +333,7 @@ class Composition:
         index.home = home
         index.counter = ExactTokenizer()
         index.tuning = TuningFile(place.root, place.settings)
+        index.tuning.refresh()
         index.read_meta()
         self._clean_up(replace(place.location, directory=home))
         for gone in clean_up_models(home, index.directory):

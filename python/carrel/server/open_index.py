@@ -68,7 +68,7 @@ class OpenIndex:
         """Name what is wrong with it, in words for a person."""
         copy = self.replica.problem if self.replica else self.no_replica
         cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
-        tuning = self.tuning.problem() if self.tuning else None
+        tuning = self.tuning.problem if self.tuning else None
         told = (self.not_kept, self.unusable, self.waits_for, copy, cache, tuning, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
 
@@ -147,11 +147,13 @@ class OpenIndex:
     @property
     def tuned(self) -> TuningRecord | None:
         """What was learned of the workspace's commits with the model that answers."""
-        record = self.tuning.record() if self.tuning else None
+        record = self.tuning.record if self.tuning else None
         return record if record and record.model == self.embedder.spec.id else None
 
     def informed(self, query: Query) -> Query:
-        """Return a query with what is known of the workspace's commits."""
+        """Return a query with what is known of the workspace's commits. Looks at the disk."""
+        if self.tuning:
+            self.tuning.refresh()
         learned = self.tuning.adapter(self.embedder.spec.id) if self.tuning else None
         return replace(query, recent_changes=self.recent_changes, learned=learned)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.engine.git import LastChange
     from carrel.engine.indexer import IndexReport
+    from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Ranking, Retrieval
     from carrel.engine.routing import Route
     from carrel.server.open_index import OpenIndex
@@ -86,7 +87,6 @@ async def search(
 
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    query = index.informed(query)
     documents = only_documents(query.filters)
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
@@ -100,6 +100,7 @@ async def search(
         workspace.assistants(plan=plan, rerank=rerank),
         workspace.run_interactive,
         finish,
+        scope=index.informed,
         outside=index.replica,
     )
     hits = own.hits if others is None else others.beside(own.hits, query)
@@ -141,7 +142,6 @@ def search_blocking(
     from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
     from carrel.engine.retriever import read
 
-    query = index.informed(query)
     return retrieve_assisted_blocking(
         Question(query, history),
         index.store.snapshot,
@@ -149,8 +149,13 @@ def search_blocking(
         assistants or ALONE,
         lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
         token,
+        scope=index.informed,
         outside=index.replica,
     )
+
+
+def _informed(index: OpenIndex, prepared: PreparedQuery) -> PreparedQuery:
+    return replace(prepared, query=index.informed(prepared.query))
 
 
 def _told(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
@@ -165,11 +170,11 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    prepared = await prepare(pool_query(index.informed(query), pool_size), index.embedder)
+    prepared = await prepare(pool_query(query, pool_size), index.embedder)
     view = index.store.snapshot()
 
     def work(token: CancelToken) -> list[tuple[str, float]]:
-        return best_files(view, prepared, pool_size, query.limit, "filename", token)
+        return best_files(view, _informed(index, prepared), pool_size, query.limit, "filename", token)
 
     return await workspace.run_interactive(work)
 
@@ -204,10 +209,13 @@ async def compare(
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
-    prepared = await prepare(index.informed(query), index.embedder)
-
+    prepared = await prepare(query, index.embedder)
     view = index.store.snapshot()
-    return await workspace.run_interactive(lambda token: both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens))
+
+    def work(token: CancelToken) -> Comparison:
+        return both(view, _informed(index, prepared), tokenizer, budget, token, most_tokens=most_tokens)
+
+    return await workspace.run_interactive(work)
 
 
 async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
@@ -231,11 +239,11 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
     from carrel.engine.prepare import prepare
 
     index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
-    prepared = await prepare(index.informed(query), index.embedder)
+    prepared = await prepare(query, index.embedder)
 
     def work(token: CancelToken) -> list[Explanation]:
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
         refusal = index.store.refusal(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
-        return explain(index.store.snapshot(), prepared, path, line, token, refusal=refusal)
+        return explain(index.store.snapshot(), _informed(index, prepared), path, line, token, refusal=refusal)
 
     return await workspace.run_interactive(work)

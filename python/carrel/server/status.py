@@ -117,4 +117,6 @@ def read_details(index: OpenIndex, root: Path, most_files: int) -> StatusDetails
 
     if index.replica:
         index.replica.measure()
+    if index.tuning:
+        index.tuning.refresh()
     return StatusDetails(tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files]), git.head(root))

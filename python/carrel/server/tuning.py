@@ -11,7 +11,7 @@ import logging
 import os
 import stat
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -82,35 +82,41 @@ class TuningRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return HistoryAdapter(CommitMemory(known), self.weight)
 
 
+class _Known(NamedTuple):
+    """What the file said when it was looked at last; a value that is replaced, since several threads look."""
+
+    stamp: tuple[int, int, int] | None = None
+    record: TuningRecord | None = None
+    adapter: HistoryAdapter | None = None
+    problem: str | None = None
+
+
 class TuningFile:
     """The file of one workspace. It is read again where it changed, so that whoever has the index open notices at once.
 
-    Its methods touch the disk. Asking for what is known already costs one look at the file's time.
+    Only `refresh`, `write` and `delete` touch the disk: they belong on a thread. What is known may be asked for anywhere.
     """
 
     def __init__(self, root: Path, settings: Settings) -> None:
         self._root = root
         self._folder = cache_root(settings)[0] / folder_name(root)
         self.path = self._folder / TUNING_FILE
-        self._stamp: tuple[int, int, int] | None = None
-        self._record: TuningRecord | None = None
-        self._adapter: HistoryAdapter | None = None
-        self._problem: str | None = None
+        self._known = _Known()
 
+    @property
     def record(self) -> TuningRecord | None:
         """Return what was learned; None where nothing was, or it can't be used."""
-        self._refresh()
-        return self._record
+        return self._known.record
+
+    @property
+    def problem(self) -> str | None:
+        """Say why a file that is there isn't used."""
+        return self._known.problem
 
     def adapter(self, model: str) -> HistoryAdapter | None:
         """Return what the ranking uses with this embedding model: the gain was measured with one."""
-        self._refresh()
-        return self._adapter if self._record and self._record.model == model else None
-
-    def problem(self) -> str | None:
-        """Say why a file that is there isn't used."""
-        self._refresh()
-        return self._problem
+        known = self._known
+        return known.adapter if known.record and known.record.model == model else None
 
     def write(self, record: TuningRecord) -> None:
         """Keep what was learned. Raises `StoreError`."""
@@ -136,14 +142,15 @@ class TuningFile:
             raise StoreError(f"{self.path} can't be deleted: {error.strerror or error}", "Delete it yourself.") from None
         return True
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Look whether the file changed, and read it then."""
         try:
             found = self.path.stat()
         except OSError:
-            self._stamp = self._record = self._adapter = self._problem = None
+            self._known = _Known()
             return
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if stamp == self._stamp:
+        if stamp == self._known.stamp:
             return
         record, adapter, problem = None, None, None
         try:
@@ -157,7 +164,7 @@ class TuningFile:
         if problem:
             problem = f"{self.path}, what `carrel tune` learned, is not used: {problem}"
             log.warning("%s", problem)
-        self._record, self._adapter, self._problem, self._stamp = record, adapter, problem, stamp
+        self._known = _Known(stamp, record, adapter, problem)
 
     def _read(self, found: os.stat_result) -> tuple[TuningRecord, HistoryAdapter]:
         self._check_place()

@@ -173,7 +173,9 @@ class Interceptor:
             return None
         params = {"packId": answer.pack_id, "text": answer.text, "alsoReadable": True}
         try:  # the end, and what comes behind it, is held back no longer than a question is
-            found = self._sidecar.ask("carrel/citations", params, self._options.deadline_ms / 1000)["citations"]
+            # Every message to the editor waits meanwhile, so no server is started for it.
+            reply = self._sidecar.ask("carrel/citations", params, self._options.deadline_ms / 1000, may_start=False)
+            found = reply["citations"]
         except Unavailable as error:
             log.info("The citations of an answer were not checked: %s", error)
             return None

@@ -78,10 +78,15 @@ class Sidecar:
         if self._process:
             self._outgoing.put(frame(body))
 
-    def ask(self, method: str, params: Mapping[str, Any], seconds: float) -> Any:
-        """Send a request and wait for its result; raises `Unavailable` when there is none in time."""
+    def ask(self, method: str, params: Mapping[str, Any], seconds: float, *, may_start: bool = True) -> Any:
+        """Send a request and wait for its result; raises `Unavailable` when there is none in time.
+
+        Without `may_start` a server that has ended stays so: starting a process takes longer than what waits may be held up.
+        """
+        if seconds <= 0:
+            raise Unavailable("no time is left")
         with self._lock:
-            if not self._alive():
+            if may_start:
                 self._launch()
             if not self._alive():
                 raise Unavailable("the server doesn't run")
