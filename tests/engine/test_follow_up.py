@@ -32,6 +32,11 @@ SAID = (
         "How does it replace the streams?",
         "Where do the types take part in that?",
         "show me the other one",
+        "and why?",
+        "tell me more",
+        "please explain",
+        "More details?",
+        "thanks, and the tests?",
     ],
 )
 def test_a_question_without_a_subject_needs_what_was_said(text: str) -> None:
@@ -52,6 +57,9 @@ def test_a_question_without_a_subject_needs_what_was_said(text: str) -> None:
         "parse_args",
         "src/click/parser.py",
         "ORA-12154",
+        "hello!",
+        "thanks a lot!",
+        "yes please",
     ],
 )
 def test_a_question_with_a_subject_of_its_own_has_changed_the_topic(text: str) -> None:

@@ -17,6 +17,7 @@ from carrel.core.conversation import Message
 from carrel.core.native import Candidate, path_kinds, split_names
 from carrel.core.types import Query
 from carrel.engine import issue_text, query_words
+from carrel.engine.confidence import is_small_talk
 
 MOST_TURNS = 6
 LONGEST = 200
@@ -163,6 +164,8 @@ def needs_history(text: str) -> bool:
         return False
     alone = _LEAD.sub("", text)
     few = len(_telling(alone))
+    if not few and not question.names:  # "tell me more": there is nothing of its own to search for
+        return not is_small_talk(text)
     if _ALSO.match(text) and few <= FEW + 1:
         return True
     if _ASKS.match(alone) and few < FEW and not question.names:
@@ -229,9 +232,10 @@ def _expanded(text: str, words: Sequence[str]) -> str:
 
 _GENERIC = frozenset(
     """
-    ago already always anything ask bit call called calls class current does doing done else example explain file files first
-    function function functions here instead it kind kinds latter method module more need new newer now old one ones other others
-    part please same second see selected show something take test tested tests then thing things too way work works yes
+    ago already always anything ask bit call called calls class current detail details does doing done elaborate else example
+    explain file files first function functions here instead it kind kinds latter method module more need new newer now old one
+    ones other others part please same second see selected show something take test tested tests then thing things too way work
+    works yes
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 """Words that say what is wanted of a subject, and none themselves."""
