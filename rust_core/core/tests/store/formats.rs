@@ -43,6 +43,18 @@ fn index_words(store: &Store) -> usize {
 }
 
 #[test]
+fn files_that_were_cut_by_older_rules_are_cut_again() {
+    let workspace = workspace(3);
+    index(&workspace.open());
+    let database = rusqlite::Connection::open(workspace.index.join(DATABASE_FILE)).unwrap();
+    assert_eq!(workspace.open().scan(&token()).unwrap().changed, 0);
+    // What was kept before the rules had a number: the sizes alone.
+    let sizes = format!("{:?}", workspace.config().cut);
+    assert_eq!(database.execute("UPDATE meta SET value = ?1 WHERE key = 'cut'", [sizes]).unwrap(), 1);
+    assert_eq!(workspace.open().scan(&token()).unwrap().changed, 3);
+}
+
+#[test]
 fn an_older_index_answers_while_it_is_made_again() {
     let workspace = workspace(20);
     index(&workspace.open());

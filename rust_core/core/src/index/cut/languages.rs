@@ -176,7 +176,20 @@ const RUBY: Rules = Rules {
     bindings: &["assignment"],
     type_values: &["do_block"],
     function_values: &["lambda"],
-    calls: (&["call"], &[("require", Role::Import), ("require_relative", Role::Import), ("load", Role::Import)]),
+    calls: (
+        &["call"],
+        &[
+            ("require", Role::Import),
+            ("require_relative", Role::Import),
+            ("load", Role::Import),
+            ("private", Role::Wrapper),
+            ("protected", Role::Wrapper),
+            ("public", Role::Wrapper),
+            ("module_function", Role::Wrapper),
+            ("private_class_method", Role::Wrapper),
+            ("public_class_method", Role::Wrapper),
+        ],
+    ),
     ..EMPTY
 };
 

@@ -34,6 +34,9 @@ pub struct LineChunk {
     pub overlap: u32,
 }
 
+/// Of the rules by which files are cut and chunks are named: raised with them, so that an index made by others is made again.
+const RULES: u32 = 2;
+
 /// How chunks are sized. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutOptions {
@@ -49,6 +52,13 @@ pub struct CutOptions {
     pub line_chunk: LineChunk,
     /// Windows for every file, whatever its language (spec A1).
     pub always_lines: Option<LineChunk>,
+}
+
+impl CutOptions {
+    /// Name the sizes and the rules that are in force: what was cut under another name is cut again.
+    pub fn version(&self) -> String {
+        format!("{RULES} {self:?}")
+    }
 }
 
 impl Default for CutOptions {

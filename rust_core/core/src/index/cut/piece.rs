@@ -22,6 +22,8 @@ pub enum Joins {
     Small,
     /// With the rest of the same type's header (the number tells types apart).
     Header(u32),
+    /// The same, but for what stands between a type's members: it leaves the name to a longer one that it is joined with.
+    Member(u32),
     /// With the next clause of the same function.
     Clause,
 }
@@ -150,7 +152,7 @@ fn join_alike(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
         };
         let total = piece.end - last.start;
         let alike = match (last.joins, piece.joins) {
-            (Joins::Header(a), Joins::Header(b)) => a == b && total <= max_chars,
+            (Joins::Header(a) | Joins::Member(a), Joins::Member(b)) => a == b && total <= max_chars,
             (Joins::Clause, Joins::Clause) => last.symbol == piece.symbol && !piece.symbol.is_empty() && total <= max_chars,
             (Joins::Small, Joins::Small) => {
                 last.import == piece.import

@@ -116,6 +116,16 @@ fn a_class_is_whole_up_to_the_lines_that_are_set_unless_it_is_too_long_for_a_chu
 }
 
 #[test]
+fn what_stands_between_methods_leaves_them_their_names() {
+    let method = |name: &str| format!("  def {name}\n{}  end\n", "    puts 'a line that fills the method'\n".repeat(30));
+    let text = format!("class Pool\n  attr_reader :size\n\n{}  private :open\n\n{}end\n", method("open"), method("close"));
+    let file = chunks_of(Language::RUBY, &text, &CutOptions::default());
+    assert_lawful(&file, &text, &CutOptions::default());
+    let symbols: Vec<&str> = file.chunks.iter().map(|chunk| chunk.symbol.as_str()).collect();
+    assert_eq!(symbols.last(), Some(&"Pool.close"), "{symbols:?}");
+}
+
+#[test]
 fn what_is_too_small_and_has_nothing_to_join_is_counted() {
     let long = format!("def long():\n{}    return 1", "    call('some text that is here')\n".repeat(2));
     let file = |text: &str, max_chars| {

@@ -146,7 +146,7 @@ impl Store {
             }
             database.set_meta("embedder", &embedder)?;
         }
-        let cut = format!("{:?}", config.cut);
+        let cut = config.cut.version();
         if database.meta("cut")?.is_some_and(|found| found != cut) {
             database.mark_stale()?;
         }

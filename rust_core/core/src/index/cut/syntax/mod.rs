@@ -276,6 +276,14 @@ impl<'tree> Walk<'_, 'tree> {
     fn call(&mut self, step: Step<'tree>) {
         match self.call_role(step.node) {
             Some(Role::Import) => self.import(step),
+            Some(Role::Wrapper) => {
+                let arguments = step.node.child_by_field_name("arguments");
+                match arguments.and_then(|list| list.named_child(0)).filter(|inner| self.compiled.role(*inner) == Role::Function)
+                {
+                    Some(declared) => self.function(step, declared),
+                    None => self.plain(step),
+                }
+            }
             Some(Role::Function) => match names::of_call(step.node, self.text) {
                 Some(own) => self.named_function(step, step.node, &Name { own, owner: String::new() }),
                 None => self.plain(step),
@@ -294,7 +302,7 @@ impl<'tree> Walk<'_, 'tree> {
         let Scope { chain, is_type, signature } = self.scopes[step.scope].clone();
         let definitions = names::bound(step.node, self.text);
         if is_type {
-            let joins = Joins::Header(step.scope as u32);
+            let joins = Joins::Member(step.scope as u32);
             let symbol = format!("{chain} (header)");
             self.pieces.push(Piece {
                 symbol,
