@@ -1,21 +1,26 @@
-"""Every vector store on the same real vectors, one after another in one run.
+"""Every vector store on the same real vectors, one after another in one run, each in a process of its own.
 
-`python tests/bench/vector_stores.py FOLDER [ROWS] [DIM] [STORE ...]` embeds lines of the text files in FOLDER with the bundled
-model. A dimension that isn't the model's is made by a fixed random projection, which keeps the angles. Qdrant needs
-`CARREL_QDRANT_BINARY`. Prints a JSON object a store, with the machine's load at its end.
+    python -m tests.bench.vector_stores embed VECTORS.npy 1000200 FOLDER...
+    python -m tests.bench.vector_stores measure VECTORS.npy 1000000 256 [STORE ...]
+
+`embed` keeps the vectors that the bundled model gives different pieces of the code in some folders. `measure` asks for 200 of
+them among the others. A dimension that isn't the model's is made by a fixed random projection, which keeps the angles. Qdrant
+needs `CARREL_QDRANT_BINARY`. Prints a JSON object a store, with the machine's load at its end.
 """
 
 # ruff: noqa: ASYNC110, ASYNC240 - a benchmark waits and looks at files on its own loop
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,45 +39,64 @@ from carrel.store.qdrant import QdrantStore
 from carrel.store.segments import SegmentStore
 
 QUERIES, FOUND, UPDATED = 200, 10, 20
+LINES = 10
+"""Of a piece."""
+AS_NEAR = 1e-5
+"""Pieces whose cosines differ by less are equally good answers."""
+STORES = ("segments", "hnsw", "qdrant", "lance")
 Rows = NDArray[np.float32]
+_KINDS = tuple(f".{kind}" for kind in "c cc cpp cs go h hpp hs java js kt lua md php py rb rs scala sh swift ts zig".split())  # noqa: SIM905
+_MOST_BYTES = 400_000
 
 
-def texts(folder: Path, most: int) -> Iterator[str]:
-    """Give different pieces of five lines from the files of a folder."""
+def texts(folders: Sequence[Path], most: int) -> Iterator[str]:
+    """Give different pieces of the code in some folders."""
     seen: set[int] = set()
-    for path in sorted(folder.rglob("*")):
-        if path.suffix not in {".py", ".rs", ".ts", ".js", ".go", ".java", ".md", ".rst", ".c", ".h", ".rb", ".php"}:
-            continue
+    paths = (Path(place, name) for folder in folders for place, _, names in os.walk(folder) for name in sorted(names))
+    for path in paths:
         try:
+            if path.suffix not in _KINDS or path.stat().st_size > _MOST_BYTES:
+                continue
             lines = path.read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
             continue
-        for at in range(0, len(lines), 3):
-            piece = "\n".join(lines[at : at + 5])
-            if len(piece) > 60 and hash(piece) not in seen:
+        for at in range(0, len(lines), LINES):
+            piece = "\n".join(lines[at : at + LINES])
+            if 100 < len(piece) <= 2_000 and hash(piece) not in seen:
                 seen.add(hash(piece))
                 yield piece
                 if len(seen) >= most:
                     return
 
 
-def embedded(folder: Path, rows: int, dim: int) -> Rows:
-    """Return unit vectors of so many pieces."""
+def embed(place: Path, most: int, folders: Sequence[Path]) -> None:
+    """Keep the vectors of so many pieces as float16."""
     model = bundled()
     batches, taken = [], []
-    for text in texts(folder, rows):
+
+    def work() -> None:
+        data = asyncio.run(model.embed(taken, "document")).data
+        batches.append(np.frombuffer(data, "<f4").reshape(-1, model.spec.dim).astype(np.float16))
+        taken.clear()
+
+    for text in texts(folders, most):
         taken.append(text)
         if len(taken) == 4096:
-            batches.append(asyncio.run(model.embed(taken, "document")).data)
-            taken = []
+            work()
     if taken:
-        batches.append(asyncio.run(model.embed(taken, "document")).data)
-    made: Rows = np.frombuffer(b"".join(batches), "<f4").reshape(-1, model.spec.dim)
-    if dim != model.spec.dim:
-        made = made @ np.random.default_rng(0).standard_normal((model.spec.dim, dim)).astype(np.float32)
-    lengths = np.linalg.norm(made, axis=1, keepdims=True)
-    scaled: Rows = (made / np.where(lengths, lengths, 1)).astype("<f4")
-    return scaled
+        work()
+    rows = np.concatenate(batches)
+    np.save(place, rows[np.abs(rows).sum(axis=1) > 0])
+    print(f"{len(rows):,} vectors")
+
+
+def unit(rows: NDArray[Any], dim: int) -> Rows:
+    """Return vectors of length 1 with so many values."""
+    made: Rows = rows.astype(np.float32)
+    if dim != made.shape[1]:
+        made = made @ np.random.default_rng(0).standard_normal((made.shape[1], dim)).astype(np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    return made
 
 
 def records(rows: Rows, numbers: range) -> list[VectorRecord]:
@@ -85,8 +109,15 @@ def identity(number: int) -> ChunkId:
     return ChunkId(f"{number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128:032x}")
 
 
+def nearest(rows: Rows, query: Rows) -> set[ChunkId]:
+    """Return the ids of the nearest vectors; where several are as near as the last of them, of all of these."""
+    cosines = rows @ query
+    least = np.partition(cosines, -FOUND)[-FOUND] - AS_NEAR
+    return {identity(int(number)) for number in np.flatnonzero(cosines >= least)}
+
+
 async def measure(
-    name: str, store: Any, rows: Rows, sought: Rows, exact: list[set[ChunkId]], folder: Path, pid: int
+    name: str, store: Any, rows: Rows, sought: Rows, exact: Sequence[set[ChunkId]], folder: Path, pid: int
 ) -> dict[str, Any]:
     """Fill a store, ask it, change it."""
     began = time.perf_counter()
@@ -129,36 +160,55 @@ async def measure(
     }
 
 
+def one(name: str, rows: Rows, sought: Rows) -> None:
+    """Measure one store, and print its figures."""
+    dim = rows.shape[1]
+    exact = [nearest(rows, query) for query in sought]
+    with tempfile.TemporaryDirectory() as place:
+        pid = os.getpid()
+        before, folder = psutil.Process().memory_info().rss / 1e6, Path(place)
+        if name == "memory":
+            store: Any = MemoryStore(dim)
+        elif name == "segments":
+            store = SegmentStore(place, "bench", dim)
+        elif name == "hnsw":
+            store = HnswStore(Path(place), dim)
+        elif name == "lance":
+            store = LanceStore(place, "chunks", dim)
+        else:
+            url, process, folder = qdrant_server.start(os.environ["CARREL_QDRANT_BINARY"])
+            pid, before = process.pid, 0.0
+            client = AsyncQdrantClient(url=url, trust_env=False, timeout=600, check_compatibility=False)
+            store = QdrantStore(client, "bench", dim, leaves_machine=False)
+        figures = asyncio.run(measure(name, store, rows, sought, exact, folder, pid))
+        print(json.dumps({**figures, "resident_mb": round(figures["resident_mb"] - before)}), flush=True)
+        if hasattr(store, "close"):
+            store.close()
+
+
 def main() -> None:
-    """Measure the stores that are named, or all."""
-    folder, wanted, dim = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    rows = embedded(folder, wanted + QUERIES, dim)
-    random = np.random.default_rng(1).permutation(len(rows))
-    sought, rows = rows[random[:QUERIES]], rows[np.sort(random[QUERIES:])]
-    exact = [{identity(int(n)) for n in np.argpartition(-(rows @ query), FOUND)[:FOUND]} for query in sought]
-    for name in sys.argv[4:] or ["segments", "hnsw", "lance", "qdrant"]:
-        with tempfile.TemporaryDirectory() as place:
-            pid = os.getpid()
-            before = psutil.Process().memory_info().rss / 1e6
-            if name == "memory":
-                store: Any = MemoryStore(dim)
-            elif name == "segments":
-                store = SegmentStore(place, "bench", dim)
-            elif name == "hnsw":
-                store = HnswStore(Path(place), dim)
-            elif name == "lance":
-                store = LanceStore(place, "chunks", dim)
-            else:
-                url, process, server_folder = qdrant_server.start(os.environ["CARREL_QDRANT_BINARY"])
-                pid, before = process.pid, 0.0
-                client = AsyncQdrantClient(url=url, trust_env=False, timeout=600, check_compatibility=False)
-                store = QdrantStore(client, "bench", dim, leaves_machine=False)
-            figures = asyncio.run(
-                measure(name, store, rows, sought, exact, server_folder if name == "qdrant" else Path(place), pid)
-            )
-            print(json.dumps({**figures, "resident_mb": round(figures["resident_mb"] - before)}), flush=True)
-            if hasattr(store, "close"):
-                store.close()
+    """Do what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    actions = parser.add_subparsers(dest="action", required=True)
+    embedding, measuring = actions.add_parser("embed"), actions.add_parser("measure")
+    for action in (embedding, measuring):
+        action.add_argument("vectors", type=Path)
+        action.add_argument("rows", type=int)
+    embedding.add_argument("folders", type=Path, nargs="+")
+    measuring.add_argument("dim", type=int)
+    measuring.add_argument("stores", nargs="*", metavar="STORE", help=f"memory {' '.join(STORES)}; without any the last four")
+    given = parser.parse_args()
+    if given.action == "embed":
+        embed(given.vectors, given.rows, given.folders)
+    elif len(given.stores) != 1:
+        common = [sys.executable, "-m", "tests.bench.vector_stores", "measure", given.vectors, str(given.rows), str(given.dim)]
+        for name in given.stores or STORES:
+            subprocess.run([*common, name], check=True)
+    else:
+        kept = np.load(given.vectors, mmap_mode="r")
+        chosen = np.random.default_rng(1).permutation(len(kept))[: given.rows + QUERIES]
+        questions, others = unit(kept[chosen[:QUERIES]], given.dim), unit(kept[np.sort(chosen[QUERIES:])], given.dim)
+        one(given.stores[0], others, questions)
 
 
 if __name__ == "__main__":

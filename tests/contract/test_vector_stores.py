@@ -264,6 +264,42 @@ async def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.M
     store.close()
 
 
+async def test_a_large_table_has_an_index_of_its_vectors_that_misses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.store.lance.VECTORS_FROM", 1_000)
+    store = LanceStore(str(tmp_path), "chunks", 16)
+    random = np.random.default_rng(5)
+    rows = random.standard_normal((6_000, 16)).astype("<f4")
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def records(numbers: range) -> list[VectorRecord]:
+        return [VectorRecord(chunk_id(n), rows[n].tobytes(), {"path": f"{n // 10}.py"}) for n in numbers]
+
+    async def indexes() -> list[str]:
+        return sorted(index.name for index in await store._table.list_indices())
+
+    await store.publish(records(range(1_200)))
+    await store.tidy()
+    assert await indexes() == ["vectors_of_1200"]
+    await store.publish(records(range(1_200, 2_000)), [chunk_id(0)])  # they aren't in the index
+    hits = 0
+    for query in random.standard_normal((20, 16)).astype("<f4"):
+        cosines = rows[1:2_000] @ query / np.linalg.norm(query)
+        best = {chunk_id(int(n) + 1) for n in np.argsort(-cosines)[:10]}
+        found = await store.search(query.tobytes(), 10)
+        assert found[0][1] == pytest.approx(float(cosines.max()), abs=1e-5), "cosines are exact"
+        hits += len(best & {chunk for chunk, _ in found})
+    assert hits >= 196
+    in_one = await store.search(rows[50].tobytes(), 20, Where({"path": ("77.py",)}))
+    assert {chunk for chunk, _ in in_one} == {chunk_id(n) for n in range(770, 780)}, "however far they are"
+
+    await store.publish(records(range(2_000, 6_000)))
+    await store.tidy()
+    assert await indexes() == ["vectors_of_5999"], "it has grown too much for its partitions"
+    store.close()
+
+
 async def test_rows_have_the_columns_that_other_programs_read(tmp_path: Path) -> None:
     store = LanceStore(str(tmp_path), "chunks", 4)
     payload: dict[str, Scalar] = {"path": "src/a.py", "start_line": 3, "end_line": 9, "symbol": "A.f", "content": "def f(): ..."}

@@ -1,20 +1,21 @@
 """Vectors in LanceDB: a folder (`.carrel/lancedb`) or an object store's URL (extra `lancedb`).
 
 One table a model, with the columns that other programs read (spec C3). Whatever may be filtered by is also in `labels`,
-a list of texts with an index.
+a list of texts with an index. A large table has an index of its vectors, too: quantised to bytes, in partitions, of which the
+nearest ones are searched; the best rows are compared again exactly. Rows that came since are compared exactly.
 """
 
 from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import lancedb
 import pyarrow as pa
-from lancedb.index import LabelList
+from lancedb.index import IvfSq, LabelList
 
 from carrel.core.errors import StoreError
 from carrel.core.ports import ChunkId, VectorRecord, Where
@@ -29,7 +30,17 @@ KEPT_VERSIONS = timedelta(minutes=5)
 """Whoever began to read an older version has finished by then."""
 LABELS_FROM = 10_000
 """Rows from which an index of the labels pays."""
+VECTORS_FROM = 20_000
+"""Rows from which an index of the vectors pays: without one a search reads them all from the disk."""
+GROWN = 4
+"""The vectors' index is made anew, with as many partitions as fit, when the table has so many times the rows or a part of them."""
+PARTITIONS = 20
+"""How many partitions are searched at least; more where a filter leaves too few rows in these."""
+COMPARED = 5
+"""So many times the rows that are asked for are compared again exactly."""
 PAGE = 5_000
+_LABELS, _VECTORS = "labels_idx", "vectors_of_"
+"""Names of the indexes."""
 _TEXTS = {"path": "filePath", "content": "content", "symbol": "functionName"}
 _NUMBERS = {"start_line": "startLine", "end_line": "endLine"}
 
@@ -104,12 +115,13 @@ class LanceStore:
     async def search(
         self, vector: bytes, k: int, where: Where | None = None, floor: float | None = None
     ) -> Sequence[tuple[ChunkId, float]]:
-        """Return the nearest rows that may answer, compared exactly; equal ones are ordered by id."""
+        """Return the nearest rows that may answer, by their exact cosines; equal ones are ordered by id."""
         check_dimension(vector, self.dim)
         if k <= 0 or not any(vector) or (where and not all(where.equals.values())):
             return []
         await self.open()
         query = self._table.vector_search(list(struct.unpack(f"<{self.dim}f", vector))).distance_type("cosine")
+        query = query.maximum_nprobes(0).minimum_nprobes(PARTITIONS).refine_factor(COMPARED)
         query = query.select(["id", "_distance"]).limit(k)
         if where and where.equals:
             query = query.where(_condition(where))
@@ -145,9 +157,21 @@ class LanceStore:
         """Join small files, bring the indexes up to date, and delete versions that nobody reads any more."""
         await self.open()
         self._written = 0
-        if await self.count() >= LABELS_FROM and not await self._done(self._table.list_indices()):
-            await self._done(self._table.create_index("labels", config=LabelList()))
+        rows, names = await self.count(), {index.name for index in await self._done(self._table.list_indices())}
+        if rows >= LABELS_FROM and _LABELS not in names:
+            await self._done(self._table.create_index("labels", config=LabelList(), name=_LABELS))
+        await self._index_vectors(rows, {name for name in names if name.startswith(_VECTORS)})
         await self._done(self._table.optimize(cleanup_older_than=KEPT_VERSIONS))
+
+    async def _index_vectors(self, rows: int, names: Set[str]) -> None:
+        """Make the index of the vectors where it is due. Its name says how many rows its partitions were made for."""
+        fitting = {name for name in names if rows < GROWN * int(name.removeprefix(_VECTORS)) < GROWN**2 * rows}
+        if rows >= VECTORS_FROM and not fitting:
+            made = IvfSq(distance_type="cosine")
+            await self._done(self._table.create_index("vector", config=made, name=f"{_VECTORS}{rows}"))
+            fitting = {f"{_VECTORS}{rows}"}
+        for name in names - fitting:
+            await self._done(self._table.drop_index(name))
 
     def close(self) -> None:
         """Release the table."""
