@@ -21,6 +21,8 @@ FORMAT = 1
 """Of what is published. A reader refuses any other."""
 SCHEME = "qdrant://"
 USUAL_PORT = 6333
+FIRST_VECTOR = "dense"
+"""What the vectors of the first model are called."""
 BATCH = 128
 """Chunks that are written by one request."""
 SHORT_COMMIT = 12
@@ -104,6 +106,8 @@ class Head(Struct, frozen=True, kw_only=True):
     dirty: bool = False
     model: _Short = ""
     floor: float = 0.0
+    vector: _Short = FIRST_VECTOR
+    """What the vectors of the visible chunks are called there: those of a model of another dimension have another name."""
     origin: _Short = ""
     """Which repository it is on its host, such as `acme/billing`, by the remote `origin` of whoever published it."""
     chunks: _Count = 0
@@ -237,8 +241,8 @@ class PublishedStore(Protocol):
     async def read(self, ids: Sequence[str]) -> Sequence[ReadPoint]:
         """Return the chunks that are there and fit, in no order."""
 
-    async def prepare(self, dim: int) -> None:
-        """Make the place and what is missing of it; one that holds vectors of another dimension is a failure."""
+    async def prepare(self, dim: int) -> str:
+        """Make the place and what is missing of it; return what vectors of this dimension are called there."""
 
     async def drop(self) -> None:
         """Delete everything that was published under the name."""
@@ -252,8 +256,11 @@ class PublishedStore(Protocol):
     def kept(self) -> AsyncIterator[Sequence[KeptPoint]]:
         """Give all chunks, visible or not, page by page."""
 
-    async def add(self, points: Sequence[Point], generation: int) -> None:
-        """Write chunks of a generation."""
+    async def add(self, points: Sequence[Point], generation: int, vector: str = FIRST_VECTOR) -> None:
+        """Write chunks of a generation, their vectors by that name."""
+
+    async def forget_vectors(self, kept: str) -> None:
+        """Delete what is called otherwise: vectors that no visible chunk has any more."""
 
     async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
         """Set which generation added or removed chunks; what a later one has touched stays."""

@@ -19,6 +19,7 @@ import msgspec
 from carrel.core.errors import ProviderError
 from carrel.core.outbound import Load, Outbound
 from carrel.core.published import (
+    FIRST_VECTOR,
     FORMAT,
     FoundIds,
     Head,
@@ -90,7 +91,7 @@ class QdrantRepository:
         visible = visible_at(head)
         searches: list[dict[str, Any]] = []
         if vector:
-            searches.append(_search(list(vector), "dense", limit, visible))
+            searches.append(_search(list(vector), head.vector, limit, visible))
         if indices:
             whole = {"indices": list(indices), "values": [1.0] * len(indices)}
             searches.append(_search(whole, "words", limit, visible))
@@ -128,10 +129,10 @@ class QdrantRepository:
 
     # --- the publisher
 
-    async def prepare(self, dim: int) -> None:
+    async def prepare(self, dim: int) -> str:
         """Make the collection and its indexes where they are missing, as after a run that was killed here.
 
-        Raises `ProviderError`, also where it has vectors of another dimension.
+        Returns what vectors of this dimension are called there. Raises `ProviderError`.
         """
         try:
             answer = await self._send("GET", "", None, NO_LOAD)
@@ -139,20 +140,40 @@ class QdrantRepository:
             if error.status != 404:
                 raise
             answer = await self._make(dim)
-        held = _held_dimension(answer)
-        if held != dim:
-            raise ProviderError(
-                f"{self.address} holds vectors of {held or 'several kinds of'} values; the model gives {dim}",
-                "Publish it anew with --replace.",
-            )
         for name in _INDEXED:
             if name not in _indexes(answer):
                 await self._put("/index?wait=true", {"field_name": name, "field_schema": "integer"})
+        sizes = _dimensions(answer)
+        if sizes.get(FIRST_VECTOR) == dim:
+            return FIRST_VECTOR
+        name = f"{FIRST_VECTOR}_{dim}"
+        if sizes.get(name) != dim:
+            await self._add_vector(name, dim, sizes)
+        return name
+
+    async def _add_vector(self, name: str, dim: int, sizes: Mapping[str, int]) -> None:
+        """Have the collection take vectors of another dimension beside those that are there."""
+        try:
+            await self._put(f"/vectors/{name}?wait=true", {"dense": {"size": dim, "distance": "Cosine"}})
+        except ProviderError as error:
+            if error.status != 404:
+                raise
+            held = " and ".join(map(str, sizes.values())) or "other"
+            raise ProviderError(
+                f"{self.address} holds vectors of {held} values; the model gives {dim}, and this Qdrant can't hold both",
+                "Update it to 1.18, or publish under another name.",
+            ) from None
+
+    async def forget_vectors(self, kept: str) -> None:
+        """Delete vectors of other names than that of the visible ones. Raises `ProviderError`."""
+        for name in _dimensions(await self._send("GET", "", None, NO_LOAD)):
+            if name != kept:
+                await self._send("DELETE", f"/vectors/{name}?wait=true", None, NO_LOAD)
 
     async def _make(self, dim: int) -> Any:
         """Make the collection, and return what it is: another first run may have made it at the same moment."""
         try:
-            await self._put("", {"vectors": {"dense": {"size": dim, "distance": "Cosine"}}, "sparse_vectors": _SPARSE})
+            await self._put("", {"vectors": {FIRST_VECTOR: {"size": dim, "distance": "Cosine"}}, "sparse_vectors": _SPARSE})
         except ProviderError as error:
             if error.status != 409:
                 raise
@@ -197,9 +218,12 @@ class QdrantRepository:
             if offset is None:
                 return
 
-    async def add(self, points: Sequence[Point], generation: int) -> None:
+    async def add(self, points: Sequence[Point], generation: int, vector: str = FIRST_VECTOR) -> None:
         """Write chunks of a generation; one that is there already, by another run whose turn it is now, stays as it is."""
-        body = {"points": [_encoded(point, generation) for point in points], "update_filter": _valued("added", generation)}
+        body = {
+            "points": [_encoded(point, generation, vector) for point in points],
+            "update_filter": _valued("added", generation),
+        }
         await self._put("/points?wait=true", body)
 
     async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
@@ -282,11 +306,11 @@ def _search(query: Any, using: str, limit: int, visible: Mapping[str, Any], vect
     return asked | {"with_vector": list(vectors)} if vectors else asked
 
 
-def _encoded(point: Point, generation: int) -> dict[str, Any]:
+def _encoded(point: Point, generation: int, name: str) -> dict[str, Any]:
     words = {"indices": [index for index, _ in point.words], "values": [value for _, value in point.words]}
     vector: dict[str, Any] = {"words": words} if point.words else {}
     if any(point.vector):
-        vector["dense"] = list(point.vector)
+        vector[name] = list(point.vector)
     return {"id": point.id, "vector": vector, "payload": {**payload_of(point.chunk), "added": generation}}
 
 
@@ -328,12 +352,13 @@ def _words_of(item: Mapping[str, Any]) -> dict[int, float]:
     return {index: float(value) for index, value in pairs if isinstance(index, int) and _is_number(value)}
 
 
-def _held_dimension(answer: object) -> int | None:
+def _dimensions(answer: object) -> dict[str, int]:
+    """Return the names of the vectors that a collection takes, with their dimensions."""
     try:
-        size = answer["result"]["config"]["params"]["vectors"]["dense"]["size"]  # type: ignore[index]
-    except (KeyError, TypeError):
-        return None
-    return size if isinstance(size, int) else None
+        vectors = answer["result"]["config"]["params"]["vectors"]  # type: ignore[index]
+        return {name: held["size"] for name, held in vectors.items() if isinstance(held["size"], int)}
+    except (AttributeError, KeyError, TypeError):
+        return {}
 
 
 def _indexes(answer: object) -> frozenset[str]:

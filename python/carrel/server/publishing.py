@@ -104,7 +104,7 @@ class Publication:
         wanted, files = await asyncio.to_thread(
             wanted_chunks, view, self.index.index_state(), self.model.id, with_text=self.with_text
         )
-        await repository.prepare(self.model.dim)
+        vector = await repository.prepare(self.model.dim)
         before = await repository.head()
         visible = before or Head(format=FORMAT)
         number = max(visible.generation, visible.claim, *visible.dead, 0) + 1
@@ -120,6 +120,7 @@ class Publication:
             origin=self.checkout.origin[:300],
             model=self.model.id,
             floor=self.model.floor,
+            vector=vector,
             chunks=len(wanted),
             files=files,
             with_text=self.with_text,
@@ -131,7 +132,7 @@ class Publication:
             difference = await _difference(repository, wanted, held)
             added, taken_over = added + len(difference.add), taken_over + len(difference.take_over)
             removed.update(difference.remove)
-            await self._apply(repository, difference, wanted, view, held, tell)
+            await self._apply(repository, difference, wanted, view, held, vector, tell)
             if await repository.count(new) == len(wanted):
                 break
             # An earlier run, which stops at its next step, may have written meanwhile.
@@ -139,6 +140,7 @@ class Publication:
             raise CarrelError(f"{repository.address} doesn't hold what was written there", "Run it again.")
         await repository.write_head(new, held)
         await repository.delete(list(removed), number)  # of a run that is killed here the next one does it
+        await repository.forget_vectors(vector)
         return PublishReport(number, self.checkout.commit, files, len(wanted), added, taken_over, len(removed))
 
     async def _apply(
@@ -148,6 +150,7 @@ class Publication:
         wanted: Mapping[str, str],
         view: SnapshotView,
         held: Head,
+        vector: str,
         tell: Tell,
     ) -> None:
         """Write the difference as the generation that is claimed; nothing of it is visible yet."""
@@ -161,7 +164,7 @@ class Publication:
             batch = {point: wanted[point] for point in difference.add[at : at + BATCH]}
             points = await asyncio.to_thread(points_of, view, batch, with_text=self.with_text)
             await repository.check_claim(held)
-            await repository.add(points, held.claim)
+            await repository.add(points, held.claim, vector)
         tell(len(difference.add), len(difference.add))
         await repository.check_claim(held)
         await repository.mark(difference.remove, "removed", held.claim)

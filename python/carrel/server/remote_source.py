@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import struct
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from carrel.core.errors import CarrelError, NotAllowed, ProviderError
 from carrel.core.published import Head, PublishedAddress, PublishedStore
 from carrel.server.models import bundled, published_repository
+from carrel.server.own_checkout import Place, own_checkout
 from carrel.server.source_settings import SourceSettings
 from carrel.server.source_state import SourceReport
 
@@ -38,16 +38,14 @@ SECONDS = 3.0
 FIRST_REST, LONGEST_REST = 1.0, 60.0
 """Seconds that a server which failed isn't asked again, doubled with each failure."""
 _MOST_NAMED = 3
-_LOOK_AGAIN_SECONDS = 60.0
-"""How long it counts that git named no repository: it may have been too slow."""
 """Files that a notice names."""
 
 
-class _Checkout(NamedTuple):
-    """What the workspace is: which repository on its host, and which folder of it."""
+class _Own(NamedTuple):
+    """The workspace's index, and what it is of."""
 
-    origin: str
-    prefix: str
+    view: SnapshotView
+    place: Place
 
 
 @dataclass(slots=True, eq=False)
@@ -70,8 +68,6 @@ class RemoteSource:
     _rest: float = 0.0
     _rests_until: float = 0.0
     _last_problem: str = ""
-    _checkout: _Checkout | None = None
-    _look_again: float = 0.0
 
     @property
     def address(self) -> PublishedAddress:
@@ -101,27 +97,36 @@ class RemoteSource:
 
         Raises `CarrelError` where its server can't answer.
         """
-        return await self._asked(lambda: self._search(query, own))
+        held = _Own(own, await own_checkout(self.root).place()) if own is not None else None
+        return await self._asked(lambda: self._search(query, held))
 
-    async def _search(self, query: Query, own: SnapshotView | None) -> list[Hit]:
+    async def _search(self, query: Query, own: _Own | None) -> list[Hit]:
         from carrel.engine.published_search import RemoteQuestion
 
         asked = RemoteQuestion.read(self.mask_question(query.searched_text))
         if self._head is None:
             self._head = await self._visible()
+        found: tuple[list[Hit], frozenset[str]] | BaseException
         for _ in range(2):
             head = self._head
             vector, by_words = await self._vector(asked, head)
-            # Whether what was searched is still what is visible is asked at the same time.
-            (hits, left_out), now = await asyncio.gather(self._found(asked, head, vector, query, own), self._visible())
-            self.notice = " ".join(filter(None, (by_words, self._told(left_out)))) or None
+            # Whether what was searched is still what is visible is asked at the same time; its vectors may be gone if it isn't.
+            found, now = await asyncio.gather(
+                self._found(asked, head, vector, query, own), self._visible(), return_exceptions=True
+            )
+            if isinstance(now, BaseException):
+                raise now
             self._head = now
-            if now.token == head.token or now.generation == head.generation:
+            if now.generation == head.generation:
                 break
+        if isinstance(found, BaseException):
+            raise found
+        hits, left_out = found
+        self.notice = " ".join(filter(None, (by_words, self._told(left_out)))) or None
         return hits
 
     async def _found(
-        self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query, own: SnapshotView | None
+        self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query, own: _Own | None
     ) -> tuple[list[Hit], frozenset[str]]:
         """Return hits, and the paths that were left out of them."""
         from carrel.engine.published_search import POOL, Shown, best_ids, ranked
@@ -161,23 +166,18 @@ class RemoteSource:
             return [], f"{str(error).rstrip('.')}. {self.address.name} was searched by words alone."
         return list(struct.unpack(f"<{len(given) // 4}f", given)), ""
 
-    def _local(self, points: Sequence[ReadPoint], head: Head, own: SnapshotView | None) -> frozenset[str]:
+    def _local(self, points: Sequence[ReadPoint], head: Head, own: _Own | None) -> frozenset[str]:
         """Return the paths whose files the workspace's index holds as they are now, where it is the same repository.
 
         Runs on a thread. The whole name must be the same: `billing` of another owner is another repository.
         """
-        from carrel.engine import git
-
         if own is None or not points:
             return frozenset()
-        if self._checkout is None or (not self._checkout.origin and time.monotonic() >= self._look_again):
-            self._checkout = _Checkout(git.origin(self.root), git.prefix(self.root))
-            self._look_again = time.monotonic() + _LOOK_AGAIN_SECONDS
-        origin, prefix = self._checkout
+        origin, prefix = own.place
         if not origin or origin.casefold() != (head.origin or self.address.name).casefold():
             return frozenset()
         inside = {point.chunk.path for point in points if point.chunk.path.startswith(prefix)}
-        return frozenset(path for path in inside if own.text(path.removeprefix(prefix)) is not None)
+        return frozenset(path for path in inside if own.view.text(path.removeprefix(prefix)) is not None)
 
     def _told(self, left_out: frozenset[str]) -> str:
         """Say which files' own contents answer; empty for none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ LABELS_FROM = 10_000
 VECTORS_FROM = 20_000
 """Rows from which an index of the vectors pays: without one a search reads them all from the disk."""
 GROWN = 4
-"""The vectors' index is made anew, with as many partitions as fit, when the table has so many times the rows or a part of them."""
+"""The vectors' index is made anew, with partitions as fit, when the table has so many times the rows, or so small a part."""
 PARTITIONS = 20
 """How many partitions are searched at least; more where a filter leaves too few rows in these."""
 COMPARED = 5
@@ -163,7 +163,7 @@ class LanceStore:
         await self._index_vectors(rows, {name for name in names if name.startswith(_VECTORS)})
         await self._done(self._table.optimize(cleanup_older_than=KEPT_VERSIONS))
 
-    async def _index_vectors(self, rows: int, names: Set[str]) -> None:
+    async def _index_vectors(self, rows: int, names: set[str]) -> None:
         """Make the index of the vectors where it is due. Its name says how many rows its partitions were made for."""
         fitting = {name for name in names if rows < GROWN * int(name.removeprefix(_VECTORS)) < GROWN**2 * rows}
         if rows >= VECTORS_FROM and not fitting:

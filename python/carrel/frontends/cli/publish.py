@@ -47,7 +47,7 @@ def run(arguments: Namespace, output: Output) -> int:
         if publishing.checkout_of(root, allow_dirty=arguments.allow_dirty) != checkout:
             raise CarrelError("The checkout changed while it was indexed", "Run it again.")
         publication = publishing.Publication(index.store, index.embedder.spec, checkout, arguments.text == "yes")
-        report = cancellable(lambda token: _publish(publication, repository, arguments.replace, token, output))
+        report = cancellable(lambda token: _publish(publication, repository, token, output))
     finally:
         index.store.close()
     if output.json:
@@ -62,14 +62,12 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _publish(
-    publication: publishing.Publication, repository: PublishedStore, replace: bool, token: CancelToken, output: Output
+    publication: publishing.Publication, repository: PublishedStore, token: CancelToken, output: Output
 ) -> publishing.PublishReport:
     with output.progress(f"Publishing to {repository.address}", unit="chunks") as progress:
 
         async def work() -> publishing.PublishReport:
             try:
-                if replace:
-                    await repository.drop()
                 return await publication.run(repository, lambda done, total: progress(done, total, ""))
             finally:
                 await repository.aclose()

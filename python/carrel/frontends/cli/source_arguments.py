@@ -81,6 +81,5 @@ def add_publish(commands: _Commands) -> None:
     publish.add_argument("--text", choices=("yes", "no"), default="yes", help="publish the text of chunks, or their places alone")
     publish.add_argument("--key", default="", metavar="PLACE", help="where the server's key is: env:NAME, keyring or none")
     publish.add_argument("--allow-dirty", action="store_true", help="publish files that differ from the commit as they are")
-    publish.add_argument("--replace", action="store_true", help="delete what is there first, as for a model of another dimension")
     publish.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the repository's folder (the current one)")
     add_json(publish)

@@ -1,0 +1,278 @@
+"""What a run of publishing writes, and what one that is killed or overtaken leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from carrel.core.errors import CarrelError, InvalidInput, ProviderError
+from carrel.core.published import Point
+from carrel.core.vectors import Vectors
+from carrel.providers.local import bundled
+from carrel.providers.published_repository import QdrantRepository
+from carrel.server.publishing import checkout_of
+
+from .common import Dying, Pausing, commit, found, published, source, stored
+
+
+async def test_only_what_changed_is_sent_and_what_is_gone_goes(shop: Path, repository: QdrantRepository) -> None:
+    first = await published(shop, repository)
+    again = await published(shop, repository)
+    assert (again.added, again.removed, again.chunks) == (0, 0, first.chunks)
+    (shop / "src/auth.py").write_text(
+        "def refuse_every_login(name):\n    '''Check no login against any user table.'''\n    return False\n"
+    )
+    commit(shop)
+    one = source(repository)
+    assert (await found(one))[0].chunk.symbol == "authenticate_user"
+    third = await published(shop, repository)
+    assert (third.added, third.removed) == (1, 1)
+    assert {hit.chunk.symbol for hit in await found(one)}.isdisjoint({"authenticate_user"}), (
+        "the next question sees the new state"
+    )
+    assert len(await stored(repository)) == third.chunks + 1, "what is gone is deleted; one point says what is visible"
+
+
+async def test_a_run_that_is_killed_anywhere_leaves_the_old_state_whole(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.server.publishing.BATCH", 2)
+    before = await published(shop, repository)
+    old = sorted((hit.chunk.path, hit.chunk.text) for hit in await found(source(repository)))
+    (shop / "src/auth.py").write_text(
+        "def refuse_every_login(name):\n    '''Check no login against any user table.'''\n    return False\n"
+    )
+    for number in range(4):
+        (shop / f"src/part{number}.py").write_text(
+            f"def handle_login_{number}(user):\n    '''Check the user table.'''\n    return {number}\n"
+        )
+    commit(shop)
+    died = 0
+    for at_write in range(30):
+        try:
+            await published(shop, Dying(repository, at_write))
+        except KeyboardInterrupt:
+            died += 1
+            head = await repository.head()
+            assert head is not None
+            assert (head.commit, await repository.count(head)) == (before.commit, before.chunks)
+            assert sorted((hit.chunk.path, hit.chunk.text) for hit in await found(source(repository))) == old
+        else:
+            break
+    assert died > 4
+    (shop / "src/auth.py").unlink()
+    commit(shop)
+    with pytest.raises(KeyboardInterrupt):  # visible already, but what is gone isn't deleted yet
+        await published(shop, Dying(repository, 1, ("delete",)))
+    assert "refuse_every_login" not in {hit.chunk.symbol for hit in await found(source(repository))}
+    after = await published(shop, repository)
+    assert (after.added, after.removed) == (0, 0)
+    assert len(await stored(repository)) == after.chunks + 1, "no orphan stays"
+
+
+class Shorter:
+    """Embeds by the first values of the bundled model's vectors alone, as a model of another dimension does."""
+
+    def __init__(self) -> None:
+        self._inner = bundled()
+        self.spec = replace(self._inner.spec, id="shorter", dim=64)
+
+    async def embed(self, texts: Sequence[str], kind: Any) -> Vectors:
+        rows = np.frombuffer((await self._inner.embed(texts, kind)).data, "<f4").reshape(-1, self._inner.spec.dim)
+        cut = rows[:, :64]
+        return Vectors((cut / np.linalg.norm(cut, axis=1, keepdims=True)).tobytes(), 64)
+
+
+class Cutting(Dying):
+    """Publishes the first values of the vectors alone, and may die meanwhile."""
+
+    async def add(self, points: Sequence[Point], *rest: Any) -> None:
+        await self.__getattr__("add")([replace(point, vector=point.vector[:64]) for point in points], *rest)
+
+
+async def test_a_model_of_another_dimension_is_published_beside_the_old_one(shop: Path, repository: QdrantRepository) -> None:
+    before = await published(shop, repository)
+    reader, other = source(repository), source(repository, embedder=lambda model: Shorter() if model == "shorter" else None)
+    old = sorted((hit.chunk.path, hit.chunk.text) for hit in await found(reader))
+    shorter, died = Shorter().spec, 0
+    writes = ("prepare", "add", "mark", "write_head")  # what comes then is visible
+    for at_write in range(30):
+        try:
+            after = await published(shop, Cutting(repository, at_write, writes), model=shorter)
+        except KeyboardInterrupt:
+            died += 1
+            head = await repository.head()
+            assert head is not None
+            assert (head.vector, await repository.count(head)) == ("dense", before.chunks)
+            if died % 3 == 0:
+                assert sorted((hit.chunk.path, hit.chunk.text) for hit in await found(reader)) == old
+                assert reader.notice is None, "its vectors are searched, too"
+        else:
+            break
+    assert died > 4
+    assert (after.chunks, after.removed) == (before.chunks, before.chunks)
+    assert (await found(other))[0].chunk.symbol == "authenticate_user"
+    assert other.notice is None, "the new vectors are searched"
+    assert (await found(reader))[0].chunk.symbol == "authenticate_user", "though it began with what is gone now"
+    assert "words alone" in str(reader.notice)
+    kept = [point["vector"] for point in await stored(repository)]
+    assert {len(vector["dense_64"]) for vector in kept if vector} == {64}
+    assert not any("dense" in vector for vector in kept), "the old vectors are deleted"
+    again = await published(shop, repository)
+    head = await repository.head()
+    assert (again.added, head.vector if head else "") == (before.chunks, "dense_256"), "and back"
+
+
+async def test_a_server_that_holds_one_dimension_alone_is_told(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await published(shop, repository)
+    send = repository._send
+
+    async def older(method: str, path: str, *rest: Any) -> Any:
+        if path.startswith("/vectors/"):
+            raise ProviderError("There is no such path", status=404)
+        return await send(method, path, *rest)
+
+    monkeypatch.setattr(repository, "_send", older)
+    with pytest.raises(ProviderError, match=r"holds vectors of 256 values; the model gives 64.*Update it to 1\.18"):
+        await published(shop, Cutting(repository, 99), model=Shorter().spec)
+    assert (await found(source(repository)))[0].chunk.symbol == "authenticate_user"
+
+
+async def test_a_run_takes_over_what_a_killed_one_has_sent(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.server.publishing.BATCH", 1)
+    with pytest.raises(KeyboardInterrupt):
+        await published(shop, Dying(repository, 6))
+    with pytest.raises(ProviderError, match="Nothing is published"):
+        await found(source(repository))
+    report = await published(shop, repository)
+    assert report.taken_over >= 2
+    assert report.taken_over + report.added == report.chunks
+
+
+async def test_of_two_runs_at_once_the_later_one_goes_on(shop: Path, repository: QdrantRepository) -> None:
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    class Waiting(Dying):
+        def __getattr__(self, name: str) -> Any:
+            value = super().__getattr__(name)
+            if name != "add":
+                return value
+
+            async def add(points: Sequence[Point], generation: int) -> None:
+                reached.set()
+                await go_on.wait()
+                await value(points, generation)
+
+            return add
+
+    early = asyncio.create_task(published(shop, Waiting(repository, 99)))
+    await reached.wait()
+    late = await published(shop, repository)
+    go_on.set()
+    with pytest.raises(ProviderError, match="Another publish"):
+        await early
+    assert len(await found(source(repository))) > 1
+    again = await published(shop, repository)
+    assert (again.chunks, len(await stored(repository))) == (late.chunks, late.chunks + 1), "what the early one wrote is swept"
+
+
+async def test_of_two_first_runs_one_is_shown(shop: Path, repository: QdrantRepository) -> None:
+    slow = Pausing(repository, "write_head")
+    early = asyncio.create_task(published(shop, slow))
+    await slow.reached.wait()  # it has seen that nothing is there yet
+    late = await published(shop, repository)
+    slow.go_on.set()
+    with pytest.raises(ProviderError, match="Another publish"):
+        await early
+    head = await repository.head()
+    assert head is not None
+    assert (head.generation, await repository.count(head)) == (late.generation, late.chunks)
+
+
+async def test_two_first_runs_may_make_the_collection_at_once(repository: QdrantRepository) -> None:
+    assert set(await asyncio.gather(*(repository.prepare(8) for _ in range(4)))) == {"dense"}
+    assert await indexes(repository) == {"added", "removed"}
+    assert set(await asyncio.gather(*(repository.prepare(9) for _ in range(4)))) == {"dense_9"}
+
+
+async def test_indexes_that_a_killed_run_left_out_are_made(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = repository._send
+
+    async def killed(method: str, path: str, *rest: Any) -> Any:
+        if path.startswith("/index"):
+            raise KeyboardInterrupt
+        return await send(method, path, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(repository, "_send", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await repository.prepare(bundled().spec.dim)
+    assert await indexes(repository) == set()
+    await published(shop, repository)
+    assert await indexes(repository) == {"added", "removed"}
+
+
+async def indexes(repository: QdrantRepository) -> set[str]:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(f"{repository.address.base_url}/collections/{repository.address.collection}")
+    return set(answer.json()["result"]["payload_schema"])
+
+
+async def test_a_late_cleanup_leaves_what_a_revert_has_brought_back(shop: Path, repository: QdrantRepository) -> None:
+    await published(shop, repository)
+    text = (shop / "src/auth.py").read_text()
+    (shop / "src/auth.py").write_text("def refuse_every_login(name):\n    return False\n")
+    commit(shop)
+    slow = Pausing(repository, "delete", 1)
+    early = asyncio.create_task(published(shop, slow))
+    await slow.reached.wait()  # its state is shown, and what is gone isn't deleted yet
+    (shop / "src/auth.py").write_text(text)
+    commit(shop)
+    revert = await published(shop, repository)
+    slow.go_on.set()
+    await early
+    head = await repository.head()
+    assert head is not None
+    assert await repository.count(head) == revert.chunks
+    assert (await found(source(repository)))[0].chunk.symbol == "authenticate_user"
+
+
+async def test_what_a_run_writes_after_it_was_overtaken_changes_nothing(shop: Path, repository: QdrantRepository) -> None:
+    first = await published(shop, repository)
+    (shop / "src/auth.py").write_text("def refuse_every_login(name):\n    return False\n")
+    commit(shop)
+    with pytest.raises(KeyboardInterrupt):
+        await published(shop, Dying(repository, 1, ("delete",)))  # what is gone is still there, marked
+    before = sorted(await stored(repository), key=lambda point: str(point["id"]))
+    touched = [one["id"] for one in before if first.generation < max(one["payload"].get(n, 0) for n in ("added", "removed"))]
+    assert len(touched) == 2
+    await repository.mark(touched, "added", first.generation)
+    await repository.mark(touched, "removed", first.generation)
+    await repository.unmark(touched, first.generation)
+    await repository.delete(touched, first.generation)
+    assert sorted(await stored(repository), key=lambda point: str(point["id"])) == before
+
+
+def test_what_is_no_checkout_of_a_commit_is_refused(shop: Path, tmp_path: Path) -> None:
+    assert checkout_of(shop, allow_dirty=False).branch == "main"
+    with pytest.raises(InvalidInput, match="inside of the repository"):
+        checkout_of(shop / "src", allow_dirty=False)
+    (shop / "new.py").write_text("x = 1\n")
+    with pytest.raises(CarrelError, match="1 files differ"):
+        checkout_of(shop, allow_dirty=False)
+    assert checkout_of(shop, allow_dirty=True).dirty
+    with pytest.raises(CarrelError, match="no git repository"):
+        checkout_of(tmp_path, allow_dirty=False)
