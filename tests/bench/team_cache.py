@@ -10,7 +10,6 @@ one. Each prints a JSON object a line.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import secrets
@@ -223,36 +222,11 @@ async def fill(number: int) -> None:
     process.kill()
 
 
-def node(folder: Path, ports: tuple[int, int, int], bootstrap: str) -> subprocess.Popen[bytes]:
-    """Start a server of a cluster."""
-    http_port, grpc_port, peer_port = ports
-    folder.mkdir()
-    (folder / "config.yaml").write_text(
-        "log_level: WARN\ntelemetry_disabled: true\n"
-        f"storage: {{storage_path: {folder}/storage, snapshots_path: {folder}/snapshots}}\n"
-        f"service: {{host: 127.0.0.1, http_port: {http_port}, grpc_port: {grpc_port}}}\n"
-        f"cluster: {{enabled: true, p2p: {{port: {peer_port}}}}}\n"
-    )
-    words = ["--config-path", str(folder / "config.yaml"), "--uri", f"http://127.0.0.1:{peer_port}"]
-    words += ["--bootstrap", bootstrap] if bootstrap else []
-    return subprocess.Popen([qdrant_server.binary(), *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 async def cluster(folder: Path, many: int = 2_000) -> None:
     """Use three servers, three shards and two replicas while one server is down, and print what was found."""
-    ports = [(qdrant_server.free_port(), qdrant_server.free_port(), qdrant_server.free_port()) for _ in range(3)]
-    nodes = [node(folder / "0", ports[0], "")]
-    url = f"http://127.0.0.1:{ports[0][0]}"
-    try:
+    with qdrant_server.cluster(folder, 3) as (urls, nodes):
+        url = urls[0]
         async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
-            for number in (1, 2, 3):
-                peers = 0
-                while peers < number:  # each joins one that answers
-                    await asyncio.sleep(0.5)
-                    with contextlib.suppress(httpx.TransportError):
-                        peers = len((await client.get("/cluster")).json()["result"].get("peers", ()))
-                if number < 3:
-                    nodes.append(node(folder / str(number), ports[number], f"http://127.0.0.1:{ports[0][2]}"))
             body = {"vectors": {}, "on_disk_payload": True, "shard_number": 3, "replication_factor": 2}
             (await client.put("/collections/carrel-team", json=body)).raise_for_status()
         permissions = PermissionFile(folder / "permissions.json")
@@ -276,10 +250,6 @@ async def cluster(folder: Path, many: int = 2_000) -> None:
         await values.aclose()
         figures = {"values": many, "found_with_one_of_three_down": found, "written_then": kept}
         print(json.dumps({**figures, "read_100_p50_ms": round(statistics.median(times), 1), "write_100_ms": round(taken)}))
-    finally:
-        for one in nodes:
-            one.kill()
-            one.wait()
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -62,6 +64,48 @@ def start(program: str, certificate: Path | None = None) -> tuple[str, subproces
             except httpx.TransportError:
                 time.sleep(0.05)
     raise RuntimeError("Qdrant didn't answer within 30 s")
+
+
+@contextmanager
+def cluster(folder: Path, servers: int) -> Iterator[tuple[list[str], list[subprocess.Popen[bytes]]]]:
+    """Give the URLs and processes of servers that are one cluster; new collections have a copy on two of them."""
+    urls: list[str] = []
+    processes: list[subprocess.Popen[bytes]] = []
+    first = ""
+    try:
+        for number in range(servers):
+            place, port, peer_port = folder / str(number), free_port(), free_port()
+            place.mkdir()
+            storage = f"storage_path: {place}/storage, snapshots_path: {place}/snapshots, collection: {{replication_factor: 2}}"
+            (place / "config.yaml").write_text(
+                f"log_level: WARN\ntelemetry_disabled: true\nstorage: {{{storage}}}\n"
+                f"service: {{host: 127.0.0.1, http_port: {port}, grpc_port: {free_port()}}}\n"
+                f"cluster: {{enabled: true, p2p: {{port: {peer_port}}}}}\n"
+            )
+            at = f"http://127.0.0.1:{peer_port}"
+            words = ["--config-path", str(place / "config.yaml"), "--uri", at, *(["--bootstrap", first] if first else [])]
+            first = first or at
+            silent = subprocess.DEVNULL
+            processes.append(subprocess.Popen([binary(), *words], cwd=place, stdout=silent, stderr=silent))
+            urls.append(f"http://127.0.0.1:{port}")
+            _wait_for_peers(urls, number + 1)
+        yield urls, processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _wait_for_peers(urls: Sequence[str], peers: int) -> None:
+    """Wait until every server knows so many, all of which answer."""
+    end = time.monotonic() + 60
+    with httpx.Client(trust_env=False, timeout=5) as client:
+        while time.monotonic() < end:
+            with suppress(httpx.TransportError):
+                if all(len(client.get(f"{url}/cluster").json()["result"].get("peers", ())) == peers for url in urls):
+                    return
+            time.sleep(0.1)
+    raise RuntimeError(f"The servers were no cluster of {peers} within 60 s")
 
 
 def binary() -> str:
