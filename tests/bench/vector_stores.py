@@ -72,7 +72,8 @@ def texts(folders: Sequence[Path], most: int) -> Iterator[str]:
 def embed(place: Path, most: int, folders: Sequence[Path]) -> None:
     """Keep the vectors of so many pieces as float16."""
     model = bundled()
-    batches, taken = [], []
+    batches: list[NDArray[np.float16]] = []
+    taken: list[str] = []
 
     def work() -> None:
         data = asyncio.run(model.embed(taken, "document")).data

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.outbound import Destination, Load, Outbound, Secret, Sent, admitted, is_loopback, note
-from carrel.core.tls import TRUST_IT
+from carrel.core.tls import tls_problem_in_words
 from carrel.providers.http import Service
 
 if TYPE_CHECKING:
@@ -198,10 +198,8 @@ class ObjectValues:
                 )
             case "FileNotFoundError" | "NotFoundError":
                 failure = ProviderError(f"{title} is not there ({host} knows no such bucket)", "Make the bucket, or check `url`.")
-            case _ if _of_certificate(error):
-                failure = ProviderError(f"{title} at {host} shows a certificate that isn't trusted", TRUST_IT)
             case _:
-                failure = ProviderError(
+                failure = tls_problem_in_words(error, f"{title} at {host}") or ProviderError(
                     f"{title} can't be asked at {host} ({type(error).__name__})",
                     "Check the network, `url`, `endpoint` and `region` of `team`.",
                     retryable=True,
@@ -220,12 +218,6 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _of_certificate(error: BaseException) -> bool:
-    """Tell whether a connection failed for its certificate, which the library says in words alone."""
-    words = str(error).lower()
-    return "certificate" in words or "unknownissuer" in words
 
 
 def _parted(whole: Secret) -> Credentials:
