@@ -268,6 +268,7 @@ async def test_a_large_table_has_an_index_of_its_vectors_that_misses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("carrel.store.lance.VECTORS_FROM", 1_000)
+    monkeypatch.setattr("carrel.store.lance.INDEX_FROM", 1_000)
     store = LanceStore(str(tmp_path), "chunks", 16)
     random = np.random.default_rng(5)
     rows = random.standard_normal((6_000, 16)).astype("<f4")
@@ -281,7 +282,7 @@ async def test_a_large_table_has_an_index_of_its_vectors_that_misses_nothing(
 
     await store.publish(records(range(1_200)))
     await store.tidy()
-    assert await indexes() == ["vectors_of_1200"]
+    assert await indexes() == ["ids", "labels_idx", "vectors_of_1200"]
     await store.publish(records(range(1_200, 2_000)), [chunk_id(0)])  # they aren't in the index
     hits = 0
     for query in random.standard_normal((20, 16)).astype("<f4"):
@@ -296,7 +297,7 @@ async def test_a_large_table_has_an_index_of_its_vectors_that_misses_nothing(
 
     await store.publish(records(range(2_000, 6_000)))
     await store.tidy()
-    assert await indexes() == ["vectors_of_5999"], "it has grown too much for its partitions"
+    assert await indexes() == ["ids", "labels_idx", "vectors_of_5999"], "it has grown too much for its partitions"
     store.close()
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import lancedb
 import pyarrow as pa
-from lancedb.index import IvfSq, LabelList
+from lancedb.index import BTree, IvfSq, LabelList
 
 from carrel.core.errors import StoreError
 from carrel.core.ports import ChunkId, VectorRecord, Where
@@ -28,8 +28,8 @@ TIDY_AFTER = 32
 """Writes after which small files are joined and old versions deleted; each write leaves one of both."""
 KEPT_VERSIONS = timedelta(minutes=5)
 """Whoever began to read an older version has finished by then."""
-LABELS_FROM = 10_000
-"""Rows from which an index of the labels pays."""
+INDEX_FROM = 10_000
+"""Rows from which indexes of the labels and the ids pay: a filter, and a change of some rows, would read these columns whole."""
 VECTORS_FROM = 20_000
 """Rows from which an index of the vectors pays: without one a search reads them all from the disk."""
 GROWN = 4
@@ -39,7 +39,7 @@ PARTITIONS = 20
 COMPARED = 5
 """So many times the rows that are asked for are compared again exactly."""
 PAGE = 5_000
-_LABELS, _VECTORS = "labels_idx", "vectors_of_"
+_LABELS, _IDS, _VECTORS = "labels_idx", "ids", "vectors_of_"
 """Names of the indexes."""
 _TEXTS = {"path": "filePath", "content": "content", "symbol": "functionName"}
 _NUMBERS = {"start_line": "startLine", "end_line": "endLine"}
@@ -158,8 +158,10 @@ class LanceStore:
         await self.open()
         self._written = 0
         rows, names = await self.count(), {index.name for index in await self._done(self._table.list_indices())}
-        if rows >= LABELS_FROM and _LABELS not in names:
-            await self._done(self._table.create_index("labels", config=LabelList(), name=_LABELS))
+        if rows >= INDEX_FROM:
+            for column, kind, name in (("labels", LabelList(), _LABELS), ("id", BTree(), _IDS)):
+                if name not in names:
+                    await self._done(self._table.create_index(column, config=kind, name=name))
         await self._index_vectors(rows, {name for name in names if name.startswith(_VECTORS)})
         await self._done(self._table.optimize(cleanup_older_than=KEPT_VERSIONS))
 
