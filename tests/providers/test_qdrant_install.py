@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -184,3 +187,15 @@ async def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="can't be written"):
         await install(download(GOOD), tmp_path / "file", transport=serving(lambda _: httpx.Response(200, content=GOOD)))
+
+
+async def test_a_full_disk_is_told_and_leaves_the_old_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    kept = await install(download(GOOD), tmp_path, transport=serving(lambda _: httpx.Response(200, content=GOOD)))
+    before = kept.read_bytes()
+    monkeypatch.setattr("carrel.store.qdrant_install._fetch", full)
+    with pytest.raises(StoreError, match=r"No space left on device.*Free some space"):
+        await install(download(GOOD), tmp_path, transport=serving(lambda _: httpx.Response(200, content=GOOD)))
+    assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [before], "nothing half is left"

@@ -8,10 +8,15 @@ nearest ones are searched; the best rows are compared again exactly. Rows that c
 from __future__ import annotations
 
 import asyncio
+import os
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
+
+os.environ.setdefault(
+    "LANCEDB_LOG", "error"
+)  # read by the import; it warns of each empty partition, on the standard error output
 
 import lancedb
 import pyarrow as pa

@@ -16,6 +16,7 @@ from tests.contract import qdrant_server
 from tests.frontends.cli.conftest import Run
 
 from carrel.frontends.cli import output
+from carrel.store.qdrant_install import Download
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("usearch", reason="the extra usearch isn't installed")
@@ -103,3 +104,17 @@ def test_an_unusable_store_is_told_with_its_remedy(run: Run) -> None:
     assert code == 2
     assert "carrel store migrate" in said
     assert "state" in of(run, "status")[1]  # nothing was set
+
+
+def test_nothing_is_downloaded_before_a_person_agreed(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def found(*_: Any) -> Download:
+        return Download("https://example.com/qdrant.tar.gz", "0" * 64, 1)
+
+    async def downloaded(*_: Any) -> Path:
+        raise AssertionError("it was downloaded")
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("carrel.server.stores.find_qdrant", found)
+    monkeypatch.setattr("carrel.server.stores.install_qdrant", downloaded)
+    code, _, said = run("store", "install")
+    assert (code, "There is no terminal to ask a person on" in said) == (1, True)
