@@ -194,8 +194,12 @@ async def test_a_full_disk_is_told_and_leaves_the_old_program(tmp_path: Path, mo
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     kept = await install(download(GOOD), tmp_path, transport=serving(lambda _: httpx.Response(200, content=GOOD)))
-    before = kept.read_bytes()
+    before = [kept.read_bytes()]
+
+    def files() -> list[bytes]:
+        return [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+
     monkeypatch.setattr("carrel.store.qdrant_install._fetch", full)
     with pytest.raises(StoreError, match=r"No space left on device.*Free some space"):
         await install(download(GOOD), tmp_path, transport=serving(lambda _: httpx.Response(200, content=GOOD)))
-    assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [before], "nothing half is left"
+    assert files() == before, "nothing half is left"
