@@ -169,10 +169,10 @@ async def test_of_two_runs_at_once_the_later_one_goes_on(shop: Path, repository:
             if name != "add":
                 return value
 
-            async def add(points: Sequence[Point], generation: int) -> None:
+            async def add(points: Sequence[Point], *rest: Any) -> None:
                 reached.set()
                 await go_on.wait()
-                await value(points, generation)
+                await value(points, *rest)
 
             return add
 
