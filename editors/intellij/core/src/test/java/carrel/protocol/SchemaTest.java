@@ -17,10 +17,12 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -60,6 +62,22 @@ class SchemaTest {
             assertTrue(fits(field.getGenericType(), properties.getAsJsonObject(field.getName())), name + " has another type");
             assertTrue(!field.getType().isPrimitive() || required.contains(field.getName()), name + " may be missing");
         }
+    }
+
+    /** The status is what the panel shows: none of it may be left out for want of a record. The rest of the protocol is used in part. */
+    @Test
+    void everyDefinitionOfTheStatusHasARecord() {
+        var needed = new TreeSet<String>();
+        var open = new ArrayDeque<>(List.of("StatusResult"));
+        while (!open.isEmpty()) {
+            var name = open.pop();
+            if (needed.add(name)) {
+                open.addAll(references(DEFINITIONS.get(name)).toList());
+            }
+        }
+        assertTrue(needed.size() > 1, "the status refers to definitions");
+        needed.removeAll(records().map(Class::getSimpleName).toList());
+        assertEquals(Set.of(), needed);
     }
 
     @ParameterizedTest
@@ -146,6 +164,20 @@ class SchemaTest {
                 .filter(field -> field.isEnumConstant())
                 .map(field -> field.getAnnotation(SerializedName.class).value())
                 .collect(Collectors.toSet());
+    }
+
+    /** Names of the definitions that a part of the schema refers to, however deep. */
+    private static Stream<String> references(JsonElement part) {
+        if (part.isJsonArray()) {
+            return StreamSupport.stream(part.getAsJsonArray().spliterator(), false).flatMap(SchemaTest::references);
+        }
+        if (!part.isJsonObject()) {
+            return Stream.empty();
+        }
+        var object = part.getAsJsonObject();
+        return Stream.concat(
+                Stream.ofNullable(reference(object)),
+                object.entrySet().stream().flatMap(entry -> references(entry.getValue())));
     }
 
     private static String reference(JsonObject schema) {
