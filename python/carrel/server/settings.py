@@ -39,9 +39,13 @@ Planning = Literal["off", "auto"]
 Narrowing = Literal["never", "union", "off", "lower", "own", "any"]
 
 
-def _setting(default: Any, doc: str, *, workspace: Narrowing = "never", outward: bool = False) -> Any:
-    """Make a field. `outward` says that it decides what leaves the machine and where to, or what is recorded of that."""
-    return dataclasses.field(default=default, metadata={"doc": doc, "workspace": workspace, "outward": outward})
+def _setting(default: Any, doc: str, *, workspace: Narrowing = "never", outward: bool = False, place: bool = False) -> Any:
+    """Make a field.
+
+    `outward` says that it decides what leaves the machine and where to, or what is recorded of that; `place` that it decides
+    where on the machine something is written.
+    """
+    return dataclasses.field(default=default, metadata={"doc": doc, "workspace": workspace, "outward": outward, "place": place})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +119,9 @@ class Settings:
         workspace="any",
     )
     storage: Literal["cache", "workspace"] = _setting(
-        "cache", "Where indexes live: the user's cache folder, or `.carrel/` in the workspace."
+        "cache", "Where indexes live: the user's cache folder, or `.carrel/` in the workspace.", place=True
     )
-    cache_folder: str = _setting("", "A folder for indexes in place of the user's cache folder (absolute path).")
+    cache_folder: str = _setting("", "A folder for indexes in place of the user's cache folder (absolute path).", place=True)
     tokenizer: Literal["o200k_base", "cl100k_base"] = _setting(
         "cl100k_base", "How tokens are counted when the chat model isn't known."
     )

@@ -57,7 +57,10 @@ def render() -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """Make the JSON schema of the settings object, for editors' manifests, without what counts in the user's file only."""
+    """Make the JSON schema of the settings object, for editors' manifests, without what counts in the user's file only.
+
+    `personOnly` marks what no settings file of a project may set, in editors that tell the two apart.
+    """
     properties: dict[str, Any] = {}
     for field in dataclasses.fields(Settings):
         if field.metadata["workspace"] == "own":
@@ -65,6 +68,8 @@ def json_schema() -> dict[str, Any]:
         schema = _schema(field.name)
         schema["default"] = json.loads(_default(field.default))
         schema["description"] = field.metadata["doc"]
+        if field.metadata["outward"] or field.metadata["place"]:
+            schema["personOnly"] = True
         properties[wire_name(field.name)] = schema
     return {"type": "object", "properties": properties}
 

@@ -1,9 +1,5 @@
 // The server's settings as VS Code's manifest wants them: in groups, the most used first.
 
-// A workspace's settings file comes with a clone: it must say neither where on the disk something is written nor
-// where text is sent.
-const USER_ONLY = new Set(['cacheFolder', 'storage', 'models', 'store', 'limits', 'httpProxy', 'audit']);
-
 // Sent by the extension, from settings that the editor has already.
 const FROM_EDITOR = new Set(['editorExclude']);
 
@@ -52,12 +48,13 @@ export function settingsBlocks(settings, own) {
 }
 
 function property(settings, key, order) {
-  const { description, ...rest } = settings.properties[key];
+  const { description, personOnly, ...rest } = settings.properties[key];
   return {
     ...rest,
     ...(rest.enum ? { type: 'string' } : {}),
     markdownDescription: TITLES[key] ? `**${TITLES[key]}.** ${description}` : description,
-    scope: USER_ONLY.has(key) ? 'machine' : 'window',
+    // A workspace's settings file comes with a clone.
+    scope: personOnly ? 'machine' : 'window',
     order,
   };
 }
