@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,3 +106,27 @@ def test_without_a_model_it_says_how_to_set_one(edit: Edit) -> None:
     nvim.command("Carrel chat how is a login checked?")
     nvim.wait_note("No chat model is set")
     assert "Set one in your settings" in "".join(shown(nvim, "> No chat model is set"))
+
+
+def test_two_projects_share_the_window_and_not_a_word(edit: Edit, service: StandIn, project: Path) -> None:
+    """There is one window and a conversation for each project: neither is drawn over the other, nor told to the other's model."""
+    other = project.parent / "other"
+    (other / "src").mkdir(parents=True)
+    (other / ".git").mkdir()
+    (other / "src/mail.py").write_text('def send_letter(to):\n    """Send a letter."""\n    return post(to)\n')
+    nvim = talking(edit, service)
+    service.script = [Reply("The login."), Reply("The letter."), Reply("The login, again.")]
+    nvim.command("Carrel chat how is a login checked?")
+    shown(nvim, "The login.")
+
+    nvim.command(f"edit {other / 'src/mail.py'}")
+    nvim.command("Carrel chat who sends letters?")
+    assert not any("login" in line.lower() for line in shown(nvim, "The letter."))
+    assert not any("login" in content for _, content in roles(service.last))
+
+    nvim.command(f"edit {project / 'src/auth.py'}")
+    nvim.command("Carrel chat and who else?")
+    lines = shown(nvim, "The login, again.")
+    assert "## how is a login checked?" in lines
+    assert not any("letter" in line.lower() for line in lines)
+    assert not any("letters" in content for _, content in roles(service.last))
