@@ -38,6 +38,20 @@ def test_receipt_lists_places_scores_words_and_the_text(edit: Edit) -> None:
     assert nvim.lua("return vim.fn.getreg('c')") in text
 
 
+def test_receipt_says_where_a_question_went(edit: Edit, env: dict[str, str], tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "restart.md").write_text("# Restart of the shop\n\nTake the host off the load balancer, then restart the shop.\n")
+    settings = Path(env["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(f"[sources.ops]\nfolder = '{notes}'\n")
+    nvim = edit()
+    ask(nvim, "restart the shop according to protocol")
+    assert re.search(r"^Searched: ops, \w", nvim.text(), re.MULTILINE), nvim.text()
+    ask(nvim)
+    assert "Not searched: ops: nothing in the question speaks for it" in nvim.text()
+
+
 def test_a_place_can_be_opened(edit: Edit) -> None:
     nvim = edit()
     ask(nvim)

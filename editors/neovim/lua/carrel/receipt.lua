@@ -93,6 +93,12 @@ local function render(pack, params, root, outcome)
   if pack.confidence then
     add(('Confidence: %.2f that the project holds anything relevant at all'):format(pack.confidence))
   end
+  for _, route in ipairs(pack.routes or {}) do
+    add(('Searched: %s, %s'):format(route.source, route.reason))
+  end
+  if #(pack.notSearched or {}) > 0 then
+    add(('Not searched: %s: nothing in the question speaks for it'):format(table.concat(pack.notSearched, ', ')))
+  end
   add('')
   add('<CR> opens, K shows how the score adds up, p pins the file, x excludes the place, X its file, r repeats, q closes')
   add('')
