@@ -7,6 +7,7 @@ import carrel.memory.Why;
 import carrel.panel.ReceiptRow.Kind;
 import carrel.protocol.Messages.DroppedResult;
 import carrel.protocol.Messages.HitResult;
+import carrel.protocol.Messages.RouteResult;
 import carrel.protocol.Messages.SentResult;
 import carrel.protocol.Messages.State;
 import java.util.List;
@@ -67,6 +68,7 @@ final class ReceiptNodes {
         if (pack.confidence() != null) {
             words(node, "confidence: " + Labels.score(pack.confidence()), CONFIDENCE, receipt);
         }
+        sources(node, receipt);
         sent(node, receipt);
         return node;
     }
@@ -97,6 +99,19 @@ final class ReceiptNodes {
             var group = words(node, "left out: " + Labels.count(dropped.size(), "place"), "What fitted less well, or was there already", receipt);
             dropped.forEach(one -> words(group, "%s: %s".formatted(place(one), one.reason()), one.reason(), receipt));
         }
+    }
+
+    /** Where the question went, with the reasons, and which sources nothing in it spoke for. */
+    private static void sources(DefaultMutableTreeNode node, Receipt receipt) {
+        var routes = receipt.pack().routes() == null ? List.<RouteResult>of() : receipt.pack().routes();
+        var others = receipt.pack().notSearched() == null ? List.<String>of() : receipt.pack().notSearched();
+        if (routes.isEmpty() && others.isEmpty()) {
+            return;
+        }
+        var names = routes.stream().map(RouteResult::source).collect(Collectors.joining(", "));
+        var group = words(node, "searched: " + names, "Which of your sources the question went to", receipt);
+        routes.forEach(one -> words(group, "%s: %s".formatted(one.source(), one.reason()), null, receipt));
+        others.forEach(one -> words(group, one + ": not searched, nothing in the question speaks for it", null, receipt));
     }
 
     /** What went to which service while the places were looked for. */

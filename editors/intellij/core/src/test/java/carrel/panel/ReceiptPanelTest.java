@@ -147,6 +147,21 @@ class ReceiptPanelTest {
     }
 
     @Test
+    void itSaysWhereAQuestionWent() throws Exception {
+        close();
+        var notes = Files.createDirectory(home.resolve("notes"));
+        Files.writeString(notes.resolve("restart.md"), "# Restart of the shop\n\nTake the host off the load balancer, then restart.\n");
+        var settings = Files.createDirectories(home.resolve("carrel")).resolve("settings.toml");
+        Files.writeString(settings, "[sources.ops]\nfolder = '%s'\n".formatted(notes));
+        open();
+        select(row -> row.startsWith("searched: "));
+        unfold();
+        screen.shows(this::rows, now -> now.contains("ops: not searched, nothing in the question speaks for it"));
+        memory.context(server.question("restart the shop according to protocol")).join();
+        screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.startsWith("searched: ops")));
+    }
+
+    @Test
     void aPlaceTellsInASentenceWhyAndItsScoreAsASumBehindADisclosure() throws Exception {
         var rows = Screen.onEdt(this::rows);
         assertTrue(rows.stream().anyMatch(row -> row.startsWith("Defines stamp_parcel") && row.contains("“stamped”")), rows.toString());
