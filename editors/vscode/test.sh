@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host | prompts | python]
+# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host | prompts | python | large]
 #   static  types, lint, generated files, unit tests
-#   package only makes the .vsix; OFFLINE=1: with a Python inside, OFFLINE=FILE: with the one of this archive
+#   package only makes the .vsix, as small as it gets (minutes); OFFLINE=1: with a Python inside, OFFLINE=FILE: with the one of this archive
 #   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and tours of its screen (Linux on x64)
 #   prompts only what @carrel sends of two unknown projects (docs/quality.md), as a table; not part of the others
 #   python  only a tour of a machine without a Python that fits; not part of the others, as notifications that come and go hide its buttons
+#   large   only a project of 50,000 files: indexing, cancel, a question meanwhile, resume; not part of the others, as it takes minutes
 # Static and host without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
 # PICTURES: a folder for screenshots.
@@ -27,7 +28,7 @@ package() {
   case "${OFFLINE:-}" in '') ;; 1) from+=(--offline) ;; *) from+=(--offline --archive "$OFFLINE") ;; esac
   rm -f ./*.vsix
   npm run --silent bundle-server -- "${from[@]}"
-  npm run --silent package | tail -n 1
+  npm run --silent package -- "$@" | tail -n 1
 }
 
 if [[ $part == package ]]; then
@@ -36,7 +37,7 @@ if [[ $part == package ]]; then
   ls -l ./*.vsix
   exit
 fi
-if [[ $part != host && $part != prompts && $part != python ]]; then
+if [[ $part != host && $part != prompts && $part != python && $part != large ]]; then
   step "types, lint, generated files"
   npm run --silent check
   step "unit tests"
@@ -59,7 +60,7 @@ CHROMIUM="$(command -v "$browser")"
 export CHROMIUM
 
 step "the package"
-package
+package --quick
 vsix="$(echo ./*.vsix)"
 node scripts/build.mjs --tests
 
@@ -74,6 +75,11 @@ fi
 if [[ $part == python ]]; then
   step "a machine without Python"
   node test/editor/python.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+  exit
+fi
+if [[ $part == large ]]; then
+  step "a project of 50,000 files"
+  node test/editor/large.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
   exit
 fi
 step "in a real VS Code"

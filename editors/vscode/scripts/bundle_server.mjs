@@ -1,4 +1,4 @@
-// Puts the server with all that it needs under bundled/:
+// Puts the server with all that it needs under bundled/; package.mjs packs the libraries:
 //   libs/common/   Carrel, and what is the same for all     libs/cp3xx/   what is compiled for one Python version
 //   python.json    which Python the extension may get for whoever has none     mcp.txt   what `carrel mcp` needs beside it, with hashes
 // node scripts/bundle_server.mjs (--wheel FILE | --source) [--target linux-x64] [--python PROGRAM] [--offline [--archive FILE]]
@@ -165,6 +165,9 @@ function ownVersion() {
   return `3.${found[1] ?? found[2]}`;
 }
 
+/** What only rich's Markdown and coloured source need, which Carrel doesn't print: 1.3 MB. */
+const UNUSED = /^(pygments|markdown_it(_py)?|mdurl)(-.*\.dist-info)?$/i;
+
 const isCompiled = name => /\.(so|pyd|dylib)$/.test(name);
 
 /** Distributions that are compiled for one Python version, as name==version. One for the stable ABI serves all. */
@@ -210,7 +213,7 @@ for (const version of VERSIONS) {
     console.warn(`Python ${version} is left out: not all that the server needs is built for it`);
     rmSync(folder, { recursive: true, force: true });
   }
-  rmSync(join(folder, 'bin'), { recursive: true, force: true });
+  for (const needless of ['bin', 'regex/tests']) rmSync(join(folder, needless), { recursive: true, force: true });
 }
 if (values.wheel) {
   // A wheel is an archive; pip would refuse one for another machine than this.
@@ -222,6 +225,7 @@ if (values.wheel) {
   cpSync(join(repository, 'python', 'carrel'), join(common, 'carrel'), { recursive: true, filter });
 }
 rmSync(join(common, 'bin'), { recursive: true, force: true });
+for (const name of readdirSync(common)) if (UNUSED.test(name)) rmSync(join(common, name), { recursive: true });
 rmSync(pins);
 if (!existsSync(join(common, 'carrel')) || !readdirSync(join(common, 'carrel')).some(isCompiled))
   throw new Error("Carrel's compiled module is missing: build it first (make build)");

@@ -26,6 +26,7 @@ import { locate, type Located } from './server/locate';
 import { realMachine } from './server/machine';
 import { McpPackages } from './server/mcp_packages';
 import { OwnPython } from './server/own_python';
+import { ServerFiles } from './server/server_files';
 import { Supervisor, messageOf } from './server/supervisor';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
 import { Switches } from './switches';
@@ -40,6 +41,8 @@ export interface Carrel {
   readonly mcp: McpProvider;
   readonly switches: Switches;
   readonly audit: AuditView;
+  /** How the server is looked for. */
+  readonly find: () => Promise<Located>;
   /** What `activate` cost: processor time, in which a busy machine doesn't count. */
   readonly activationMs: number;
 }
@@ -52,13 +55,13 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const folder = context.globalStorageUri.fsPath;
   mkdirSync(folder, { recursive: true });
   const bundled = context.asAbsolutePath('bundled');
-  const libraries = context.asAbsolutePath('bundled/libs');
+  const files = new ServerFiles(bundled, folder);
   const own = new OwnPython(bundled, folder);
   const find = async (): Promise<Located> => {
     // Settings files are written by hand: what is no text is no path.
     const text = (key: string): string => String(configuration().get(key) ?? '');
     const { present } = own;
-    const wanted = { program: text('server.path'), python: text('server.python'), own: present, libraries };
+    const wanted = { program: text('server.path'), python: text('server.python'), own: present, libraries: () => files.folder() };
     return locate({ ...wanted, editorPython: present.length ? undefined : await editorPython() }, realMachine(folder));
   };
   const keys = new Keys(context.secrets);
@@ -123,7 +126,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   if (switches.anyOn) void server.start().catch(() => undefined);
   else void offerMemory(context, switches, memory);
   const { user, system } = process.cpuUsage(began);
-  return { server, memory, receipts, receiptView, mcp, switches, audit, activationMs: (user + system) / 1_000 };
+  return { server, memory, receipts, receiptView, mcp, switches, audit, find, activationMs: (user + system) / 1_000 };
 }
 
 /** Which server runs may be set at any time. The other settings are the server's to follow. */

@@ -21,8 +21,8 @@ export interface ServerChoice {
   readonly editorPython: string | undefined;
   /** Interpreters of Carrel's own, packaged or got before. */
   readonly own: readonly string[];
-  /** The folder that holds the packaged server: `common/` and one `cp3xx/` for each Python version. */
-  readonly libraries: string;
+  /** Give the folder that holds the packaged server: `common/` and one `cp3xx/` for each Python version. It may have to be unpacked first. */
+  readonly libraries: () => Promise<string>;
 }
 
 export interface Machine {
@@ -36,7 +36,7 @@ export interface Machine {
 export interface NoServer {
   readonly problem: string;
   readonly remedy: string;
-  readonly lacks: 'python' | 'setting';
+  readonly lacks: 'python' | 'setting' | 'files';
 }
 
 /** `tried` says in words what was looked at and why it wasn't taken. */
@@ -61,17 +61,24 @@ export async function locate(wanted: ServerChoice, machine: Machine): Promise<Lo
     };
   }
   const versions: string[] = [];
-  const packaged = await bundled(wanted, machine, tried, versions);
+  let libraries: string;
+  try {
+    libraries = await wanted.libraries();
+  } catch (error) {
+    const problem = `Carrel's server can't be unpacked: ${error instanceof Error ? error.message : String(error)}.`;
+    return { launch: undefined, tried, problem, remedy: 'It takes 100 MB of room, once.', lacks: 'files' };
+  }
+  const packaged = await bundled(wanted, libraries, machine, tried, versions);
   if (packaged) return { launch: packaged, tried };
   const onPath = await program('carrel', 'PATH', machine);
   if (onPath) return { launch: onPath, tried };
   tried.push('carrel is not on PATH');
-  return { launch: undefined, tried, ...explain(wanted, machine, versions) };
+  return { launch: undefined, tried, ...explain(wanted, libraries, machine, versions) };
 }
 
-function explain(wanted: ServerChoice, machine: Machine, versions: readonly string[]): NoServer {
+function explain(wanted: ServerChoice, libraries: string, machine: Machine, versions: readonly string[]): NoServer {
   const has = [...new Set(versions)].join(', ');
-  if (!hasServer(wanted, machine))
+  if (!hasServer(libraries, machine))
     return {
       problem: 'This build of the extension holds no server.',
       remedy: 'Install the one for this platform, or name a carrel program with the setting carrel.server.path.',
@@ -96,14 +103,20 @@ async function program(command: string, origin: string, machine: Machine): Promi
   return { command, args: ['serve'], env: {}, description: `${command} (${origin}, ${version.trim()})` };
 }
 
-function hasServer({ libraries }: ServerChoice, machine: Machine): boolean {
+function hasServer(libraries: string, machine: Machine): boolean {
   return machine.exists(path.join(libraries, 'common', 'carrel'));
 }
 
 /** `versions` gets those of the interpreters that don't fit. */
-async function bundled(wanted: ServerChoice, machine: Machine, tried: string[], versions: string[]): Promise<Launch | undefined> {
-  const common = path.join(wanted.libraries, 'common');
-  if (!hasServer(wanted, machine)) {
+async function bundled(
+  wanted: ServerChoice,
+  libraries: string,
+  machine: Machine,
+  tried: string[],
+  versions: string[],
+): Promise<Launch | undefined> {
+  const common = path.join(libraries, 'common');
+  if (!hasServer(libraries, machine)) {
     tried.push('this build of the extension holds no server');
     return undefined;
   }
@@ -113,7 +126,7 @@ async function bundled(wanted: ServerChoice, machine: Machine, tried: string[], 
       tried.push(`${python} can't be run`);
       continue;
     }
-    const compiled = path.join(wanted.libraries, `cp${version.replace('.', '')}`);
+    const compiled = path.join(libraries, `cp${version.replace('.', '')}`);
     if (!machine.exists(compiled)) {
       tried.push(`${python} is Python ${version}, for which this build holds no libraries`);
       versions.push(version);

@@ -17,7 +17,8 @@ export class McpPackages {
 
   /** The launch with the packages; undefined where they must be got first. A program that a person named brings its own. */
   complete(launch: Launch): Launch | undefined {
-    if (launch.python === undefined || existsSync(path.join(this.bundled, 'libs', 'common', 'mcp'))) return launch;
+    const places = launch.env.PYTHONPATH?.split(path.delimiter) ?? [];
+    if (launch.python === undefined || places.some(place => existsSync(path.join(place, 'mcp')))) return launch;
     const folder = this.folder(launch.python);
     if (!existsSync(folder)) return undefined;
     const PYTHONPATH = [launch.env.PYTHONPATH, folder].filter(Boolean).join(path.delimiter);

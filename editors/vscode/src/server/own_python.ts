@@ -1,21 +1,12 @@
 /** A Python of Carrel's own, for machines without one that fits: packaged with the extension, or got when the person wants it. No editor is needed. */
 
 import { createHash } from 'node:crypto';
-import {
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract } from 'tar';
+import { inWorkFolder, putInPlace } from './put_in_place';
 
 /** What `bundled/python.json` says: which archive fits this build of the extension. The hash stands in the package, not beside the archive. */
 export interface Archive {
@@ -37,9 +28,7 @@ export interface Limits {
 }
 
 const LIMITS: Limits = { bytes: 300_000_000, idleMs: 60_000 };
-/** Folders in which something is got; one that is older was left by an editor that was killed. */
 const WORK = 'python-';
-const ABANDONED_AFTER_MS = 24 * 3_600_000;
 
 export class OwnPython {
   /** `bundled` is the package's folder, `storage` a folder of the extension's own on this machine. */
@@ -70,10 +59,7 @@ export class OwnPython {
   async get(archive: Archive, mirror: string, signal: AbortSignal, progress: Progress): Promise<string> {
     const folder = this.folder(archive);
     if (existsSync(this.program(folder))) return this.program(folder);
-    mkdirSync(this.storage, { recursive: true });
-    this.removeAbandoned();
-    const work = mkdtempSync(path.join(this.storage, WORK));
-    try {
+    return inWorkFolder(this.storage, WORK, async work => {
       const file = path.join(work, 'archive.tar.gz');
       const url = `${(mirror || archive.from).replace(/\/+$/, '')}/${archive.name}`;
       await download(url, archive.sha256, file, signal, progress, this.limits);
@@ -82,34 +68,14 @@ export class OwnPython {
       await extract({ file, cwd: unpacked, strip: 1, strict: true });
       if (!existsSync(this.program(unpacked))) throw new Error('the archive holds no Python');
       signal.throwIfAborted();
-      this.putInPlace(unpacked, folder, path.join(work, 'old'));
+      putInPlace(unpacked, folder, path.join(work, 'old'), () => existsSync(this.program(folder)));
       return this.program(folder);
-    } finally {
-      rmSync(work, { recursive: true, force: true });
-    }
+    });
   }
 
   /** Throw the one away that was got: it can't be run here. */
   remove(archive: Archive): void {
     rmSync(this.folder(archive), { recursive: true, force: true });
-  }
-
-  /** A rename moves all or nothing, and none goes over a folder with something in it: of two windows the first wins. */
-  private putInPlace(unpacked: string, folder: string, old: string): void {
-    if (existsSync(folder) && !existsSync(this.program(folder))) renameSync(folder, old);
-    try {
-      renameSync(unpacked, folder);
-    } catch (error) {
-      if (!existsSync(this.program(folder))) throw error;
-    }
-  }
-
-  private removeAbandoned(): void {
-    for (const name of readdirSync(this.storage)) {
-      const folder = path.join(this.storage, name);
-      const made = name.startsWith(WORK) && statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
-      if (made && Date.now() - made > ABANDONED_AFTER_MS) rmSync(folder, { recursive: true, force: true });
-    }
   }
 
   private folder({ version, sha256 }: Archive): string {

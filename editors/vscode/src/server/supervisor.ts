@@ -22,6 +22,7 @@ const KEYS_PATIENCE_MS = 3_000;
 const BUTTONS = {
   python: { 'Get Python': 'carrel.getPython', 'Open Settings': 'carrel.openServerSettings' },
   setting: { 'Open Settings': 'carrel.openServerSettings' },
+  files: { 'Try Again': 'carrel.restartServer', 'Show Log': 'carrel.showLog' },
   other: { 'Try Again': 'carrel.restartServer', Doctor: 'carrel.doctor', 'Show Log': 'carrel.showLog' },
 } as const;
 

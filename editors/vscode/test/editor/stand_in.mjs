@@ -8,7 +8,7 @@ const script = fileURLToPath(new URL('../../../../tests/stand_in_carrel.py', imp
 /** Settings that choose it, and the keys that its model was asked with. */
 export function standIn(editor) {
   const { folder } = editor;
-  const libraries = editor.installed('bundled/libs');
+  const libraries = fileURLToPath(new URL('../../bundled/libs', import.meta.url)); // what the package's archive was made of
   const keys = join(folder, 'stand_in_keys');
   const program = join(folder, 'stand_in.sh');
   writeFileSync(keys, '');

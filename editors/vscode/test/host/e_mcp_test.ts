@@ -92,7 +92,10 @@ describe('the MCP server of the extension', () => {
     const { editorExclude, ...own } = JSON.parse(args.at(-1) ?? '') as { editorExclude: string[] };
     assert.deepEqual(own, { exclude: ['orders.py'] });
     assert(editorExclude.includes('**/node_modules'), editorExclude.join()); // a default of VS Code's search.exclude
-    assert.match(String(env.PYTHONPATH), /bundled.libs.cp3\d+.*bundled.libs.common.*mcp-packages-[0-9a-f]{12}-cp3\d+$/);
+    assert.match(
+      String(env.PYTHONPATH),
+      /server-[0-9a-f]{12}.cp3\d+.*server-[0-9a-f]{12}.common.*mcp-packages-[0-9a-f]{12}-cp3\d+$/,
+    );
     assert(cwd && !cwd.fsPath.startsWith(folder().uri.fsPath), 'no folder of the project: what lies there must not be run');
   });
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Connection } from '../../src/server/connection';
-import { locate } from '../../src/server/locate';
-import { realMachine } from '../../src/server/machine';
 import { carrel, folder } from './carrel';
 
 const KEY = 'sk-planted-0123456789';
@@ -33,9 +31,7 @@ describe('a key', () => {
   });
 
   it('reaches the server, and never the log, however much is logged', async () => {
-    const libraries = `${vscode.extensions.getExtension('carrel.carrel')?.extensionPath ?? ''}/bundled/libs`;
-    const wanted = { program: '', python: '', editorPython: undefined, own: [], libraries };
-    const found = await locate(wanted, realMachine(folder().uri.fsPath));
+    const found = await (await carrel()).find();
     assert(found.launch);
     const { log, text } = recorder();
     const listener = {

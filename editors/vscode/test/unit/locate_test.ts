@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { locate, type Machine, type ServerChoice } from '../../src/server/locate';
 
-const WANTED: ServerChoice = { program: '', python: '', editorPython: undefined, own: [], libraries: '/ext/libs' };
+const WANTED: ServerChoice = {
+  program: '',
+  python: '',
+  editorPython: undefined,
+  own: [],
+  libraries: () => Promise.resolve('/ext/libs'),
+};
 const BUNDLE = ['/ext/libs/common/carrel', '/ext/libs/cp311', '/ext/libs/cp312'];
 
 /** A machine with these files and these programs (Python by its version, Carrel by its own word). */
@@ -56,6 +62,13 @@ describe('finding the server', () => {
     const { launch } = await locate(WANTED, machine(BUNDLE, { python3: '3.11' }));
     assert.equal(launch?.args[0], '-P');
     assert.equal(launch.env.PYTHONPATH, '/ext/libs/cp311:/ext/libs/common');
+  });
+
+  it('says why its files are not to be had, and needs none for a program that a setting names', async () => {
+    const libraries = (): Promise<string> => Promise.reject(new Error('no space left on device'));
+    const on = machine(BUNDLE, { '/my/carrel': 'carrel 0.1.0', python3: '3.12' });
+    await check({ libraries }, on, "can't be unpacked: no space left on device\\.\\nIt takes 100 MB of room, once\\.\\nfiles");
+    await check({ libraries, program: '/my/carrel' }, on, '^/my/carrel');
   });
 
   it('falls back on PATH', async () => {
