@@ -12,6 +12,7 @@ from carrel.core.errors import CarrelError
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
+_BLANKS = " \t\r\n"
 _DEEPEST = 100
 
 
@@ -175,7 +176,7 @@ def _skip(text: str, at: int) -> int:
 
 def _content_end(text: str, start: int, end: int) -> int:
     """Return the end of what isn't blank between two places: of a comma or a comment, else `start`."""
-    return start + len(text[start:end].rstrip())
+    return start + len(text[start:end].rstrip(_BLANKS))
 
 
 def _object(node: Node, what: str) -> Node:
