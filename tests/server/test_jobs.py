@@ -122,6 +122,21 @@ async def test_another_waiter_keeps_the_job_alive() -> None:
     assert await stays == 1
 
 
+@pytest.mark.parametrize("others", [0, 1])
+async def test_cancelling_a_run_over_everything_stops_the_one_before_it_that_nobody_waits_for(others: int) -> None:
+    runner = Runner()
+    q = queue(runner)
+    by_itself = q.request(full=True)
+    waiters = [asyncio.create_task(q.wait(by_itself)) for _ in range(others)]
+    await until(lambda: len(runner.ran) == 1 and by_itself.waiters == others)
+    q.cancel(q.request(full=True))
+    assert by_itself.token.cancelled == (not others)
+    runner.gate.set()
+    await until(lambda: not q.busy)
+    assert len(runner.ran) == 1
+    await asyncio.gather(*waiters)
+
+
 async def test_saved_files_survive_the_cancel_of_the_run_they_joined() -> None:
     runner = Runner()
     q = queue(runner)

@@ -69,18 +69,20 @@ async def run_index(
     *,
     scope: Scope = "all",
     progress: Progress = lambda *_: None,
+    count_on: bool = False,
     native: RunNative,
     tokenizer: Tokenizer | None = None,
 ) -> IndexReport:
     """Bring the index up to date with the whole workspace, or with the paths in `scope`.
 
     `native` runs work on a thread. A model of the core embeds there, in one piece with all other work; any other is awaited
-    between two steps, so that it holds no thread. `progress` is called on the thread; `tokenizer` counts where it has limits.
+    between two steps, so that it holds no thread. `progress` is called on the thread; with `count_on` it counts what is in the
+    index already, as a run does that goes on where another stopped. `tokenizer` counts where it has limits.
 
     Raises `Cancelled` and `StoreError`; batches that were committed before stay. Chunks that a model which is awaited can't embed
     are found by words, their files counted as failed: the next run embeds these chunks alone.
     """
-    run = _Run(store, cancel, progress)
+    run = _Run(store, cancel, progress, count_on=count_on)
     if isinstance(embedder, CoreEmbedder):
         return await native(partial(run.by_core, embedder, scope))
     spec = embedder.spec
@@ -149,13 +151,14 @@ def native_steps(embedder: Embedder, cancel: CancelToken) -> RunNative:
 class _Run:
     """The native steps of one run, and what they counted. Called from one thread at a time."""
 
-    def __init__(self, store: IndexStore, cancel: CancelToken, progress: Progress) -> None:
+    def __init__(self, store: IndexStore, cancel: CancelToken, progress: Progress, *, count_on: bool) -> None:
         self._store = store
         self._cancel = cancel
         self._progress = progress
         self._started = time.perf_counter()
         self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
-        self._total = self._done = 0
+        self._count_on = count_on
+        self._total = self._done = self._before = 0
         self._plan: Plan | None = None
         self._batch_bytes = _FIRST_BATCH_BYTES
 
@@ -177,7 +180,8 @@ class _Run:
         if keep_moved:
             plan.keep_moved()
         self._total = plan.pending
-        self._progress(0, self._total, "")
+        self._before = plan.unchanged if self._count_on else 0
+        self._tell(0)
         self._counts["unchanged"], self._counts["skipped"] = plan.unchanged, plan.skipped
 
     def cut(self, most_bytes: int = _BATCH_BYTES) -> Batch | None:
@@ -195,7 +199,7 @@ class _Run:
         for name in self._counts:
             self._counts[name] += getattr(commit, name)
         self._done += len(paths)
-        self._progress(min(self._done, self._total), self._total, paths[-1] if paths else "")
+        self._tell(min(self._done, self._total), paths[-1] if paths else "")
 
     def give_up(self) -> None:
         """Leave all files that are not done as they were, counted as failed."""
@@ -205,11 +209,14 @@ class _Run:
         )
         self._counts["failed"] += pending
 
+    def _tell(self, done: int, at: str = "") -> None:
+        self._progress(self._before + done, self._before + self._total, at)
+
     def end(self) -> IndexReport:
         """Merge segments, and sum up."""
         if self._total:
             self._store.compact(self._cancel)
-        self._progress(self._total, self._total, "")
+        self._tell(self._total)
         return IndexReport(**self._counts, elapsed_ms=round(1000 * (time.perf_counter() - self._started), 3))
 
 

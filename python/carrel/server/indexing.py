@@ -87,15 +87,24 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
     try:
         with collect() as index.traffic:
             report = await run_index(
-                index.store, index.embedder, token, scope=scope, progress=counting, native=native, tokenizer=index.counter
+                index.store,
+                index.embedder,
+                token,
+                scope=scope,
+                progress=counting,
+                count_on=bool(work.full and index.unfinished),
+                native=native,
+                tokenizer=index.counter,
             )
     except CarrelError as error:
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.
         traceback.clear_frames(error.__traceback__)
         check_root(index.root)  # a folder that was taken away is why it failed, whatever it failed at
-        if isinstance(error, Cancelled) and work.full and left:
-            with contextlib.suppress(CarrelError):
-                await native(partial(index.note_unfinished, left))
+        if isinstance(error, Cancelled):
+            await _note_left(index, work, left, native)
+        raise
+    except asyncio.CancelledError:  # while a model elsewhere was awaited
+        await _note_left(index, work, left, native)
         raise
     finally:
         index.traffic = None
@@ -108,6 +117,13 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
             await native(give_back_memory)
     await native(partial(_ended, index, work, report, commit))
     return report
+
+
+async def _note_left(index: OpenIndex, work: Work, left: int, native: RunNative) -> None:
+    """Note how many files a run over everything left, which was cancelled."""
+    if work.full and left:
+        with contextlib.suppress(CarrelError):
+            await native(partial(index.note_unfinished, left))
 
 
 def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:

@@ -176,7 +176,15 @@ class IndexQueue(Generic[TokenT, R]):
             job.waiters -= 1
 
     def cancel(self, job: Job[TokenT, R]) -> None:
-        """Stop a job. What it finished stays; single paths that were saved meanwhile get a job of their own."""
+        """Stop a job, and with a run over everything the others that nobody waits for: who cancels it wants none in its place.
+
+        What they finished stays; single paths that were saved meanwhile get a job of their own.
+        """
+        others = [other for other in (self.running, self._pending) if other and other is not job]
+        for stopped in (job, *(other for other in others if job.work.full and other.work.full and not other.waiters)):
+            self._stop(stopped)
+
+    def _stop(self, job: Job[TokenT, R]) -> None:
         job.stop()
         if job is self._pending:
             self._pending = None
