@@ -76,7 +76,9 @@ def test_states_and_reasons_in_words(edit: Edit) -> None:
     assert state(False, complete=False, unfinished=31556) == "18,445 of 50,001 files: resume"
     assert state(True, complete=False) == "18,445 files, not all: resume"
     assert state(True, state="error") == "problem"
-    assert nvim.lua("return require('carrel.words').progress('18445/50001 files')") == "▰▰▱▱▱▱▱▱ 18,445 of 50,001 files"
+    assert nvim.lua("return require('carrel.words').progress('18445/50001 files')") == "▰▰▰▱▱▱▱▱ 18,445 of 50,001 files"
+    for said, bar in {"0/5": "▱▱▱▱▱▱▱▱", "5995/50000": "▰▱▱▱▱▱▱▱", "49999/50000": "▰▰▰▰▰▰▰▱", "5/5": "▰▰▰▰▰▰▰▰"}.items():
+        assert nvim.lua(f"return require('carrel.words').progress('{said} files')").startswith(f"{bar} ")
 
 
 def test_a_follow_up_knows_the_questions_before_it_and_a_selection_goes_along(edit: Edit) -> None:

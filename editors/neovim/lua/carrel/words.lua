@@ -175,9 +175,11 @@ function M.progress(message)
   if not done then
     return message ~= '' and message or 'looking for changed files'
   end
-  local full = tonumber(total) > 0 and math.min(BAR, math.floor(done * BAR / total)) or 0
+  done, total = tonumber(done), tonumber(total)
+  -- To the nearest cell: rounded down, a large project would show an empty bar for long. Full only when all is done.
+  local full = done < total and math.min(BAR - 1, math.floor(done * BAR / total + 0.5)) or BAR
   local bar = ('▰'):rep(full) .. ('▱'):rep(BAR - full)
-  return ('%s %s of %s%s'):format(bar, M.number(tonumber(done)), M.count(tonumber(total), 'file'), more)
+  return ('%s %s of %s%s'):format(bar, M.number(done), M.count(total, 'file'), more)
 end
 
 return M

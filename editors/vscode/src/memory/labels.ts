@@ -64,7 +64,8 @@ export function progressText({ message, percentage }: Work): string {
 const BAR = 8;
 
 function bar(percentage: number): string {
-  const full = Math.min(BAR, Math.floor((percentage * BAR) / 100));
+  // To the nearest cell: rounded down, a large project would show an empty bar for long. Full only when all is done.
+  const full = percentage < 100 ? Math.min(BAR - 1, Math.round((percentage * BAR) / 100)) : BAR;
   return '▰'.repeat(full) + '▱'.repeat(BAR - full);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryNodes, type Choices } from '../../src/memory/nodes';
 import { MemoryState } from '../../src/memory/state';
-import { badge, bytes, cancelledText, stateOf } from '../../src/memory/labels';
+import { badge, bytes, cancelledText, progressText, stateOf } from '../../src/memory/labels';
 import type { StatusResult } from '../../src/protocol';
 
 const STATUS: StatusResult = {
@@ -99,7 +99,14 @@ describe('the words of the memory', () => {
     const work = { title: 'Indexing shop', message: '18445/50001 files', percentage: 36 };
     const on = { on: true, usable: true };
     assert.equal(badge({ kind: 'failed', problem: 'p', remedy: 'r' }, [], work, on).trouble, true);
-    assert.equal(badge(RUNNING, [STATUS], work, on).text, '$(sync~spin) Carrel: indexing, ▰▰▱▱▱▱▱▱ 18,445 of 50,001 files');
+    assert.equal(badge(RUNNING, [STATUS], work, on).text, '$(sync~spin) Carrel: indexing, ▰▰▰▱▱▱▱▱ 18,445 of 50,001 files');
+    for (const [percentage, bar] of [
+      [3, '▱▱▱▱▱▱▱▱'],
+      [12, '▰▱▱▱▱▱▱▱'],
+      [99, '▰▰▰▰▰▰▰▱'],
+      [100, '▰▰▰▰▰▰▰▰'],
+    ] as const)
+      assert.ok(progressText({ ...work, percentage }).startsWith(`${bar} `));
     assert.match(badge(RUNNING, [STATUS], { ...work, message: '' }, on).text, /indexing, looking for changed files$/);
     assert.equal(badge(RUNNING, [STATUS], undefined, on).text, '$(library) Carrel: ready');
     assert.equal(badge(RUNNING, [], undefined, on).text, '$(sync~spin) Carrel: opening');
