@@ -14,7 +14,8 @@ from carrel.core.fakes import fake_outbound
 from carrel.providers import event_stream, ollama_chat
 from carrel.providers.chat import MOST_CALLS
 from carrel.providers.event_stream import events
-from carrel.providers.http import LINES_A_TURN, KeyAuth, Service, ServiceClient
+from carrel.providers.http import LINES_A_TURN, KeyAuth, ServiceClient
+from carrel.providers.service import Service
 
 LOCAL = Service("openai", "OpenAI", "http://127.0.0.1:9/v1", "chat")
 

@@ -14,7 +14,8 @@ import pytest
 from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
 from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
 from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, is_loopback, summed
-from carrel.providers.http import KeyAuth, Service, ServiceClient
+from carrel.providers.http import KeyAuth, ServiceClient
+from carrel.providers.service import Service
 from carrel.store.usage import Limits, UsageMeter
 
 KEY = "sk-planted-0123456789"

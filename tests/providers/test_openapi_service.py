@@ -83,15 +83,26 @@ DOCUMENT: dict[str, Any] = {
         "//evil.example/x": {"get": {"operationId": "other_host"}},
         "/missing/{id}": {"get": {"operationId": "without_parameter"}},
         "/basic": {"get": {"operationId": "basic", "security": [{"basic": []}]}},
+        "/both": {"get": {"operationId": "both", "security": [{"header": [], "query": []}]}},
+        "/digest": {"get": {"operationId": "digest", "security": [{"digest": []}]}},
+        "/forms": {
+            "post": {
+                "operationId": "send_form",
+                "requestBody": {
+                    "content": {"application/x-www-form-urlencoded": {"schema": {"$ref": "#/components/schemas/Form"}}}
+                },
+            }
+        },
         "/remote": {"get": {"operationId": "remote", "parameters": [{"$ref": "http://evil.example/parameter"}]}},
     },
     "components": {
-        "schemas": {"Order": ORDER},
+        "schemas": {"Order": ORDER, "Form": {"type": "object", "properties": {"item": {}, "tags": {"type": "array"}}}},
         "securitySchemes": {
             "token": {"type": "http", "scheme": "bearer"},
             "header": {"type": "apiKey", "in": "header", "name": "X-Shop-Key"},
             "query": {"type": "apiKey", "in": "query", "name": "key"},
             "basic": {"type": "http", "scheme": "basic"},
+            "digest": {"type": "http", "scheme": "digest"},
         },
     },
 }
@@ -170,19 +181,24 @@ class Made:
         return True
 
     def service(self, url: str, confirm: Confirm | None = None, **more: Any) -> ToolService:
-        tools = read_tools({"openapi": {"t": {"document": str(self.document), "url": url, "key": "env:SHOP_KEY"}}, **more})
+        keys = more.pop("keys", {})
+        shop = {"document": str(self.document), "url": url, "key": "env:SHOP_KEY", "keys": keys}
+        tools = read_tools({"openapi": {"t": shop}, **more})
         outbound = OutboundServices(PermissionFile(self.folder / "permissions.json"))
         composition = Composition(outbound=outbound, audit=AuditTrail(Caller("library"), self.log))
         return composition.tools(dataclasses.replace(Settings(), tools=tools), confirm=confirm)
 
-    async def approved(self, url: str) -> list[str]:
-        service = self.service(url, self.confirm)
+    async def approved(self, url: str, **more: Any) -> list[str]:
+        service = self.service(url, self.confirm, **more)
         problems = await service.catalogue.refresh(service.settings)
         assert await service.approve(service.state().tools)
         return problems
 
-    async def run(self, url: str, tool: str, confirm: Confirm | None = None, *, arguments: Any = None, **more: Any) -> Run:
-        return await self.service(url, confirm).run({"steps": [{"tool": f"t.{tool}", "args": {**(arguments or {}), **more}}]}, "")
+    async def run(
+        self, url: str, tool: str, confirm: Confirm | None = None, *, arguments: Any = None, settings: Any = None, **more: Any
+    ) -> Run:
+        steps = [{"tool": f"t.{tool}", "args": {**(arguments or {}), **more}}]
+        return await self.service(url, confirm, **(settings or {})).run({"steps": steps}, "")
 
 
 @pytest.fixture
@@ -201,7 +217,7 @@ def output(run: Run) -> str:
 
 async def test_a_reading_operation_runs_as_the_document_says_with_the_key_in_its_place(made: Made, shop: Service) -> None:
     problems = await made.approved(shop.url)
-    assert "elsewhere, climbs, other_host, without_parameter, basic and 1 more" in problems[0]
+    assert "elsewhere, climbs, other_host, without_parameter, digest and 1 more" in problems[0]
     shown = "[asks: GET /orders/{id}; path: id; query: fields, ids, filter; header: X-Trace; key: header Authorization]"
     assert shown in made.asked[0].details["t.get_order"]
     given: dict[str, Any] = {"fields": ["a b", "c&d"], "ids": ["1", "2"], "filter": {"open": True}, "X-Trace": "trace 1"}
@@ -230,6 +246,45 @@ async def test_a_writing_operation_waits_for_the_person_and_secrets_in_its_body_
     sent = json.loads(shop.asked[0]["body"])
     assert sent["item"] == "pen"
     assert SECRET not in shop.asked[0]["body"]
+
+
+async def test_a_form_is_sent_with_its_declared_fields_alone(made: Made, shop: Service) -> None:
+    await made.approved(shop.url)
+    assert "form: body" in made.asked[0].details["t.send_form"]
+    output(await made.run(shop.url, "send_form", made.confirm, body={"item": "a b&c=d", "tags": ["x", 1]}))
+    assert shop.asked[0]["headers"]["content-type"] == "application/x-www-form-urlencoded"
+    assert shop.asked[0]["body"] == "item=a%20b%26c%3Dd&tags=x&tags=1"
+    for body, problem in (({"_method": "DELETE"}, "has no field _method"), ({"item": {"deep": 1}}, "can't stand in a form")):
+        assert problem in (await made.run(shop.url, "send_form", made.confirm, body=body)).problem
+    assert len(shop.asked) == 1
+
+
+async def test_a_user_and_password_are_sent_as_basic_authentication_has_them(
+    made: Made, shop: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_USER", "ann:pass-word-1:2")
+    keys = {"keys": {"basic": "env:SHOP_USER"}}
+    await made.approved(shop.url, **keys)
+    output(await made.run(shop.url, "basic", settings=keys))
+    assert shop.asked[0]["headers"]["authorization"] == "Basic YW5uOnBhc3Mtd29yZC0xOjI="
+    monkeypatch.setenv("SHOP_USER", "no-password-here")
+    assert "name:password" in (await made.run(shop.url, "basic", settings=keys)).problem
+
+
+async def test_an_operation_with_two_keys_gets_both_and_never_one_twice(
+    made: Made, shop: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_SECOND", "second-key-0987654321")
+    both = {"keys": {"header": "env:SHOP_KEY", "query": "env:SHOP_SECOND"}}
+    await made.approved(shop.url, **both)
+    said = output(await made.run(shop.url, "both", settings=both))
+    assert shop.asked[0]["headers"]["x-shop-key"] == KEY
+    assert shop.asked[0]["query"] == "key=second-key-0987654321"
+    assert "second-key" not in said
+    one = {"keys": {"header": "env:SHOP_KEY"}}
+    await made.approved(shop.url, **one)
+    assert "nothing says where query is" in (await made.run(shop.url, "both", settings=one)).problem
+    assert len(shop.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -331,9 +386,9 @@ def test_what_answers_look_like_hides_nothing_of_an_operation() -> None:
     made = call_of({"get": ANSWERS, "delete": {**ANSWERS, "parameters": needs}})
     assert made is not None
     assert (made.method, [sent.name for sent in made.parameters]) == ("DELETE", ["dryRun"])
-    hiding: list[dict[str, Any]] = [{"security": [{"basic": []}]}, {"servers": [{"url": "https://evil.example"}]}]
+    hiding: list[dict[str, Any]] = [{"security": [{"digest": []}]}, {"servers": [{"url": "https://evil.example"}]}]
     for hidden in hiding:
-        assert call_of({"get": {**ANSWERS, **hidden}}, schemes={"basic": {"type": "http", "scheme": "basic"}}) is None
+        assert call_of({"get": {**ANSWERS, **hidden}}, schemes={"digest": {"type": "http", "scheme": "digest"}}) is None
 
 
 @pytest.mark.parametrize(
@@ -381,11 +436,20 @@ def test_arguments_take_no_place_of_others() -> None:
     with pytest.raises(ProviderError, match="leads elsewhere"):
         request_of(semicolon, {"id": ".."})
     spread = (HttpParameter("f", "f", "query"), HttpParameter("page", "page", "query"))
-    call = HttpCall("GET", "/x", spread, key=HttpKey("query", "key"))
-    for field in ("page", "key", "_method"):
-        with pytest.raises(ProviderError, match="another parameter"):
+    call = HttpCall("GET", "/x", spread, keys=(HttpKey("query", "api_key"),))
+    for field in ("page", "page[]", "api_key", "api_key[]", "API_KEY", "api.key", "api%5Fkey", "\uff41pi_key", "_method"):
+        with pytest.raises(ProviderError, match=r"another parameter|underscore"):
             request_of(call, {"f": {field: "1"}})
     assert request_of(call, {"f": {"r": 1}}).target == "/x?r=1"
+    declared = call_of({"get": {"parameters": [parameter("f", kind="object", explode=True)]}})
+    assert declared is not None
+    assert declared.parameters[0].fields is None, "its schema names none"
+    schema = {"type": "object", "properties": {"r": {}}}
+    declared = call_of({"get": {"parameters": [{"name": "f", "in": "query", "schema": schema}]}})
+    assert declared is not None
+    assert request_of(declared, {"f": {"r": 1}}).target == "/items?r=1"
+    with pytest.raises(ProviderError, match=r"f: has no field admin"):
+        request_of(declared, {"f": {"admin": "1"}})
     joined = HttpCall("GET", "/x", (HttpParameter("f", "f", "query", ","),))
     assert request_of(joined, {"f": {"R": 100, "G": 200}}).target == "/x?f=R%2C100%2CG%2C200"
     thrice = call_of({"get": {"parameters": [parameter("header_x"), parameter("x"), parameter("x", "header")]}})
@@ -395,7 +459,7 @@ def test_arguments_take_no_place_of_others() -> None:
 
 @pytest.mark.parametrize("said", [r'{"a": ["sk\/secret\u002B1"]}', r'{"sk\/secret+1": 1}'])
 def test_a_key_is_known_in_every_spelling_of_json(said: str) -> None:
-    answer = _answer("application/json", said.encode(), "sk/secret+1")
+    answer = _answer("application/json", said.encode(), ["sk/secret+1"])
     assert "secret" not in answer.text + str(answer.value)
 
 

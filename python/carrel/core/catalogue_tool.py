@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
+from unicodedata import normalize
+from urllib.parse import unquote
 
 Risk = Literal["safe", "moderate", "dangerous"]
 """safe: reads what Carrel reads anyway; moderate: reads elsewhere, or changes what can be changed back; dangerous: all else."""
@@ -29,15 +32,21 @@ class HttpParameter:
     delimiter: str = ""
     deep: bool = False
     """Whether an object's fields are written `name[field]`."""
+    fields: tuple[str, ...] | None = None
+    """The names that fields of an object may have; None where the document leaves them open."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpKey:
-    """Where a request holds the key. `bearer` says that it stands behind that word."""
+    """Where a request holds a key. `scheme` is what the document calls it, `form` how it is written: as it is, or as HTTP has it.
+
+    A `basic` key is a user's name and password with a colon between.
+    """
 
     place: Literal["header", "query", "cookie"]
     name: str
-    bearer: bool = False
+    form: Literal["plain", "bearer", "basic"] = "plain"
+    scheme: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,13 @@ class HttpCall:
     path: str
     parameters: tuple[HttpParameter, ...] = ()
     body: str = ""
-    """The argument that is sent as JSON; empty for none."""
-    key: HttpKey | None = None
+    """The argument that is the body; empty for none."""
+    body_form: bool = False
+    """Whether the body is the fields of a form in place of JSON."""
+    body_fields: tuple[str, ...] | None = None
+    """The names that fields of a form may have; None where the document leaves them open."""
+    keys: tuple[HttpKey, ...] = ()
+    """All of them are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +110,16 @@ class KeptTools:
 
     sources: Mapping[str, KeptSource] = field(default_factory=dict)
     approved: Mapping[str, CatalogueTool] = field(default_factory=dict)
+
+
+def same_parameter(first: str, second: str) -> bool:
+    """Tell whether a service may read two names of parameters as one: case, signs, encodings and `[…]` count for nothing."""
+    return _bare(first) == _bare(second)
+
+
+def _bare(name: str) -> str:
+    whole = normalize("NFKC", unquote(unquote(name))).partition("[")[0]
+    return re.sub(r"[\W_]+", "", whole).casefold()
 
 
 def canonical(value: object) -> str:

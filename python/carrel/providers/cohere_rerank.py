@@ -15,7 +15,8 @@ from carrel.core.errors import ProviderError
 from carrel.core.outbound import Destination, Load, Outbound
 from carrel.core.ports import RerankerSpec
 from carrel.core.structs import whole_characters
-from carrel.providers.http import Service, ServiceClient, key_for
+from carrel.providers.http import ServiceClient, key_for
+from carrel.providers.service import Service
 
 log = logging.getLogger(__name__)
 

@@ -38,7 +38,7 @@ from carrel.providers.chat import (
     tokens_of,
 )
 from carrel.providers.copilot_program import NOT_SIGNED_IN, Connect, Program, connect
-from carrel.providers.http import Service, refusal
+from carrel.providers.service import Service, refusal
 
 BASE_URL = "https://api.githubcopilot.com"
 DEFAULT_MODEL = "gpt-4.1"

@@ -18,7 +18,8 @@ from carrel.core.outbound import Destination, Load, Outbound, is_loopback
 from carrel.core.ports import EmbeddingSpec
 from carrel.providers.copilot_token import PROVIDER, TOKEN_URL, SessionAuth, SignIn
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
-from carrel.providers.http import Auth, Service, ServiceClient, Sleep
+from carrel.providers.http import Auth, ServiceClient, Sleep
+from carrel.providers.service import Service
 from carrel.providers.tokenizers import ExactTokenizer
 
 BASE_URL = "https://api.githubcopilot.com"

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 
 from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.outbound import Outbound, Secret
-from carrel.providers.http import Service, ServiceClient, Sleep
+from carrel.providers.http import ServiceClient, Sleep
+from carrel.providers.service import Service
 
 PROVIDER = "copilot"
 TOKEN_URL = "https://api.github.com/copilot_internal/v2/token"  # noqa: S105 - a place, no token

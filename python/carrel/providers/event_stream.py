@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from carrel.core.errors import ProviderError
-from carrel.providers.http import MOST_BYTES, Service, error_code, refusal
+from carrel.providers.http import MOST_BYTES
+from carrel.providers.service import Service, error_code, refusal
 
 DONE = "[DONE]"
 _MOST_PARTS = 100

@@ -12,22 +12,19 @@ import asyncio
 import json
 import logging
 import os
-import re
-import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
-from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
-from carrel.core.outbound import Destination, Load, Outbound, Role, Sent, admitted, is_loopback, note
+from carrel.core.errors import NotAllowed, ProviderError
+from carrel.core.outbound import Load, Outbound, Sent, admitted, note
 from carrel.providers.keys import VARIABLES
+from carrel.providers.service import Service, is_compressed, refused, unreachable
 
 if TYPE_CHECKING:
     import ssl
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Sleep = Callable[[float], Awaitable[None]]
-Refusal = tuple[str, str, bool]
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds before each further try of a request that was refused for its rate, where the service names none (spec B1)."""
@@ -48,15 +44,17 @@ MOST_LINE = 4_000_000
 LINES_A_TURN = 200
 """So many lines are handed on before others have their turn on the event loop."""
 CONNECT_SECONDS = 10.0
-IDLE_SECONDS = 60.0
-"""Between two pieces of an answer, where a service is known to need no longer. How long a whole request may take is the caller's
-to say."""
 KEPT_CONNECTIONS = 8
 
-_KEY_HEADERS = ("authorization", "api-key", "x-api-key")
-_CODE = re.compile(r"[a-z][a-z_]{2,39}")
 _ENTER_KEY = "Enter one with `carrel models key {}`{}."
 NO_LOAD = Load()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A body that holds the fields of a form, encoded as in a URL, in place of JSON."""
+
+    text: str
 
 
 class Auth(Protocol):
@@ -109,57 +107,6 @@ def key_for(outbound: Outbound, service: Service, place: str, *, own: bool, head
     return KeyAuth(outbound, service.provider, place, required=place != "none", header=header)
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A provider's API. `title` is what a person calls it; `headers` go with every request.
-
-    `refusals` say by status what the service means by it where that isn't the usual: reason, remedy, and whether waiting helps.
-    """
-
-    provider: str
-    title: str
-    base_url: str
-    role: Role
-    headers: Mapping[str, str] = field(default_factory=dict)
-    idle_seconds: float = IDLE_SECONDS
-    refusals: Mapping[int, Refusal] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Raise `InvalidInput` for a base URL that can't be used."""
-        try:
-            parts = urlsplit(self.base_url)
-            port = parts.port
-        except ValueError:
-            raise InvalidInput("baseUrl", "is not a URL", value=self.base_url) from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-            raise InvalidInput("baseUrl", "must begin with https:// or http:// and name a host", value=self.base_url)
-        if parts.username or parts.password:
-            raise InvalidInput("baseUrl", "must hold no user name or password", "Keep the key in the keyring or the environment.")
-        if parts.query or parts.fragment:
-            raise InvalidInput("baseUrl", "must end with its path", value=self.base_url)
-
-    @property
-    def destination(self) -> Destination:
-        """Return where it sends text."""
-        parts = urlsplit(self.base_url)
-        host = (parts.hostname or "").lower()
-        host = f"[{host}]" if ":" in host else host
-        # Without encryption the port is always part of it: who allowed a host for https didn't allow that.
-        usual = 443 if parts.scheme == "https" else 80 if is_loopback(host) else None
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        return Destination(self.provider, host if port == usual else f"{host}:{port}")
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Tell whether what is sent leaves this machine."""
-        return not self.destination.local
-
-    @property
-    def encrypted(self) -> bool:
-        """Tell whether nobody on the way can read along."""
-        return self.base_url.startswith("https://") or is_loopback(self.destination.host)
-
-
 class ServiceClient:
     """Asks one service. Used from any event loop: each has connections of its own."""
 
@@ -201,7 +148,7 @@ class ServiceClient:
     async def content(
         self, method: str, path: str, body: Any, load: Load = NO_LOAD, *, most_bytes: int = MOST_BYTES
     ) -> tuple[str, bytes]:
-        """Send a request, JSON in it unless `body` is None; return the answer's kind and bytes. Raises `ProviderError`."""
+        """Send a request with a `Form` or JSON, nothing for None; return the answer's kind and bytes. Raises `ProviderError`."""
         async with self._opened(method, path, body, load) as response:
             return response.headers.get("content-type", ""), await _read(response, self.service, most_bytes)
 
@@ -239,14 +186,16 @@ class ServiceClient:
     async def _taken(self, method: str, path: str, body: Any, load: Load) -> AsyncIterator[httpx.Response]:
         destination = self.service.destination
         self._outbound.permissions.check(destination)
-        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        text = body.text if isinstance(body, Form) else None if body is None else json.dumps(body, ensure_ascii=False)
+        content = None if text is None else text.encode("utf-8", "replace")
+        kind = "application/x-www-form-urlencoded" if isinstance(body, Form) else "application/json"
         tries = 0
         while True:
             admission = await admitted(self._outbound.meter, destination, load)
             try:
                 self._outbound.permissions.check(destination)  # it may have been withdrawn while the request waited
                 note(Sent(destination, self.service.role, load if tries == 0 else NO_LOAD, len(content or b"")))
-                response = await self._send(method, path, content)
+                response = await self._send(method, path, content, kind)
                 if response.is_success:
                     try:
                         admission.taken()
@@ -257,7 +206,7 @@ class ServiceClient:
             finally:
                 admission.ended()
             try:
-                error = await _refused(response, self.service)
+                error = await refused(response, self.service)
             finally:
                 await response.aclose()
             status = response.status_code
@@ -268,7 +217,7 @@ class ServiceClient:
                 await self._sleep(min(error.retry_after if error.retry_after is not None else PAUSES[tries], LONGEST_PAUSE))
             tries += 1
 
-    async def _send(self, method: str, path: str, content: bytes | None) -> httpx.Response:
+    async def _send(self, method: str, path: str, content: bytes | None, kind: str) -> httpx.Response:
         import httpx
 
         auth = await self._auth.headers()
@@ -279,13 +228,13 @@ class ServiceClient:
             )
         headers = {**self.service.headers, **auth, "Accept-Encoding": "identity"}
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = kind
         try:
             client = self._client()
             request = client.build_request(method, self.service.base_url.rstrip("/") + path, content=content, headers=headers)
             return await client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError, ValueError) as error:
-            raise _unreachable(error, self.service) from None
+            raise unreachable(error, self.service) from None
 
     def _client(self) -> httpx.AsyncClient:
         import httpx
@@ -317,14 +266,10 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:  # no
 
 async def _pieces(response: httpx.Response, service: Service) -> AsyncIterator[bytes]:
     """Give the body as it comes. A compressed one is refused: none was asked for, and a few bytes of one may be gigabytes."""
-    if _compressed(response):
+    if is_compressed(response):
         raise ProviderError(f"{service.title} sent a compressed answer, which was not asked for", "Check `baseUrl`.")
     async for piece in response.aiter_bytes():
         yield piece
-
-
-def _compressed(response: httpx.Response) -> bool:
-    return response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
 
 
 async def _read(response: httpx.Response, service: Service, most_bytes: int) -> bytes:
@@ -337,7 +282,7 @@ async def _read(response: httpx.Response, service: Service, most_bytes: int) -> 
             if len(gathered) > most_bytes:
                 raise ProviderError(f"{service.title} sent more than {most_bytes // 1_000_000} MB in one answer.")
     except (httpx.HTTPError, httpx.StreamError) as error:
-        raise _unreachable(error, service) from None
+        raise unreachable(error, service) from None
     return bytes(gathered)
 
 
@@ -361,7 +306,7 @@ async def _lines(response: httpx.Response, service: Service) -> AsyncIterator[st
             if len(rest) > MOST_LINE:
                 raise ProviderError(f"{service.title} sent a line of more than {MOST_LINE // 1_000_000} MB.")
     except (httpx.HTTPError, httpx.StreamError) as error:
-        raise _unreachable(error, service) from None
+        raise unreachable(error, service) from None
     if rest:
         yield bytes(rest).decode("utf-8", "replace")
 
@@ -371,113 +316,3 @@ def _json(body: bytes, service: Service) -> Any:
         return msgspec.json.decode(body)  # of megabytes of numbers `json` takes four times as long, on the loop
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise ProviderError(f"{service.title} answered with something that is not JSON", "Check `baseUrl`.") from None
-
-
-def _unreachable(error: Exception, service: Service) -> ProviderError:
-    import httpx
-
-    from carrel.core.tls import tls_problem
-
-    host = service.destination.host
-    who = service.title if host in service.title else f"{service.title} at {host}"
-    if problem := tls_problem(error, who):
-        return problem
-    if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
-        return ProviderError(
-            f"{service.title} can't be reached at {host}", "Check the network, `httpProxy` and `baseUrl`.", retryable=True
-        )
-    if isinstance(error, httpx.TimeoutException):
-        return ProviderError(f"{service.title} at {host} stopped answering for {service.idle_seconds:g} s.", retryable=True)
-    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
-        return ProviderError(f"{service.title} at {host} cut the connection in the middle of an answer.", retryable=True)
-    if isinstance(error, httpx.ProxyError):
-        return ProviderError(f"The HTTP proxy on the way to {host} refused the connection", "Check `httpProxy`.", retryable=True)
-    return ProviderError(f"{service.title} can't be asked: {type(error).__name__}", "Check `baseUrl` and the key.")
-
-
-_REFUSALS: Mapping[int, Refusal] = {
-    401: ("{0} refused the key ({1})", "Enter another with `carrel models key {2}`.", False),
-    402: ("{0} wants to be paid first ({1})", "Look at your account there.", False),
-    403: ("{0} doesn't allow this with your key ({1})", "Enter another with `carrel models key {2}`.", False),
-    404: ("{0} knows no such model or path ({1})", "Check `model` and `baseUrl`.", False),
-    405: ("{0} knows no such model or path ({1})", "Check `model` and `baseUrl`.", False),
-    408: ("{0} gave the request up ({1})", "", True),
-    413: ("{0} found the request too long ({1})", "Lower `maxTexts` or `maxTokens` of the model.", False),
-    425: ("{0} gave the request up ({1})", "", True),
-    429: (
-        "{0} allows no more requests for now ({1})",
-        "Wait, or set `requestsPerMinute` or `tokensPerMinute` of `limits` to what your account allows.",
-        False,  # it was tried again as often as is worth it
-    ),
-}
-_REDIRECTED = ("{0} wants the request sent elsewhere ({1}), which Carrel doesn't do", "Check `baseUrl`.", False)
-_FAILED = ("{0} failed ({1})", "", True)
-_UNKNOWN = ("{0} refused the request ({1})", "Check `model` and its settings.", False)
-_TOO_LONG = ("{0} has a smaller window than the request needs ({1})", "Set `window` of the model to what the service has.", False)
-_WINDOW_CODES = ("context_length_exceeded", "exceed_context_size_error")
-
-
-async def _refused(response: httpx.Response, service: Service) -> ProviderError:
-    """Say why a request was refused by its status, and the code that the service names, which is a word and quotes nobody."""
-    try:
-        error = msgspec.json.decode(await _beginning(response))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        error = None
-    after = _retry_after(response.headers.get("retry-after"))
-    told = response.status_code in service.refusals
-    if response.status_code in (401, 403) and not told and not any(name in response.request.headers for name in _KEY_HEADERS):
-        reason = f"{service.title} wants a key ({response.status_code}), and none was sent"
-        return ProviderError(reason, 'Say where it is: `key` is "keyring" or "env:NAME".', status=response.status_code)
-    return refusal(service, response.status_code, error_code(error), retry_after=after)
-
-
-def refusal(service: Service, status: int, code: str = "", *, retry_after: float | None = None) -> ProviderError:
-    """Say what a status means that a service refused a request with, and which code it named."""
-    other = _REDIRECTED if status < 400 else _FAILED if status >= 500 else _UNKNOWN
-    reason, remedy, retryable = (
-        _TOO_LONG if code in _WINDOW_CODES else service.refusals.get(status) or _REFUSALS.get(status, other)
-    )
-    words = (service.title, f"{status} {code}" if code else str(status), service.provider)
-    return ProviderError(
-        reason.format(*words), remedy.format(*words), retryable=retryable, retry_after=retry_after, status=status
-    )
-
-
-async def _beginning(response: httpx.Response) -> bytes:
-    import httpx
-
-    gathered = bytearray()
-    if _compressed(response):
-        return b""
-    try:
-        async for piece in response.aiter_bytes():
-            gathered += piece
-            if len(gathered) > 100_000:
-                break
-    except (httpx.HTTPError, httpx.StreamError):
-        pass
-    return bytes(gathered)
-
-
-def error_code(error: object) -> str:
-    """Return the error code that an answer of OpenAI's form names, if it is no more than a word."""
-    if isinstance(error, dict) and isinstance(error.get("error"), dict):
-        error = error["error"]
-    if not isinstance(error, dict):
-        return ""
-    known = (error.get(name) for name in ("code", "type"))
-    return next((item for item in known if isinstance(item, str) and _CODE.fullmatch(item)), "")
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Return the seconds that the header asks to wait, given as a number or a date."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, OverflowError):
-            return None
-    return max(seconds, 0.0) if seconds == seconds else None  # noqa: PLR0124 - "nan" is a float

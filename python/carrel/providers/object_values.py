@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.outbound import Destination, Load, Outbound, Secret, Sent, admitted, is_loopback, note
 from carrel.core.tls import tls_problem_in_words
-from carrel.providers.http import Service
+from carrel.providers.service import Service
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Credential, S3Store

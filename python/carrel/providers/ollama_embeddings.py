@@ -9,7 +9,8 @@ from typing import Any
 from carrel.core.outbound import Load, Outbound
 from carrel.core.ports import EmbeddingSpec
 from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
-from carrel.providers.http import Service, ServiceClient, Sleep, key_for
+from carrel.providers.http import ServiceClient, Sleep, key_for
+from carrel.providers.service import Service
 
 PROVIDER = "ollama"
 BASE_URL = "http://localhost:11434"

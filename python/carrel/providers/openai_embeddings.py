@@ -14,7 +14,8 @@ from typing import Any
 from carrel.core.outbound import Load, Outbound
 from carrel.core.ports import EmbeddingSpec
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
-from carrel.providers.http import KeyAuth, Service, ServiceClient, Sleep, key_for
+from carrel.providers.http import KeyAuth, ServiceClient, Sleep, key_for
+from carrel.providers.service import Service
 from carrel.providers.tokenizers import ExactTokenizer
 
 PROVIDER = "openai"

@@ -31,7 +31,8 @@ from carrel.core.published import (
     read_chunk,
     read_head,
 )
-from carrel.providers.http import NO_LOAD, Refusal, Service, ServiceClient, key_for
+from carrel.providers.http import NO_LOAD, ServiceClient, key_for
+from carrel.providers.service import Refusal, Service
 
 HEAD_ID = str(uuid.UUID(int=1))
 MOST_BYTES = 16_000_000

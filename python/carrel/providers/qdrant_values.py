@@ -15,7 +15,8 @@ from typing import Any
 
 from carrel.core.errors import ProviderError
 from carrel.core.outbound import Destination, Load, Outbound
-from carrel.providers.http import KeyAuth, Refusal, Service, ServiceClient, Sleep
+from carrel.providers.http import KeyAuth, ServiceClient, Sleep
+from carrel.providers.service import Refusal, Service
 
 PROVIDER = "team"
 _KEY_REFUSED: Refusal = (

@@ -255,8 +255,8 @@ def _asks(call: HttpCall) -> str:
             if sent.place == place
         ]
         parts += [f"{place}: {', '.join(names)}"] if names else []
-    parts += [f"body: {call.body}"] if call.body else []
-    parts += [f"key: {call.key.place} {call.key.name}"] if call.key else []
+    parts += [f"{'form' if call.body_form else 'body'}: {call.body}"] if call.body else []
+    parts += [f"key: {key.place} {key.name}" for key in call.keys]
     return "; ".join(parts)
 
 

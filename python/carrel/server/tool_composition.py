@@ -30,7 +30,7 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
         return connected(spec, outbound())
 
     def open_service(name: str, service: OpenApiSettings) -> HttpOperations:
-        return OpenApiService(name, service.url, service.key, outbound())
+        return OpenApiService(name, service.url, service.key, outbound(), keys=service.keys)
 
     path = platformdirs.user_data_path("carrel", appauthor=False) / "tools.json"
     return ToolCatalogue(ToolStore(path), connect, read_document, new_index, open_service)

@@ -37,7 +37,16 @@ class OpenApiSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
     document: Annotated[str, Meta(description="The document, JSON or YAML.")]
     url: Annotated[str, Meta(description="Where its paths begin, such as https://shop.example/v1.")]
-    key: Annotated[str, Meta(description="Where the key is that its operations ask for: `env:NAME` or `keyring`.")] = ""
+    key: Annotated[
+        str,
+        Meta(
+            description="Where the key is that its operations ask for: `env:NAME` or `keyring`; `user:password` for basic auth."
+        ),
+    ] = ""
+    keys: Annotated[
+        dict[str, str],
+        Meta(description="Where the keys of single security schemes are, by their names in the document."),
+    ] = {}
 
 
 class ToolSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -99,6 +108,8 @@ def read_tools(raw: object) -> ToolSettings:
     for name, service in tools.services.items():
         refuse_unknown(raw["openapi"][name] if isinstance(raw, dict) else None, OpenApiSettings, f"openapi.{name}.")
         check_key_place(f"openapi.{name}.key", service.key)
+        for scheme, place in service.keys.items():
+            check_key_place(f"openapi.{name}.keys.{scheme}", place)
         if not service.url:
             raise ValueError(
                 f"openapi.{name}.url: says where the operations are asked; without it give the document's file alone"

@@ -18,7 +18,7 @@ from carrel.core.catalogue_tool import RISKS, CatalogueTool, HttpCall, KeptSourc
 from carrel.core.errors import StoreError
 
 log = logging.getLogger(__name__)
-_VERSION = 1
+_VERSION = 2
 
 
 class ToolStore:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from carrel.core.catalogue_tool import CatalogueTool, HttpCall, HttpKey, HttpParameter
+from carrel.core.catalogue_tool import CatalogueTool, HttpCall, HttpKey, HttpParameter, same_parameter
 from carrel.engine.catalogue.files import MOST_TOOLS, from_file
 
 _READING = ("get", "head")
@@ -16,6 +16,9 @@ _METHODS = (*_READING, "post", "put", "patch", "delete")
 _MOST_NODES = 2_000
 """Of one operation's parameters and body: references may multiply."""
 _MOST_ITEMS = 200
+_MOST_KEYS = 3
+_JSON = "application/json"
+_FORM = "application/x-www-form-urlencoded"
 _LONGEST_REFERENCE = 2_000
 _DEEPEST = 20
 _PATH = re.compile(r"(?:/(?!\.{1,2}(?:[/;]|$))[\w.~!$&'()*+,;=:@{}-]+)*/?", re.ASCII)
@@ -67,6 +70,7 @@ class _Operation:
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
         self._sent: list[HttpParameter] = []
+        self._old_form: list[Mapping[str, Any]] = []
         # Another address for some operations is none that the person agreed to.
         self._can_run = not (shared.get("servers") or operation.get("servers")) and _is_well_formed(document, shared, operation)
         resolver = _Resolver(document)
@@ -80,14 +84,16 @@ class _Operation:
             isinstance(given_body, Mapping) and isinstance(given_body.get("content"), Mapping)
         ):
             self._can_run = False
-        body = self._take_body(given_body)
-        key, known = _key_of(document, resolver, operation)
+        body = self._take_body(given_body) or self._take_old_form(document, operation)
+        keys, known = _keys_of(document, resolver, operation)
         # What was cut, or isn't there, may have said anything of how the operation is asked.
-        self._can_run = self._can_run and resolver.complete and not any(_is_key(sent, key) for sent in self._sent)
+        self._can_run = self._can_run and resolver.complete and not any(_is_key(sent, key) for sent in self._sent for key in keys)
         wanted = sorted(re.findall(r"\{([^{}]*)\}", path))
         given = sorted(sent.name for sent in self._sent if sent.place == "path")
         if self._can_run and known and wanted == given and _PATH.fullmatch(path):
-            self.call: HttpCall | None = HttpCall(method.upper(), path, tuple(self._sent), body, key)
+            self.call: HttpCall | None = HttpCall(
+                method.upper(), path, tuple(self._sent), body, self._is_form, self._form_fields if self._is_form else None, keys
+            )
         else:
             self.call = None
         name = operation.get("operationId")
@@ -106,6 +112,9 @@ class _Operation:
 
     def _take(self, parameter: Mapping[str, Any]) -> None:
         place, name = parameter.get("in"), parameter["name"]
+        if place == "formData":
+            self._old_form.append(parameter)
+            return
         if place == "header" and _is_reserved(name):
             self._can_run = self._can_run and parameter.get("required") is not True
             return  # OpenAPI says of some that they count for nothing; the others are the client's own
@@ -121,23 +130,50 @@ class _Operation:
             deep = parameter.get("style") == "deepObject"
             if not fits or (deep and place != "query") or parameter.get("style") in ("matrix", "label") or "content" in parameter:
                 self._can_run = False
-            self._sent.append(HttpParameter(argument, name, place, delimiter, deep))
+            spread = place == "query" and not deep and not delimiter
+            self._sent.append(HttpParameter(argument, name, place, delimiter, deep, _fields(schema) if spread else None))
         elif place == "body":
             self._old_body = argument
-        elif required or place == "formData":
+        elif required:
             self._can_run = False
 
     _old_body = ""
+    _is_form = False
+    _form_fields: tuple[str, ...] | None = None
 
     def _take_body(self, body: object) -> str:
         """Take the body's schema, and return its argument; empty where there is none."""
         if not isinstance(body, Mapping) or not isinstance(content := body.get("content"), Mapping):
             return self._old_body
-        media = content.get("application/json") or next(iter(content.values()), None)
+        kind = next((kind for kind in (_JSON, _FORM) if kind in content), "")
+        media = content[kind] if kind else next(iter(content.values()), None)
         schema = dict(media["schema"]) if isinstance(media, Mapping) and isinstance(media.get("schema"), Mapping) else {}
-        if "application/json" not in content:
+        if kind == _FORM:
+            self._is_form, self._form_fields = True, _fields(schema)
+        # How a part of a form is written may be the document's to say.
+        if not kind or (kind == _FORM and isinstance(media, Mapping) and media.get("encoding")):
             self._can_run = False
         return self._property("body", "request", schema, required=body.get("required") is True)
+
+    def _take_old_form(self, document: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
+        """Take the fields of a form as OpenAPI 2 has them, among the parameters, as one argument."""
+        if not self._old_form:
+            return ""
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for parameter in self._old_form:
+            schema = _old_schema(parameter)
+            if isinstance(parameter.get("description"), str):
+                schema["description"] = parameter["description"]
+            if schema.get("type") == "file" or schema.get("type") == "array":  # arrays have styles of their own
+                self._can_run = False
+            properties[parameter["name"]] = schema
+            required += [parameter["name"]] if parameter.get("required") is True else []
+        if _FORM not in _list(operation.get("consumes", document.get("consumes", [_FORM]))):
+            self._can_run = False
+        self._is_form, self._form_fields = True, tuple(properties)
+        schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
+        return self._property("body", "request", schema, required=bool(required))
 
     def _property(self, name: str, place: str, schema: dict[str, Any], *, required: bool) -> str:
         """Add an argument; one name may stand in two places."""
@@ -191,26 +227,40 @@ def _delimiter(parameter: Mapping[str, Any], place: str) -> str:
     return "" if repeated else ","
 
 
-def _key_of(document: Mapping[str, Any], resolver: _Resolver, operation: Mapping[str, Any]) -> tuple[HttpKey | None, bool]:
-    """Return where the key of an operation goes, and whether what it asks for is known."""
+def _fields(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the names that the fields of an object may have; None where its schema leaves them open."""
+    if any(schema.get(joined) for joined in ("allOf", "anyOf", "oneOf")):
+        return None
+    if isinstance(schema.get("properties"), Mapping) and schema.get("additionalProperties") in (None, False):
+        return tuple(schema["properties"])
+    return () if schema.get("additionalProperties") is False else None
+
+
+def _keys_of(document: Mapping[str, Any], resolver: _Resolver, operation: Mapping[str, Any]) -> tuple[tuple[HttpKey, ...], bool]:
+    """Return where the keys of an operation go, and whether what it asks for is known. The choice with fewest keys counts."""
     components = document.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else document.get("securityDefinitions")
     asked = _list(operation.get("security", document.get("security")))
     wanted = [item for item in asked[:_MOST_ITEMS] if isinstance(item, Mapping)]
-    for names in wanted:
-        scheme = resolver.whole(schemes.get(next(iter(names)))) if isinstance(schemes, Mapping) and len(names) == 1 else None
-        if isinstance(scheme, Mapping) and (key := _place_of_key(scheme)) is not None:
-            return key, True
-    return None, not wanted or {} in wanted
+    for names in sorted((names for names in wanted if 0 < len(names) <= _MOST_KEYS), key=len):
+        known = [(name, resolver.whole(schemes.get(name))) for name in names] if isinstance(schemes, Mapping) else []
+        found = [_place_of_key(scheme, str(name)) for name, scheme in known if isinstance(scheme, Mapping)]
+        keys = tuple(key for key in found if key is not None)
+        if len(keys) == len(names) and len({(key.place, key.name.lower()) for key in keys}) == len(keys):
+            return keys, True
+    return (), not wanted or {} in wanted
 
 
-def _place_of_key(scheme: Mapping[str, Any]) -> HttpKey | None:
+def _place_of_key(scheme: Mapping[str, Any], called: str) -> HttpKey | None:
     kind, place, name = scheme.get("type"), scheme.get("in"), scheme.get("name")
-    if kind in ("oauth2", "openIdConnect") or (kind == "http" and str(scheme.get("scheme")).lower() == "bearer"):
-        return HttpKey("header", "Authorization", bearer=True)
+    http = str(scheme.get("scheme")).lower() if kind == "http" else ""
+    if kind in ("oauth2", "openIdConnect") or http == "bearer":
+        return HttpKey("header", "Authorization", "bearer", called)
+    if kind == "basic" or http == "basic":  # the first as OpenAPI 2 has it
+        return HttpKey("header", "Authorization", "basic", called)
     if kind == "apiKey" and place in ("header", "query", "cookie") and isinstance(name, str) and _HEADER.fullmatch(name):
         own = place == "header" and name.lower() != "authorization" and _is_reserved(name)
-        return None if own else HttpKey(place, name)
+        return None if own else HttpKey(place, name, scheme=called)
     return None
 
 
@@ -219,13 +269,9 @@ def _is_reserved(header: str) -> bool:
     return plain in _NOT_PARAMETERS or plain.startswith(_NOT_BEGINNINGS) or plain.endswith("-override")
 
 
-def _is_key(sent: HttpParameter, key: HttpKey | None) -> bool:
+def _is_key(sent: HttpParameter, key: HttpKey) -> bool:
     """Tell whether an argument would stand where the key does."""
-    if key is None or sent.place != key.place:
-        return False
-    if key.place == "header":
-        return sent.name.lower().replace("_", "-") == key.name.lower().replace("_", "-")
-    return sent.name == key.name
+    return sent.place == key.place and same_parameter(sent.name, key.name)
 
 
 def _list(value: object) -> list[Any]:
