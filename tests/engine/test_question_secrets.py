@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.engine.planner_models import Planner
@@ -16,7 +18,7 @@ from carrel.core.native import CancelToken, SecretOptions
 from carrel.core.ports import EmbeddingSpec, RerankerSpec
 from carrel.core.types import Query
 from carrel.engine.assisted_retrieval import Assistants, Question, retrieve_assisted
-from carrel.engine.question_secrets import mask_by
+from carrel.engine.question_secrets import mask_by, mask_fields, masked
 from carrel.engine.retriever import Retrieval, read
 
 SECRET = "Tr0ub4dor" + "9xQzP7"
@@ -82,3 +84,23 @@ def test_rules_are_those_of_files_and_the_persons_own(text: str, shown: str) -> 
     mask = mask_by(SecretOptions(patterns=["acme-[0-9]+-[a-z]+"]))
     assert mask(text).startswith(shown[:8])
     assert OWN not in mask(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gone"),
+    [
+        ({"api_key": "aSdf83hdk29dkQ2x"}, "aSdf83hdk29dkQ2x"),
+        ({"deep": [{"clientSecret": "aSdf83hdk29dkQ2x", "n": 1}]}, "aSdf83hdk29dkQ2x"),
+        ({"tokens": {"token": ["aSdf83hdk29dkQ2x"]}}, "aSdf83hdk29dkQ2x"),
+        ({"ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6": "a name"}, "ghp_"),
+    ],
+)
+def test_secrets_in_fields_are_known_by_their_form_and_by_the_names_of_their_fields(arguments: Any, gone: str) -> None:
+    shown = json.dumps(mask_fields(arguments, masked))
+    assert gone not in shown
+    assert "[secret" in shown
+
+
+def test_what_a_tool_needs_stays() -> None:
+    harmless = {"page_token": "CAUQAA9dkj38dk", "sort_key": "created_at", "query": "token", "n": 1, "on": True, "ids": ["a", 2]}
+    assert mask_fields(harmless, masked) == harmless

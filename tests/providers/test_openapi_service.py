@@ -349,6 +349,24 @@ async def test_another_host_needs_a_permission_and_another_address_a_new_look(ma
     assert [item.tool.name for item in service.state().tools if item.state == "changed"] == ["open"], "its request is another"
 
 
+async def test_a_risk_that_a_person_named_falls_with_the_method_of_its_operation(made: Made, shop: Service) -> None:
+    named: dict[str, Any] = {"risk": {"t.open": "safe"}}
+    plan = {"steps": [{"tool": "t.open", "args": {}}]}
+    await made.approved(shop.url, **named)
+    assert made.service(shop.url, **named).check(plan, "").risk == "safe"
+    changed = json.loads(json.dumps(DOCUMENT))
+    changed["paths"]["/open"] = {"delete": changed["paths"]["/open"]["get"]}
+    made.document.write_text(json.dumps(changed), "utf-8")
+    await made.approved(shop.url, **named)
+    service = made.service(shop.url, **named)
+    assert "named for another (moderate GET, now dangerous DELETE)" in made.asked[-1].details["t.open"]
+    assert any("t.open counts as dangerous" in problem for problem in service.state().problems)
+    assert service.check(plan, "").risk == "dangerous", "approving the tool doesn't make it safe"
+    without = made.service(shop.url)
+    await without.catalogue.refresh(without.settings)
+    assert made.service(shop.url, **named).check(plan, "").risk == "safe", "named anew for what it is now"
+
+
 async def test_models_use_an_operation_as_any_tool(made: Made, shop: Service) -> None:
     await made.approved(shop.url)
     search, execute = catalogue_tools(made.service(shop.url))

@@ -315,6 +315,10 @@ async def test_a_server_is_asked_over_http(make: Make, http_server: str) -> None
     assert run.problem == ""
     assert run.result is not None
     assert run.result.output.startswith("Hello, Bo!")
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0cD3fG6"
+    run = await service.run(plan({"tool": "greet", "args": {"name": f"Bo {secret}"}}), "")
+    assert run.result is not None
+    assert run.result.output.startswith("Hello, Bo [secret: ")
 
 
 @pytest.mark.parametrize(

@@ -2,4 +2,8 @@
 
 from __future__ import annotations
 
-KINDS = ("context", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "refused", "pruned", "gap")
+from typing import Literal, get_args
+
+Kind = Literal["context", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "refused", "pruned", "gap"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)

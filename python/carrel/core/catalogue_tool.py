@@ -87,6 +87,11 @@ class CatalogueTool:
         return f"{self.source}.{self.name}"
 
     @property
+    def basis(self) -> str:
+        """Name what a person's own word on the risk rests on: what it is taken for by itself, and by which method it is asked."""
+        return f"{self.risk} {self.call.method}" if self.call else self.risk
+
+    @property
     def fingerprint(self) -> str:
         """Name everything that a model is told of the tool, its risk and its request: another text has another fingerprint."""
         told: list[Any] = [self.qualified, self.description, self.schema, self.output_schema, self.risk, self.examples, self.tags]
@@ -106,10 +111,14 @@ class KeptSource:
 
 @dataclass(frozen=True, slots=True)
 class KeptTools:
-    """All that is kept. `approved` are tools as the person saw them, by their qualified names."""
+    """All that is kept. `approved` are tools as the person saw them, by their qualified names.
+
+    `rated` has the basis of a risk that the person named for a tool which rests on another by now.
+    """
 
     sources: Mapping[str, KeptSource] = field(default_factory=dict)
     approved: Mapping[str, CatalogueTool] = field(default_factory=dict)
+    rated: Mapping[str, str] = field(default_factory=dict)
 
 
 def same_parameter(first: str, second: str) -> bool:

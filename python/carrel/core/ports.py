@@ -289,7 +289,7 @@ class BudgetedTool(Tool, Protocol):
 class AuditEvent:
     """Something that was done. `details` hold hashes, counts, scores and line ranges, never text or keys."""
 
-    kind: str  # such as "context", "search", "tool", "model"
+    kind: str  # one of `audit_kinds.KINDS`, or what a later Carrel wrote
     at: float  # Unix seconds
     user: str
     details: Mapping[str, Any] = field(default_factory=dict)  # plain data that JSON can hold

@@ -5,6 +5,8 @@ The search in the index goes on with the words as they were typed: a person may 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -14,6 +16,10 @@ from carrel.core.conversation import Message
 from carrel.core.native import SecretOptions, mask_secrets
 
 Mask = Callable[[str], str]
+_MARK = re.compile(r"\[secret: [^\]\n]*\]")
+_MASKED = "[secret]"
+_PLACE = re.compile(r"(?i)(?:page|next|prev|previous|continuation|continue|start|sync|resume|pagination)[_-]?(?:page[_-]?)?token")
+"""Fields with a token that says where a list goes on: it opens nothing, and no further page could be asked for without it."""
 _PATH = "question.txt"
 """A question is read as the text of such a file."""
 
@@ -33,13 +39,24 @@ def mask_by(options: SecretOptions) -> Mask:
     return lambda text: mask_secrets(_PATH, text, options)
 
 
-def mask_texts(value: Any, mask: Mask) -> Any:
-    """Return plain data with each text in it masked."""
-    if isinstance(value, str):
-        return mask(value)
+def mask_fields(fields: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+    """Return the fields of an object with each text in them masked, names too; a text is also known by the name of its field."""
+    return {mask(str(name)): _mask_field(str(name), value, mask) for name, value in fields.items()}
+
+
+def _mask_field(name: str, value: Any, mask: Mask) -> Any:
     if isinstance(value, Mapping):
-        return {name: mask_texts(item, mask) for name, item in value.items()}
-    return [mask_texts(item, mask) for item in value] if isinstance(value, list | tuple) else value
+        return mask_fields(value, mask)
+    if isinstance(value, list | tuple):
+        return [_mask_field(name, item, mask) for item in value]
+    if not isinstance(value, str) or (shown := mask(value)) != value or _PLACE.fullmatch(name):
+        return shown if isinstance(value, str) else value
+    # As a file of settings would have it, which is what the rules for names read.
+    line = json.dumps({name: value}, ensure_ascii=False)
+    if (shown := mask(line)) == line:
+        return value
+    mark = _MARK.search(shown)
+    return mark[0] if mark else _MASKED
 
 
 def masked_history(history: Sequence[Message], mask: Mask) -> tuple[Message, ...]:

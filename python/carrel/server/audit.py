@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from carrel.core.audit_kinds import KINDS
+from carrel.core.audit_kinds import KINDS, Kind
 from carrel.core.caller import Caller, current_caller
 from carrel.core.errors import InvalidInput, place_of
 from carrel.core.outbound import Destination, Hold, Load, Meter
@@ -167,7 +167,7 @@ class AuditTrail:
         """Record what a person decided about a destination."""
         self._record("permission", lambda: {"provider": destination.provider, "host": destination.host, "allowed": allowed})
 
-    def event(self, kind: str, details: Mapping[str, Any]) -> None:
+    def event(self, kind: Literal["tools", "pipeline", "refused"], details: Mapping[str, Any]) -> None:
         """Record anything else; its texts went through `hashed`."""
         self._record(kind, lambda: details)
 
@@ -218,7 +218,7 @@ class AuditTrail:
             why["words"] = list(signals.matched)
         return place | why
 
-    def _record(self, kind: str, details: Callable[[], Mapping[str, Any]]) -> None:
+    def _record(self, kind: Kind, details: Callable[[], Mapping[str, Any]]) -> None:
         if not self.settings.enabled:
             return
         try:

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from carrel.core.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, canonical
+from carrel.core.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, canonical, higher
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError
 from carrel.core.remote import Confirm, Confirmation
 from carrel.engine.appearance import visible
@@ -68,8 +68,8 @@ class KeepsTools(Protocol):
     def remove(self, name: str) -> None:
         """Forget a source, and what was approved of it."""
 
-    def approve(self, tools: Iterable[CatalogueTool]) -> None:
-        """Keep that the person approved these tools as they are."""
+    def approve(self, tools: Iterable[CatalogueTool], rated: Mapping[str, str]) -> None:
+        """Keep that the person approved these tools as they are, and on what the risks rest that they had named before."""
 
 
 Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
@@ -83,6 +83,8 @@ class StatedTool:
     tool: CatalogueTool
     state: ToolState
     before: CatalogueTool | None = None
+    note: str = ""
+    """Where its risk isn't the one that the person named, and why."""
 
     @property
     def usable(self) -> bool:
@@ -135,11 +137,12 @@ class ToolCatalogue:
             elif held.origin != origin_of(settings, name):
                 problems.append(f"The settings of {name} changed, so its tools count again after `carrel tools refresh {name}`.")
             else:
-                stated += [_stated(tool, kept.approved.get(tool.qualified), settings) for tool in held.tools]
+                stated += [_stated(tool, kept, settings) for tool in held.tools]
         waiting = [item.tool.qualified for item in stated if not item.usable]
         if waiting:
             more = f" and {len(waiting) - 5} more" if len(waiting) > 5 else ""
             problems.append(f"Nobody approved {', '.join(waiting[:5])}{more} as they are now: `carrel tools approve`.")
+        problems += [item.note for item in stated if item.note]
         problems += problems_of([item.tool for item in stated])
         state = CatalogueState(tuple(stated), tuple(problems))
         self._stated = (kept, settings, own, state)
@@ -182,6 +185,9 @@ class ToolCatalogue:
                 continue
             problems += found
             self.keep(name, settings, tools)
+        rated = self.store.kept().rated
+        if (named := _named(rated, settings)) != rated:
+            self.store.approve((), named)
         return problems
 
     def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
@@ -208,7 +214,7 @@ class ToolCatalogue:
 
     # --- approval
 
-    async def approve(self, items: Sequence[StatedTool], confirm: Confirm) -> bool:
+    async def approve(self, items: Sequence[StatedTool], confirm: Confirm, settings: ToolSettings) -> bool:
         """Show tools to the person, and keep that they approved them. Raises `ProviderError` where nobody can be asked."""
         waiting = [item for item in items if not item.usable]
         if not waiting:
@@ -221,7 +227,8 @@ class ToolCatalogue:
         now = {tool.qualified: tool for held in self.store.kept().sources.values() for tool in held.tools}
         if any(now.get(tool.qualified) != tool for tool in asked):
             raise ProviderError("The tools changed while you were asked about them", "Look at them again.", retryable=True)
-        self.store.approve(asked)
+        rated = {tool.qualified: _basis(tool, kept) for tool in asked if tool.qualified in settings.risk}
+        self.store.approve(asked, _named({**kept.rated, **rated}, settings))
         return True
 
 
@@ -230,7 +237,9 @@ def of_tools(items: Sequence[StatedTool]) -> Confirmation:
     details = {}
     for item in items:
         before = f"\nBefore: {_shown(item.before)}" if item.before else ""
-        details[item.tool.qualified] = f"{'Changed' if item.before else 'New'} ({item.tool.risk}). {_shown(item.tool)}{before}"
+        note = f" {item.note}" if item.note else ""
+        state = f"{'Changed' if item.before else 'New'} ({item.tool.risk})."
+        details[item.tool.qualified] = f"{state}{note} {_shown(item.tool)}{before}"
     named = hashlib.sha256(canonical([item.tool.fingerprint for item in items]).encode("utf-8", "replace")).hexdigest()
     return Confirmation("tools", "Models are told of these tools, and pipelines may use them", details, named[:32])
 
@@ -270,21 +279,42 @@ def origin_of(settings: ToolSettings, name: str) -> str:
     return hashlib.sha256(canonical(where).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _stated(tool: CatalogueTool, approved: CatalogueTool | None, settings: ToolSettings) -> StatedTool:
-    shown = replace(tool, risk=_risk(tool, settings))
+def _stated(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> StatedTool:
+    approved = kept.approved.get(tool.qualified)
+    risk, note = _risk(tool, kept, settings)
+    shown = replace(tool, risk=risk)
     if approved is None:
-        return StatedTool(shown, "new")
+        return StatedTool(shown, "new", note=note)
     if approved.fingerprint == tool.fingerprint:
-        return StatedTool(shown, "approved")
-    return StatedTool(shown, "changed", approved)
+        return StatedTool(shown, "approved", note=note)
+    return StatedTool(shown, "changed", approved, note)
 
 
 def _can_run(tool: CatalogueTool, settings: ToolSettings) -> bool:
     return tool.source in settings.servers or (tool.source in settings.services and tool.call is not None)
 
 
-def _risk(tool: CatalogueTool, settings: ToolSettings) -> Risk:
-    return settings.risk.get(tool.qualified, tool.risk)
+def _risk(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> tuple[Risk, str]:
+    """Return the risk of a tool, and why it isn't the one that the person named, if so: a lower one was named for what it did."""
+    named = settings.risk.get(tool.qualified, tool.risk)
+    basis = _basis(tool, kept)
+    if basis == tool.basis or higher(named, tool.risk) == named:
+        return named, ""
+    return tool.risk, (
+        f'{tool.qualified} counts as {tool.risk}: "{named}" in `tools.risk` was named for another ({basis}, now {tool.basis}). '
+        "Take it out there, run `carrel tools refresh`, and name it again if it still holds."
+    )
+
+
+def _basis(tool: CatalogueTool, kept: KeptTools) -> str:
+    """Return on what the risk rests that the person named for a tool: on the tool as they knew it then."""
+    approved = kept.approved.get(tool.qualified)
+    return kept.rated.get(tool.qualified) or (approved or tool).basis
+
+
+def _named(rated: Mapping[str, str], settings: ToolSettings) -> dict[str, str]:
+    """Return what risks rest on, without those that the person took out of their settings."""
+    return {name: basis for name, basis in rated.items() if name in settings.risk}
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -19,7 +19,7 @@ from carrel.engine.catalogue.search import FoundTool, ToolQuery
 from carrel.engine.pipelines.format import Pipeline, Problem, decision_hash, parse
 from carrel.engine.pipelines.running import PipelineResult, StepOutput, StepReport, run_pipeline
 from carrel.engine.pipelines.validation import Validated, validate
-from carrel.engine.question_secrets import Mask, mask_texts, masked
+from carrel.engine.question_secrets import Mask, mask_fields, masked
 from carrel.engine.tools.text_tools import Grep, Head, Sort
 from carrel.server import access
 from carrel.server.allow_settings import AllowSettings, Right
@@ -74,7 +74,7 @@ class ToolService:
     audit: AuditTrail | None = None
     allow: AllowSettings = field(default_factory=AllowSettings)
     mask: Mask = masked
-    """Masks secrets in what is sent to an HTTP service."""
+    """Masks secrets in what is sent to a service."""
     _built_in: dict[str, Tool] = field(init=False)
     _described: tuple[CatalogueTool, ...] = field(init=False)
 
@@ -110,7 +110,7 @@ class ToolService:
         """Have the person look at tools. Raises `ProviderError` where nobody can be asked."""
         if self.confirm is None:
             raise ProviderError(f"These tools are new or changed; {NOBODY_ASKED}")
-        return await self.catalogue.approve(items, self.confirm)
+        return await self.catalogue.approve(items, self.confirm, self.settings)
 
     # --- pipelines
 
@@ -196,24 +196,27 @@ class ToolService:
                 result = await self._built_in[tool.name].run(arguments)
                 return StepOutput(result.text, None, result.is_error)
             if tool.call is not None:  # asked as the person approved it, whatever became of the document
-                arguments = {name: mask_texts(value, self.mask) for name, value in arguments.items()}
                 service = self.settings.services[tool.source]
-                self._record_sent("openapi", service.url, arguments)
-                answer = await self.catalogue.open_service(tool.source, service).call(tool.call, arguments)
+                sent = self._sent("openapi", service.url, arguments)
+                answer = await self.catalogue.open_service(tool.source, service).call(tool.call, sent)
             else:
-                self._record_sent("mcp", self.settings.servers[tool.source].url, arguments)
-                answer = await connections[tool.source].call(tool.name, arguments)
+                sent = self._sent("mcp", self.settings.servers[tool.source].url, arguments)
+                answer = await connections[tool.source].call(tool.name, sent)
             return StepOutput(answer.text, answer.value, answer.is_error)
 
         return run_tool
 
     # --- what was done
 
-    def _record_sent(self, provider: str, url: str, arguments: Mapping[str, Any]) -> None:
-        """Record that arguments leave the machine, where the server is elsewhere."""
+    def _sent(self, provider: str, url: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return arguments as a tool gets them: at a URL without secrets. Record them where they leave the machine."""
+        if not url:  # a program that runs as the person, and may read what they may
+            return arguments
+        arguments = mask_fields(arguments, self.mask)
         destination = Destination(provider, urlsplit(url).netloc.lower())
-        if self.audit is not None and url and not destination.local:
+        if self.audit is not None and not destination.local:
             self.audit.sent(destination, Load(texts=1, characters=len(canonical(arguments))))
+        return arguments
 
     def _told(self, run: Run, input_data: str) -> Run:
         """Record a run: hashes, sizes and times, no text."""

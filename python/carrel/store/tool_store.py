@@ -6,8 +6,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,8 @@ class ToolStore:
         """Keep what a source holds now. Raises `StoreError`."""
         with self._lock:
             kept = self.kept()
-            self._write(KeptTools({**kept.sources, name: KeptSource(origin, time.time(), tuple(tools))}, kept.approved))
+            sources = {**kept.sources, name: KeptSource(origin, time.time(), tuple(tools))}
+            self._write(replace(kept, sources=sources))
 
     def remove(self, name: str) -> None:
         """Forget a source, and what was approved of it. Raises `StoreError`."""
@@ -56,13 +57,14 @@ class ToolStore:
             kept = self.kept()
             sources = {source: held for source, held in kept.sources.items() if source != name}
             approved = {qualified: tool for qualified, tool in kept.approved.items() if tool.source != name}
-            self._write(KeptTools(sources, approved))
+            rated = {qualified: basis for qualified, basis in kept.rated.items() if qualified in approved}
+            self._write(KeptTools(sources, approved, rated))
 
-    def approve(self, tools: Iterable[CatalogueTool]) -> None:
+    def approve(self, tools: Iterable[CatalogueTool], rated: Mapping[str, str]) -> None:
         """Keep that the person saw and approved these tools as they are. Raises `StoreError`."""
         with self._lock:
             kept = self.kept()
-            self._write(KeptTools(kept.sources, {**kept.approved, **{tool.qualified: tool for tool in tools}}))
+            self._write(KeptTools(kept.sources, {**kept.approved, **{tool.qualified: tool for tool in tools}}, rated))
 
     def _write(self, kept: KeptTools) -> None:
         document = {
@@ -72,6 +74,7 @@ class ToolStore:
                 for name, held in kept.sources.items()
             },
             "approved": {name: _encode(tool) for name, tool in kept.approved.items()},
+            "rated": dict(kept.rated),
         }
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +104,8 @@ def _decode(raw: Any) -> KeptTools:
         name: KeptSource(held["origin"], float(held["at"]), tuple(_decoded(row) for row in held["tools"]))
         for name, held in raw["sources"].items()
     }
-    return KeptTools(sources, {name: _decoded(row) for name, row in raw["approved"].items()})
+    rated = {str(name): str(basis) for name, basis in raw["rated"].items()}
+    return KeptTools(sources, {name: _decoded(row) for name, row in raw["approved"].items()}, rated)
 
 
 def _decoded(row: dict[str, Any]) -> CatalogueTool:
