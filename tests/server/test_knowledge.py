@@ -146,7 +146,7 @@ async def test_a_source_that_fails_costs_its_help_only(
     async def fails(*_: Any, **__: Any) -> None:
         raise CarrelError("The disk is gone")
 
-    monkeypatch.setattr("carrel.server.knowledge.ServedSource.search", fails)
+    monkeypatch.setattr("carrel.server.served_source.ServedSource.search", fails)
     answer = await found(workspace, "authenticate_user according to the runbook")
     assert answer.hits[0].chunk.path == "src/auth.py"
     assert "The source ops can't answer yet: The disk is gone" in (answer.diagnostics.problem or "")

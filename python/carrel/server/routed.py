@@ -206,7 +206,7 @@ async def _with_evidence(workspace: Workspace, text: str, routing: Routing, othe
     """Add the sources that hold what the question names, though its words ask for none of them. A fault costs its help only."""
     from carrel.engine.routing import Route, Routing
     from carrel.engine.source_evidence import AskedWords
-    from carrel.server.knowledge import ServedSource
+    from carrel.server.served_source import ServedSource
 
     indexed = [source for source in others if isinstance(source, ServedSource)]
     view = await _own_view(workspace) if indexed else None
