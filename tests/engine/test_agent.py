@@ -268,7 +268,10 @@ async def test_the_same_call_is_answered_from_what_was_seen() -> None:
     outcome = await run(model, tool, events=events)
     assert (len(tool.runs), outcome.usage.calls) == (1, 2)
     assert [event.repeated for event in events if isinstance(event, ToolFinished)] == [False, True]
-    assert last(model) == "(The same call as before, so it was not run again. It gave:)\nfound a"
+    assert (
+        last(model)
+        == "(The same call as before, so it was not run again: make another one, or answer with what you have. It gave:)\nfound a"
+    )
 
 
 @pytest.mark.parametrize(

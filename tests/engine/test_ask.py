@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.fakes import FakeChatModel, FakeTokenizer, FakeTool, faulty
-from carrel.core.ports import ChatModel, Tool
+from carrel.core.ports import ChatModel, ChatSpec, Tool
 from carrel.core.types import ContextItem
 from carrel.engine import ask
 from carrel.engine.agent_steps import AskedAgain, Event
@@ -124,3 +124,10 @@ def test_the_history_gives_way_from_its_oldest_turn(history: list[Message], wind
     first = next((n for n, message in enumerate(history) if message.role == "user"), len(history))
     if sum(len(m.text) + 8 for m in (*history, *sent[:1], *sent[-1:])) <= limit:
         assert kept == history[first:]
+
+
+async def test_a_model_on_this_machine_has_a_time_of_its_own_to_read_its_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask, "_LOCAL_ANSWER_SECONDS", 0.05)
+    local = FakeChatModel(Completion(GOOD), spec=ChatSpec("local", price=0.0, output_price=0.0))
+    with pytest.raises(ProviderError, match=r"within 0\.05 s"):
+        await answer(faulty(local, hang=True))

@@ -54,7 +54,7 @@ _MOST_EMPTY = 10_000
 _LONGEST_QUOTED = 2_000_000
 """Characters of what the model was given that are kept to tell its quotations from its calls."""
 _CUT = "\n(The rest was cut: it is too long. Ask for a part of it.)"
-_REPEATED = "(The same call as before, so it was not run again. It gave:)\n"
+_REPEATED = "(The same call as before, so it was not run again: make another one, or answer with what you have. It gave:)\n"
 
 Check = Callable[[str], str]
 """Says what is wrong with an answer; empty where it can be used."""

@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from carrel.core.conversation import Finish, Message, RawArguments, ToolCall
@@ -14,13 +14,15 @@ from carrel.core.errors import InvalidInput
 from carrel.core.outbound import Load
 from carrel.core.ports import ChatSpec
 from carrel.providers.http import ServiceClient
+from carrel.providers.service import Service
 from carrel.providers.tokenizers import known_tokenizer
 
 MOST_CHARACTERS = 400_000
 """The longest answer, its calls' arguments included; a model that repeats itself for ever is cut there."""
 MOST_CALLS = 64
 IDLE_SECONDS = 300.0
-"""A local model is loaded and reads a long prompt before it says anything."""
+LOCAL_IDLE_SECONDS = 900.0
+"""A model on this machine is loaded and reads a long prompt, for minutes without a graphics card, before it says anything."""
 THINKING_TOKENS = 8_000
 """Added to the tokens that a caller allows for an answer, where the service counts the model's thinking too."""
 UNKNOWN_WINDOW = 8_192
@@ -57,6 +59,11 @@ def spec_of(
         price=options.price or (None if leaves_machine else 0.0),
         output_price=options.output_price or (None if leaves_machine else 0.0),
     )
+
+
+def patient(service: Service) -> Service:
+    """Return a service of chat models with how long it may say nothing."""
+    return replace(service, idle_seconds=IDLE_SECONDS if service.leaves_machine else LOCAL_IDLE_SECONDS)
 
 
 def required_model(options: ChatOptions, example: str) -> str:

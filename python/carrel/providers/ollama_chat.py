@@ -12,7 +12,6 @@ from carrel.core.errors import ProviderError
 from carrel.core.outbound import Destination, Outbound
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
-    IDLE_SECONDS,
     MOST_CALLS,
     MOST_CHARACTERS,
     THINKING_TOKENS,
@@ -23,13 +22,15 @@ from carrel.providers.chat import (
     finish_of,
     made_up_id,
     name_for_service,
+    patient,
     read_arguments,
     required_model,
     sent_arguments,
     spec_of,
 )
 from carrel.providers.event_stream import fault_within
-from carrel.providers.http import MOST_BYTES, Service, ServiceClient, key_for
+from carrel.providers.http import MOST_BYTES, ServiceClient, key_for
+from carrel.providers.service import Service
 
 BASE_URL = "http://localhost:11434"
 
@@ -38,7 +39,7 @@ def ollama_chat(options: ChatOptions, outbound: Outbound) -> OllamaChat:
     """Make a chat model of the Ollama at `baseUrl`. Raises `InvalidInput`."""
     model = required_model(options, "qwen3")
     url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1")  # people know the other API's address
-    service = Service("ollama", "Ollama", url, "chat", idle_seconds=IDLE_SECONDS)
+    service = patient(Service("ollama", "Ollama", url, "chat"))
     spec = spec_of("ollama", model, options, window=UNKNOWN_WINDOW, max_output=None, leaves_machine=service.leaves_machine)
     return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, own=False)), model, spec)
 

@@ -18,7 +18,6 @@ from carrel.core.errors import ProviderError
 from carrel.core.outbound import Destination, Outbound
 from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
-    IDLE_SECONDS,
     MOST_CALLS,
     MOST_CHARACTERS,
     THINKING_TOKENS,
@@ -29,13 +28,15 @@ from carrel.providers.chat import (
     finish_of,
     made_up_id,
     name_for_service,
+    patient,
     read_arguments,
     required_model,
     sent_arguments,
     spec_of,
 )
 from carrel.providers.event_stream import events
-from carrel.providers.http import Service, ServiceClient, key_for
+from carrel.providers.http import ServiceClient, key_for
+from carrel.providers.service import Service
 
 SERVICES: Mapping[str, tuple[str, str]] = {
     "openai": ("OpenAI", "https://api.openai.com/v1"),
@@ -80,8 +81,8 @@ class Dialect:
 def openai_chat(provider: str, options: ChatOptions, outbound: Outbound) -> OpenAIChat:
     """Make a chat model of one of `SERVICES`, or of the service at `baseUrl`. Raises `InvalidInput`."""
     title, url = SERVICES[provider]
-    home = Service(provider, title, url, "chat", idle_seconds=IDLE_SECONDS)
-    service = replace(home, base_url=options.base_url or url)
+    home = Service(provider, title, url, "chat")
+    service = patient(replace(home, base_url=options.base_url or url))
     host = service.destination.host
     own = service.destination == home.destination
     if not own:
