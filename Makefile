@@ -8,6 +8,7 @@
 #   make vsix [OFFLINE=1]  the VS Code extension for this machine's platform; OFFLINE=1 puts a Python inside, OFFLINE=FILE one of an archive
 #   make vscode-test  the VS Code extension, in a real VS Code (needs Node.js 20+; gets the editor and a browser)
 #   make vscode-prompts  what @carrel sends in 12 questions about two projects of registries (docs/quality.md)
+#   make vscode-incident  the incident of docs/knowledge.md in a real VS Code: runbook, real tools, dialogs, audit log
 #   make vscode-python  a tour of a real VS Code on a machine without a Python that fits
 #   make intellij-test  the IntelliJ plugin, over the real server (needs a JDK 17+ and Maven 3.8+; gets a virtual screen)
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
@@ -30,7 +31,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -87,6 +88,9 @@ vscode-test: build
 
 vscode-prompts: build
 	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh prompts
+
+vscode-incident: build
+	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh incident
 
 vscode-python: build
 	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh python

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host | prompts | python | large]
+# Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host | prompts | python | large | incident]
 #   static  types, lint, generated files, unit tests
 #   package only makes the .vsix, as small as it gets (minutes); OFFLINE=1: with a Python inside, OFFLINE=FILE: with the one of this archive
 #   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and tours of its screen (Linux on x64)
 #   prompts only what @carrel sends of two unknown projects (docs/quality.md), as a table; not part of the others
 #   python  only a tour of a machine without a Python that fits; not part of the others, as notifications that come and go hide its buttons
 #   large   only a project of 50,000 files: indexing, cancel, a question meanwhile, resume; not part of the others, as it takes minutes
+#   incident only a tour of a runbook's incident with real tools; not part of the others, as it takes a minute on a busy machine
 # Static and host without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
 # PICTURES: a folder for screenshots.
@@ -37,7 +38,7 @@ if [[ $part == package ]]; then
   ls -l ./*.vsix
   exit
 fi
-if [[ $part != host && $part != prompts && $part != python && $part != large ]]; then
+if [[ $part != host && $part != prompts && $part != python && $part != large && $part != incident ]]; then
   step "types, lint, generated files"
   npm run --silent check
   step "unit tests"
@@ -80,6 +81,11 @@ fi
 if [[ $part == large ]]; then
   step "a project of 50,000 files"
   node test/editor/large.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+  exit
+fi
+if [[ $part == incident ]]; then
+  step "an incident by its runbook"
+  node test/editor/incident.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
   exit
 fi
 step "in a real VS Code"

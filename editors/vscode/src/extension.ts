@@ -6,6 +6,7 @@ import { auditCommands, AuditView } from './audit/view';
 import { ContextClient } from './context_client';
 import { IssueReview } from './chat/issue_review';
 import { Participant } from './chat/participant';
+import { ToolChat } from './chat/tool_chat';
 import { SearchTool } from './chat/search_tool';
 import { decideInstructions } from './commands/agent_instructions';
 import { Doctor } from './commands/doctor';
@@ -82,9 +83,13 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const contextClient = new ContextClient(server, receipts, memory);
   context.subscriptions.push(log, switches, server, receiptView, memory);
   context.subscriptions.push(
-    new Participant(contextClient, memory, receipts, new IssueReview(server, memory, receipts)).register(
-      vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg'),
-    ),
+    new Participant(
+      contextClient,
+      memory,
+      receipts,
+      new IssueReview(server, memory, receipts),
+      new ToolChat(server, memory, receipts),
+    ).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')),
   );
   const { version } = context.extension.packageJSON as { readonly version: string };
   const doctor = new Doctor(find, server, memory, version, folder);

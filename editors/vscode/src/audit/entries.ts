@@ -80,9 +80,17 @@ export function summary({ kind, details }: AuditEntry): string {
       return `${count(number(details.texts), 'text')} to ${text(details.provider)} at ${text(details.host)}`;
     case 'permission':
       return `${text(details.provider)} at ${text(details.host)} ${details.allowed ? 'allowed' : 'withdrawn'}`;
+    case 'pipeline':
+      return details.ran ? steps(details) + (details.failed ? ', failed' : '') : 'not run';
     default:
       return text(details.pipeline ?? details.caller) || 'see the entry';
   }
+}
+
+/** The tools of a pipeline that ran, in their order. */
+function steps(details: AuditEntry['details']): string {
+  const given = Array.isArray(details.steps) ? (details.steps as readonly unknown[]) : [];
+  return given.map(step => text((step as { readonly tool?: unknown } | null)?.tool)).join(', ') || 'no step';
 }
 
 /** An entry as a page that a person reads: a sentence, the places, then every field. */

@@ -17,6 +17,7 @@ import { chipNames, linesOf, location, placeText, write } from './places';
 import { historyRoom, INSTRUCTIONS, smallerBudget, wording } from './prompt';
 import { receiptLink } from './receipt_link';
 import { review } from './review';
+import type { ToolChat } from './tool_chat';
 
 export class Participant {
   constructor(
@@ -24,6 +25,7 @@ export class Participant {
     private readonly memory: Memory,
     private readonly receipts: Receipts,
     private readonly issues: IssueReview,
+    private readonly tools: ToolChat,
   ) {}
 
   register(icon: vscode.Uri): vscode.Disposable {
@@ -43,6 +45,7 @@ export class Participant {
       if (!localFolders().length) stream.markdown('Open a folder first: Carrel answers from the files of a project.');
       else if (request.command === 'index') await this.index(stream, token);
       else if (request.command === 'review') await this.issues.answer(request, stream, token, metadata);
+      else if (request.command === 'tools') await this.tools.answer(request, context, stream, token, metadata);
       else await this.ask(request, context, stream, token, metadata);
       return { metadata };
     } catch (error) {

@@ -34,6 +34,8 @@ export function dialog(params: ConfirmParams): { readonly question: string; read
 const QUESTIONS: ReadonlyMap<string, string> = new Map([
   ['provider', 'Carrel: allow text to be sent to a remote model?'],
   ['paidIndex', 'Carrel: allow an index that costs money?'],
+  ['tools', 'Carrel: may models and pipelines use these tools?'],
+  ['pipeline', 'Carrel: run these tools, one after the other?'],
 ]);
 
 function listed({ details }: ConfirmParams, separator: string): string {

@@ -17,6 +17,9 @@ import {
   type StaticFeature,
 } from 'vscode-languageclient/node';
 import type {
+  ChatParams,
+  ChatResult,
+  ChatStep,
   CompleteParams,
   CompleteResult,
   ConfirmParams,
@@ -52,16 +55,19 @@ export interface Listener {
 /** Keys are given by `giveKey`, which keeps them out of the log. */
 export type Askable = Exclude<keyof Requests, 'carrel/key'>;
 
-/** Whoever asks for a review lends the model for it. */
-export interface ReviewListener {
+/** Whoever asks for a review, or for an answer with tools, lends the model for it. */
+export interface Lender<Step> {
   complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult>;
-  step(step: ReviewStep): void;
+  step(step: Step): void;
 }
 
+export type ReviewListener = Lender<ReviewStep>;
+export type ChatListener = Lender<ChatStep>;
+
 export class Connection {
-  private readonly reviews = new Map<
+  private readonly lenders = new Map<
     CompleteParams['modelToken'],
-    { readonly listener: ReviewListener; readonly over: vscode.CancellationTokenSource }
+    { readonly listener: Pick<Lender<never>, 'complete'>; readonly over: vscode.CancellationTokenSource }
   >();
 
   private constructor(
@@ -132,16 +138,30 @@ export class Connection {
   }
 
   /** Have an issue reviewed; `listener` hears of each step, and its model is asked. */
-  async review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
-    const id = `carrel-review-${randomUUID()}`;
+  review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
+    return this.lending<'carrel/review', ReviewStep>('carrel/review', params, listener, token);
+  }
+
+  /** Have a question answered with tools; `listener` hears of each step, and its model is asked. */
+  chat(params: ChatParams, listener: ChatListener, token: vscode.CancellationToken): Promise<ChatResult> {
+    return this.lending<'carrel/chat', ChatStep>('carrel/chat', params, listener, token);
+  }
+
+  private async lending<M extends 'carrel/chat' | 'carrel/review', Step>(
+    method: M,
+    params: Requests[M]['params'],
+    listener: Lender<Step>,
+    token: vscode.CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    const id = `carrel-model-${randomUUID()}`;
     const over = new vscode.CancellationTokenSource();
-    this.reviews.set(id, { listener, over });
-    const following = this.client.onProgress(new ProgressType<ReviewStep>(), id, step => listener.step(step));
+    this.lenders.set(id, { listener, over });
+    const following = this.client.onProgress(new ProgressType<Step>(), id, step => listener.step(step));
     try {
-      return await this.request('carrel/review', { ...params, modelToken: id, partialResultToken: id }, token);
+      return await this.request(method, { ...params, modelToken: id, partialResultToken: id }, token);
     } finally {
       following.dispose();
-      this.reviews.delete(id);
+      this.lenders.delete(id);
       over.cancel(); // also when the server has gone, and can't take its question back
       over.dispose();
     }
@@ -173,7 +193,7 @@ export class Connection {
 
   private async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
     try {
-      const asked = this.reviews.get(params.modelToken);
+      const asked = this.lenders.get(params.modelToken);
       if (!asked) throw new Error('nobody here asked for this');
       token.onCancellationRequested(() => asked.over.cancel());
       return await asked.listener.complete(params, asked.over.token);

@@ -3,9 +3,18 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { KeyReceiver } from '../models/keys';
-import type { ConfirmParams, ConfirmResult, Notifications, Requests, ReviewParams, ReviewResult } from '../protocol';
+import type {
+  ChatParams,
+  ChatResult,
+  ConfirmParams,
+  ConfirmResult,
+  Notifications,
+  Requests,
+  ReviewParams,
+  ReviewResult,
+} from '../protocol';
 import { Backoff } from './backoff';
-import type { Askable, Connection, ReviewListener, WorkProgress } from './connection';
+import type { Askable, ChatListener, Connection, ReviewListener, WorkProgress } from './connection';
 import type { Located, NoServer } from './locate';
 
 export type ServerState =
@@ -116,14 +125,24 @@ export class Supervisor implements vscode.Disposable {
     }
   }
 
-  /** Have an issue reviewed. A server that dies meanwhile takes the conversation with it, so nothing is repeated. */
-  async review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
+  /** Have an issue reviewed. */
+  review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
+    return this.once('the review', connection => connection.review(params, listener, token), token);
+  }
+
+  /** Have a question answered with tools. */
+  chat(params: ChatParams, listener: ChatListener, token: vscode.CancellationToken): Promise<ChatResult> {
+    return this.once('the answer', connection => connection.chat(params, listener, token), token);
+  }
+
+  /** A server that dies meanwhile takes the conversation with it, so nothing is repeated. */
+  private async once<T>(what: string, ask: (connection: Connection) => Promise<T>, token: vscode.CancellationToken): Promise<T> {
     const connection = await this.connected();
     try {
-      return await connection.review(params, listener, token);
+      return await ask(connection);
     } catch (error) {
       if (token.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
-      throw new Error("Carrel's server stopped during the review. It is started again; please ask again.", { cause: error });
+      throw new Error(`Carrel's server stopped during ${what}. It is started again; please ask again.`, { cause: error });
     }
   }
 

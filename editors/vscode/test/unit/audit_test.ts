@@ -27,6 +27,11 @@ describe('the audit log in words', () => {
     [entry('answer', { model: 'gpt', answer_tokens: 1 }), 'Answer: gpt, 1 token'],
     [entry('sent', { provider: 'openai', host: 'h', texts: 2 }), 'Left this machine: 2 texts to openai at h'],
     [entry('permission', { provider: 'openai', host: 'h', allowed: false }), 'Permission: openai at h withdrawn'],
+    [
+      entry('pipeline', { ran: true, failed: true, steps: [{ tool: 'ops.a' }, { tool: 'sort' }] }),
+      'Pipeline: ops.a, sort, failed',
+    ],
+    [entry('pipeline', { ran: false, steps: [] }), 'Pipeline: not run'],
     [entry('gap', { lost: 3 }), 'gap: see the entry'],
   ] as const) {
     it(`says of ${what.kind}: ${expected}`, () => assert.deepEqual(rows(what), [expected]));

@@ -41,6 +41,35 @@ async function review(record, tools, progress, token) {
   progress.report(new vscode.LanguageModelToolCallPart('call-1', 'search_code', { query: 'how is a login checked', limit: 2 }));
 }
 
+/** The incident of docs/knowledge.md: the runbook, the tools, the plan, the answer. */
+const HOST = 'pay-prod-03';
+const PLAN = {
+  steps: [
+    { tool: 'load_balancer', args: { hostname: HOST, enabled: false } },
+    { tool: 'restart_server', args: { hostname: HOST } },
+    { tool: 'load_balancer', args: { hostname: HOST, enabled: true } },
+  ],
+  risk_level: 'safe',
+};
+const INCIDENT = [
+  ['search_knowledge_base', { query: 'restart the Phoenix server according to protocol' }],
+  ['search_tools', { query: 'take a host off the load balancer and restart the server' }],
+  ['execute_pipeline', { pipeline: JSON.stringify(PLAN), input_data: '' }],
+];
+
+function incident(messages, progress) {
+  const results = messages
+    .flatMap(({ content }) => [...content])
+    .filter(part => part instanceof vscode.LanguageModelToolResultPart);
+  const [tool, input] = INCIDENT[results.length] ?? [];
+  if (tool) return progress.report(new vscode.LanguageModelToolCallPart(`call-${results.length}`, tool, input));
+  const said = textOf(results.at(-1));
+  const answer = said.includes('is on the load balancer')
+    ? 'Phoenix was restarted off the load balancer (@runbooks/phoenix.md:12-14).'
+    : 'Nothing was done: the pipeline was not allowed.';
+  progress.report(new vscode.LanguageModelTextPart(answer));
+}
+
 exports.activate = context => {
   context.subscriptions.push(
     vscode.lm.registerLanguageModelChatProvider('recording', {
@@ -48,6 +77,7 @@ exports.activate = context => {
       provideLanguageModelChatResponse: async (_model, messages, options, progress, token) => {
         const record = messages.map(({ role, content }) => ({ role, text: [...content].map(textOf).join('') }));
         fs.appendFileSync(process.env.RECORDING_LOG, JSON.stringify(record) + '\n');
+        if ((options.tools ?? []).some(({ name }) => name === 'execute_pipeline')) return incident(messages, progress);
         if (record.some(({ text }) => text.includes('<issue_title>')))
           return review(record, options.tools ?? [], progress, token);
         progress.report(new vscode.LanguageModelTextPart('Logins are checked in `src/auth.py:1-4`, by authenticate_user.'));
