@@ -287,7 +287,7 @@ async def test_an_idle_server_uses_no_processor(start: Start, project: Path) -> 
         process = psutil.Process(client.process.pid)
         before = sum(process.cpu_times()[:2])
         await asyncio.sleep(3)
-        assert sum(process.cpu_times()[:2]) - before <= 0.02
+        assert round(sum(process.cpu_times()[:2]) - before, 3) <= 0.02  # two ticks of the clock
 
 
 async def test_a_terminate_signal_ends_the_server_cleanly(
