@@ -339,6 +339,16 @@ def _borrows_of_what_borrows(folder: Path, private: Path) -> None:
     (objects / "info" / "alternates").write_text("inner\n")
 
 
+def _links_of_objects(folder: Path, private: Path) -> None:
+    run(folder, "init", "-q", "-b", "main")
+    for objects in (private / ".git" / "objects").glob("[0-9a-f][0-9a-f]"):
+        own = folder / ".git" / "objects" / objects.name
+        own.mkdir()
+        for loose in objects.iterdir():
+            (own / loose.name).symlink_to(loose)
+    (folder / ".git" / "refs" / "heads" / "main").write_text(run(private, "rev-parse", "HEAD") + "\n")
+
+
 def _worktree_of_what_borrows(folder: Path, private: Path) -> None:
     main = folder / "main"
     main.mkdir()
@@ -356,7 +366,7 @@ def _worktree_of_what_borrows(folder: Path, private: Path) -> None:
     [
         (_file, "."),
         (_common, "."),
-        *(() if sys.platform == "win32" else ((_link, "."), (_links, "."))),
+        *(() if sys.platform == "win32" else ((_link, "."), (_links, "."), (_links_of_objects, "."))),
         (_worktree, "."),
         (_borrows, "."),
         (_borrows_of_what_borrows, "."),
@@ -423,6 +433,24 @@ def test_a_clone_that_borrows_objects_gives_its_commits_once_the_person_allows_i
     assert [one.message for one in logged(clone) or []] == ["change"]
     assert git.history(clone, 1)
     assert git.last_change(clone, "a.py", 1, 2) is not None
+
+
+def test_of_a_commit_of_many_files_no_half_path_is_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {f"file{number:03}.py" for number in range(200)}
+    for name in names:
+        (repository / name).write_text(name)
+    commit(repository, "Add many")
+    for most in range(1_000, 1_012):
+        monkeypatch.setattr(git, "_MOST_OF_A_COMMIT", most)
+        [newest, *_] = logged(repository) or []
+        assert 0 < len(newest.paths) < 200
+        assert names.issuperset(newest.paths)
+    (repository / "a.py").write_text("a = 2\n")
+    commit(repository, "a" * 2_000)
+    for most in range(2_150, 2_250):
+        monkeypatch.setattr(git, "_MOST_OF_A_COMMIT", most)
+        [newest, *_] = logged(repository) or []
+        assert set(newest.message) == {"a"}
 
 
 async def test_of_a_history_that_git_cannot_list_to_its_end_the_newest_part_is_given(repository: Path, tmp_path: Path) -> None:

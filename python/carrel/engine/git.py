@@ -142,6 +142,8 @@ def _commits(folder: Path, take: Callable[[Sequence[str]], None], fields: Sequen
 
     def read(entry: bytes) -> None:
         parts = os.fsdecode(entry).split(f"{mark}+")
+        if len(entry) == _MOST_OF_A_COMMIT:  # cut off: half a path names another file, half a mark is no text
+            parts[-1] = parts[-1].rpartition("\0")[0] if len(parts) == len(fields) + 2 else parts[-1][: -len(mark)]
         if _COMMIT.fullmatch(parts[0]):  # else it is what stands before the first
             parts += [""] * (len(fields) + 2 - len(parts))  # so long a message that nothing behind it was kept
             take(parts)

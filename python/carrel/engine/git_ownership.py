@@ -22,6 +22,8 @@ BORROWING = "carrel.sharedObjects"
 _ALTERNATES = "info/alternates"
 _MOST_ALTERNATES = 1_000_000
 """Bytes of the file that names them."""
+_LOOSE = tuple(f"{first:02x}" for first in range(256))
+"""The folders of objects that are files of their own."""
 
 
 def foreign(folder: Path) -> str:
@@ -73,7 +75,7 @@ def _leads_out(folder: Path, common: Path) -> str:
     seen = [common / head, *_links(common, ("", "refs", "refs/heads", "reftable"))]
     stores = [common / "objects"]
     for objects in stores:  # grows: what is borrowed from inside the repository may borrow again
-        seen += _links(objects, ("", "pack", "info"))
+        seen += _links(objects, ("", "pack", "info", *_LOOSE))
         for borrowed in _borrowed(objects):
             if not borrowed.is_relative_to(common):
                 if not _is_allowed(folder, borrowed):
