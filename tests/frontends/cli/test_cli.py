@@ -442,6 +442,18 @@ def test_the_readme_names_every_command() -> None:
     assert sorted(named.split(" | ")) == sorted(commands)
 
 
+def test_the_audit_log_is_exported_as_json_lines(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.server.audit.audit_file", lambda: tmp_path / "audit.sqlite")
+    for question in ("login", "price of an order"):
+        assert run("search", question)[0] == 0
+    file = tmp_path / "audit.jsonl"
+    assert run("audit", "--export", str(file))[0] == 0
+    entries = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert [(entry["number"], entry["kind"]) for entry in entries] == [(1, "search"), (2, "search")]
+    assert entries[0]["details"]["question"]["chars"] == len("login")
+    assert "text" not in entries[0]["details"]["question"]
+
+
 def test_a_kind_of_entry_that_does_not_exist_is_refused(run: Run) -> None:
     code, _, err = run("audit", "--kind", "serch")
     assert (code, "Did you mean search?" in err) == (2, True), err
