@@ -75,7 +75,14 @@ impl PathKind {
     }
 }
 
-const PATTERNS: [(PathKind, &str); 10] = [
+/// How the names of texts for people end.
+macro_rules! prose {
+    () => {
+        r"\.(?:mdx?|mkd|markdown|[qr]md|re?st|te?xt|adoc|asciidoc|org|textile|tex|ipynb)"
+    };
+}
+
+const PATTERNS: [(PathKind, &str); 12] = [
     (PathKind::Test, r"(?:^|/)(?:tests?|__tests__|specs?|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"),
     (
         PathKind::Test,
@@ -86,10 +93,25 @@ const PATTERNS: [(PathKind, &str); 10] = [
     (PathKind::ReExport, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
     (PathKind::Declaration, r"\.d\.[cm]?ts$|\.pyi$"),
     (PathKind::Generated, r"(?:^|/)(?:generated|gen|autogen)/|[._](?:generated|gen|pb|pb2|g)\.\w+$|_pb2(?:_grpc)?\.py$"),
-    (PathKind::Prose, r"(?i)\.(?:mdx?|mkd|markdown|[qr]md|re?st|te?xt|adoc|asciidoc|org|textile|tex|ipynb)$"),
+    (PathKind::Prose, concat!("(?i)", prose!(), "$")),
+    // `HISTORY.rst`, `changelog-old.md`, `RELEASE_NOTES-1.2`: files of text, for `history.py` is code.
     (
         PathKind::Changes,
-        r"(?i)(?:^|/)(?:change(?:s|log)|history|news|release[-_ ]?notes|releases?)(?:[-_.][^/]*)?$|(?:^|/)(?:changelogs?|changes|newsfragments|releases)/",
+        concat!(
+            r"(?i)(?:^|/)(?:change(?:s|log)|history|release[-_ ]?notes)(?:[-_.]v?[0-9][^/]*?|[-_][^/.]*)?(?:",
+            prose!(),
+            ")?$"
+        ),
+    ),
+    // `release-process.md` says how one is made.
+    (PathKind::Changes, concat!(r"(?i)(?:^|/)(?:news|releases?)(?:[-_.]v?[0-9][^/]*?)?(?:", prose!(), ")?$")),
+    (
+        PathKind::Changes,
+        concat!(
+            r"(?i)(?:^|/)(?:changelogs?(?:\.d)?|newsfragments)/|(?:^|/)(?:changes|releases)/(?:[^/]*",
+            prose!(),
+            r"|[0-9]+\.[a-z]+(?:\.[0-9]+)?)$"
+        ),
     ),
     (PathKind::Data, r"(?i)\.(?:jsonc?|ya?ml|toml|lock|ini|cfg|conf|xml|csv|svg|s?css|html?|properties|sql)$"),
 ];
@@ -113,7 +135,7 @@ mod tests {
 
     #[test]
     fn paths_tell_what_they_are() {
-        use PathKind::{Compatibility, Data, Declaration, Example, Generated, Prose, ReExport, Test};
+        use PathKind::{Changes, Compatibility, Data, Declaration, Example, Generated, Prose, ReExport, Test};
         for (path, kinds) in [
             ("src/parser.py", &[][..]),
             ("tests/test_parser.py", &[Test]),
@@ -125,6 +147,21 @@ mod tests {
             ("types/index.d.ts", &[Declaration]),
             ("api_pb2.py", &[Generated]),
             ("Größe/CONFIG.YAML", &[Data]),
+            ("CHANGES", &[Changes]),
+            ("NEWS", &[Changes]),
+            ("HISTORY.rst", &[Prose, Changes]),
+            ("changelog-old.md", &[Prose, Changes]),
+            ("a/Release Notes.txt", &[Prose, Changes]),
+            ("RELEASE_NOTES-1.2", &[Changes]),
+            ("news-2.0.1.rst", &[Prose, Changes]),
+            ("pkg/newsfragments/12.bugfix", &[Changes]),
+            ("changes/12.feature.rst", &[Prose, Changes]),
+            ("changes/12.feature", &[Changes]),
+            ("src/history.py", &[]),
+            ("src/release.py", &[]),
+            ("src/releases/list.ts", &[]),
+            ("app/news.rb", &[]),
+            ("release-process.rst", &[Prose]),
         ] {
             assert_eq!(path_kinds(path), kinds, "{path}");
         }

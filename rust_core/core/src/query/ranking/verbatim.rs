@@ -16,10 +16,10 @@ const SPAN: f64 = 0.2;
 const WORDS_OF_NAME: u32 = 2;
 /// A text holds more of the question than others if it is by this share at least.
 const CLEARLY: f64 = 0.05;
-/// A wish for a change is a quotation if this share of it …
+/// A text holds all of the question if it is by this share …
 const WHOLE: f64 = 0.97;
-/// … and so many words stand in a text.
-const LEAST_OF_A_WISH: u32 = 4;
+/// … and so many words: fewer stand in a row by chance.
+const LEAST_OF_WHOLE: u32 = 4;
 /// What more places hold literally counts less for each.
 const FEW: f64 = 3.0;
 
@@ -35,7 +35,8 @@ pub struct VerbatimEvidence {
 /// For each candidate.
 pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
     let ordinary = candidates.iter().filter(|candidate| candidate.prior >= 1.0);
-    let most_ordinary = ordinary.map(|candidate| candidate.verbatim).fold(0.0, f64::max);
+    let most_ordinary = ordinary.clone().map(|candidate| candidate.verbatim).fold(0.0, f64::max);
+    let most_words_ordinary = ordinary.map(|candidate| candidate.verbatim_words).max().unwrap_or(0);
     let defined = candidates.iter().any(|candidate| candidate.defines >= 1.0);
     let of = |candidate: &Candidate| {
         let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
@@ -44,8 +45,10 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         if strength <= 0.0 || (is_name && defined && candidate.defines < 1.0) {
             return VerbatimEvidence::default();
         }
-        let unrivalled =
-            candidate.prior < 1.0 && candidate.verbatim > most_ordinary + CLEARLY && (is_name || !lists_changes(&candidate.path));
+        // A common word that only one text holds beside the rarer ones adds little to the share.
+        let is_more = candidate.verbatim > most_ordinary + CLEARLY
+            || (holds_all(candidate) && candidate.verbatim_words > most_words_ordinary);
+        let unrivalled = candidate.prior < 1.0 && is_more && (is_name || !lists_changes(&candidate.path));
         if candidate.prior < 1.0 && !unrivalled {
             return VerbatimEvidence::default();
         }
@@ -64,8 +67,11 @@ fn strength(candidate: &Candidate, is_name: bool) -> f64 {
 
 /// The same of a question that reads like a wish for a change: its words describe what is not there yet, unless all of them are.
 fn of_a_wish(candidate: &Candidate) -> f64 {
-    let whole = candidate.verbatim >= WHOLE && candidate.verbatim_words >= LEAST_OF_A_WISH && !lists_changes(&candidate.path);
-    f64::from(u8::from(whole))
+    f64::from(u8::from(holds_all(candidate) && !lists_changes(&candidate.path)))
+}
+
+fn holds_all(candidate: &Candidate) -> bool {
+    candidate.verbatim >= WHOLE && candidate.verbatim_words >= LEAST_OF_WHOLE
 }
 
 /// A list of changes repeats their headings: it is not where the thing is.
@@ -133,6 +139,12 @@ mod tests {
     fn the_penalty_stays_where_ordinary_files_hold_as_much() {
         let held = [candidate("src/a.py", 1.0, 5, false), candidate("tests/test_a.py", 1.0, 5, false)];
         assert_eq!(first(&held, false), "src/a.py");
+    }
+
+    #[test]
+    fn the_penalty_yields_where_ordinary_files_hold_all_but_a_common_word() {
+        let held = [candidate("src/a.py", 0.96, 3, false), candidate("tests/test_a.py", 1.0, 4, false)];
+        assert_eq!(first(&held, false), "tests/test_a.py");
     }
 
     #[test]
