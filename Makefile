@@ -74,6 +74,7 @@ lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	for system in win32 darwin; do $(BIN)/mypy --platform $$system python/carrel || exit 1; done
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings

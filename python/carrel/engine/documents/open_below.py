@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -11,7 +12,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 def read_below(root: Path, relative: str, most: int) -> bytes:
     """Return the bytes of a regular file. Raises `OSError` for a link, another kind of file, and more than `most` bytes."""
-    handle = _open_by_handles(root, relative) if os.open in os.supports_dir_fd else _open_by_path(root, relative)
+    handle = _open(root, relative)
     with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -24,28 +25,32 @@ def read_below(root: Path, relative: str, most: int) -> bytes:
     return data
 
 
-def _open_by_handles(root: Path, relative: str) -> int:
-    *folders, name = _parts(relative)
-    folder_flags = os.O_RDONLY | os.O_DIRECTORY
-    folder = os.open(root, folder_flags)
-    try:
-        for part in folders:
-            inner = os.open(part, folder_flags | os.O_NOFOLLOW, dir_fd=folder)
+if sys.platform == "win32":
+
+    def _open(root: Path, relative: str) -> int:
+        """Open where folders can't be held open: the path must lead where it says, before and after."""
+        path = root.resolve().joinpath(*_parts(relative))
+        handle = os.open(path, _FLAGS)
+        if os.path.normcase(os.path.realpath(path)) != os.path.normcase(path):
+            os.close(handle)
+            raise OSError("is a link, or lies behind one")
+        return handle
+
+else:
+
+    def _open(root: Path, relative: str) -> int:
+        """Open one folder after another, none of which may be a link."""
+        *folders, name = _parts(relative)
+        folder_flags = os.O_RDONLY | os.O_DIRECTORY
+        folder = os.open(root, folder_flags)
+        try:
+            for part in folders:
+                inner = os.open(part, folder_flags | os.O_NOFOLLOW, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            return os.open(name, _FLAGS, dir_fd=folder)
+        finally:
             os.close(folder)
-            folder = inner
-        return os.open(name, _FLAGS, dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
-def _open_by_path(root: Path, relative: str) -> int:
-    """Open where folders can't be held open: the path must lead where it says, before and after."""
-    path = root.resolve().joinpath(*_parts(relative))
-    handle = os.open(path, _FLAGS)
-    if os.path.normcase(os.path.realpath(path)) != os.path.normcase(path):
-        os.close(handle)
-        raise OSError("is a link, or lies behind one")
-    return handle
 
 
 def _parts(relative: str) -> list[str]:

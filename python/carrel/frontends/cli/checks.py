@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-import os
 import shutil
 import sys
 import tempfile
@@ -210,7 +209,7 @@ def git(folder: Path) -> Iterator[Finding]:
 
 def memory(_folder: Path) -> Iterator[Finding]:
     """Check the memory that the system allows the process: where there is too little, it ends without a word."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         return
     import resource
 
@@ -232,7 +231,7 @@ def limits(_folder: Path) -> Iterator[Finding]:
             yield Finding("Watched folders", "warning", detail, remedy)
         else:
             yield Finding("Watched folders", "ok", f"{number:,} allowed")
-    if os.name == "posix":
+    if sys.platform != "win32":
         import resource
 
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

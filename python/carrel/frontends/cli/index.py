@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from argparse import Namespace
 from dataclasses import asdict, replace
@@ -37,8 +38,9 @@ def run(arguments: Namespace, output: Output) -> int:
     """Index, with progress; in the background quietly, at the lowest priority."""
     if not arguments.background:
         return _index(arguments, output)
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(19)
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(19)
     with contextlib.suppress(CarrelError):
         _index(arguments, replace(output, silent=True))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import threading
@@ -47,10 +48,10 @@ def alive(pid: int) -> bool:
 
 
 def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
+    if sys.platform == "linux" and hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):
+            return os.pidfd_open(pid)
+    return None
 
 
 def _poll(loop: asyncio.AbstractEventLoop, pid: int, on_death: Callable[[], None]) -> None:
