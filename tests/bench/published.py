@@ -4,7 +4,8 @@
     python -m tests.bench.published organisation --repos 20 --chunks 200000 --server URL
 
 FOLDER holds the benchmark's `evaluate.py` with its labels (see `tests.bench.quality`). `organisation` publishes made-up chunks
-with real words and random vectors, then asks all repositories at once as an editor does, and prints a JSON object.
+with real words, and with random vectors or those that `tests.bench.vector_stores embed` kept, waits until the server has
+built its graphs, then asks all repositories at once as an editor does, and prints a JSON object. It takes up a run that was stopped.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import httpx
+import numpy as np
+from numpy.typing import NDArray
 from tests.bench.quality import Bench, Figures, difference, row
 
 from carrel.core.errors import ProviderError
@@ -98,43 +103,85 @@ async def quality(folder: Path, server: str, repositories: Sequence[str]) -> Non
             await source.close()
 
 
-async def organisation(server: str, repositories: int, chunks: int, corpus: Path, rounds: int) -> None:
+Rows = NDArray[np.float32]
+AT_ONCE = 4
+"""Repositories that are filled at the same time."""
+
+
+def vectors_of(number: int, rows: int, kept: Path | None) -> Rows:
+    """Return the vectors of one repository: some that were kept, a little moved, or random ones near 2,000 points."""
+    drawn = np.random.default_rng(number)
+    if kept is None:
+        centres = np.random.default_rng(0).normal(0, 0.0625, (2_000, 256))
+        found = centres[drawn.integers(len(centres), size=rows)] + drawn.normal(0, 0.03, (rows, 256))
+    else:
+        whole = np.load(kept, mmap_mode="r")
+        at = number * rows % max(len(whole) - rows, 1)
+        found = whole[at : at + rows].astype(np.float32) + drawn.normal(0, 0.005, (rows, 256))
+    rounded: Rows = np.round(found.astype(np.float32), 5)
+    return rounded
+
+
+async def fill(repository: QdrantRepository, number: int, rows: int, real: Sequence[tuple[str, Any]], kept: Path | None) -> bool:
+    """Publish one made-up repository, unless an earlier run did; tell whether it had to be."""
+    with contextlib.suppress(ProviderError):
+        if await repository.head():
+            return False
+    await repository.drop()
+    await repository.prepare(256)
+    drawn, vectors = random.Random(number), vectors_of(number, rows, kept).tolist()  # noqa: S311 - repeatable, no secret
+    for at in range(0, rows, BATCH):
+        points: list[Point] = []
+        for vector in vectors[at : at + BATCH]:
+            body, words = drawn.choice(real)
+            path = f"src/module_{at + len(points)}.py"
+            chunk = PublishedChunk(path=path, start_line=1, end_line=body.count("\n") + 1, language="python", text=body)
+            points.append(Point(str(uuid.uuid4()), vector, words, chunk))
+        await repository.add(points, 1)
+    head = Head(format=FORMAT, generation=1, commit=COMMIT, model=bundled().spec.id, floor=0.1, chunks=rows, files=rows)
+    await repository.write_head(head, None)
+    return True
+
+
+async def until_built(repositories: Sequence[QdrantRepository]) -> int:
+    """Wait until the server has built the graphs of all collections; return how many vectors they hold."""
+    held = 0
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+        for repository in repositories:
+            while True:
+                answer = await client.get(f"{repository.address.base_url}/collections/{repository.address.collection}")
+                if answer.json()["result"]["status"] == "green":
+                    break
+                await asyncio.sleep(2)
+            held += answer.json()["result"]["indexed_vectors_count"]
+    return held
+
+
+async def organisation(server: str, repositories: int, chunks: int, corpus: Path, rounds: int, kept: Path | None) -> None:
     """Publish made-up repositories of real words, and ask all of them at once."""
     texts = [path.read_text("utf-8", "replace")[:40_000] for path in sorted(corpus.rglob("*.py"))[:200]]  # noqa: ASYNC240 - a script
     bodies = [text[at : at + 700] for text in texts for at in range(0, len(text), 700)]
-    drawn = random.Random(1)  # noqa: S311 - repeatable, no secret
     real = [(body, words_of(Fields("", f"module_{at}.py", body))) for at, body in enumerate(bodies)]
-    vectors = [[drawn.gauss(0, 0.0625) for _ in range(256)] for _ in range(2_000)]
     each, began = chunks // repositories, time.perf_counter()
-    names = [f"organisation-{number}" for number in range(repositories)]
-
-    async def fill(name: str) -> None:
-        repository = QdrantRepository(PublishedAddress.read(f"{server}/{name}"), fake_outbound())
-        with contextlib.suppress(ProviderError):
-            if await repository.head():  # of an earlier run
-                return
-        await repository.drop()
-        await repository.prepare(256)
-        for at in range(0, each, BATCH):
-            points = []
-            for number in range(at, min(at + BATCH, each)):
-                body, words = drawn.choice(real)
-                lines = body.count("\n") + 1
-                chunk = PublishedChunk(path=f"src/module_{number}.py", start_line=1, end_line=lines, language="python", text=body)
-                vector = [round(value + drawn.gauss(0, 0.03), 6) for value in drawn.choice(vectors)]
-                points.append(Point(str(uuid.uuid4()), vector, words, chunk))
-            await repository.add(points, 1)
-        head = Head(format=FORMAT, generation=1, commit=COMMIT, model=bundled().spec.id, floor=0.1, chunks=each, files=each)
-        await repository.write_head(head, None)
-        await repository.aclose()
-
-    for at in range(0, repositories, 4):
-        await asyncio.gather(*map(fill, names[at : at + 4]))
-        print(f"{min(at + 4, repositories)} of {repositories} repositories, {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    filled = time.perf_counter() - began
+    stores = [
+        QdrantRepository(PublishedAddress.read(f"{server}/organisation-{number}"), fake_outbound())
+        for number in range(repositories)
+    ]
+    filled = 0
+    for at in range(0, repositories, AT_ONCE):
+        group = enumerate(stores[at : at + AT_ONCE], at)
+        filled += sum(await asyncio.gather(*(fill(store, number, each, real, kept) for number, store in group)))
+        done = min(at + AT_ONCE, repositories)
+        print(f"{done} of {repositories}, {time.perf_counter() - began:.0f} s, load {os.getloadavg()[0]:.0f}", file=sys.stderr)
+    fill_s = time.perf_counter() - began
+    indexed = await until_built(stores)
+    built_s = time.perf_counter() - began
+    for store in stores:
+        await store.aclose()
+    del texts, bodies, real
     process = importlib.import_module("psutil").Process()
     before, cpu = process.memory_info().rss, process.cpu_times().user
-    sources = [remote(QdrantRepository(PublishedAddress.read(f"{server}/{name}"), fake_outbound())) for name in names]
+    sources = [remote(store) for store in stores]
     times: list[float] = []
     failed = 0
     for number in range(rounds):
@@ -149,7 +196,10 @@ async def organisation(server: str, repositories: int, chunks: int, corpus: Path
             {
                 "repositories": repositories,
                 "chunks": each * repositories,
-                "fill_s": round(filled),
+                "filled": filled,
+                "fill_s": round(fill_s),
+                "built_s": round(built_s),
+                "vectors_in_graphs": indexed,
                 "load": round(os.getloadavg()[0], 1),
                 "questions": len(times),
                 "p50_ms": round(statistics.median(times)),
@@ -176,13 +226,14 @@ def main() -> None:
     org.add_argument("--chunks", type=int, default=200_000)
     org.add_argument("--rounds", type=int, default=101)
     org.add_argument("--corpus", type=Path, default=Path(__file__).parents[2] / "python")
+    org.add_argument("--vectors", type=Path, help="a file of tests.bench.vector_stores embed")
     for action in (asked, org):
         action.add_argument("--server", required=True, help="qdrant://HOST:PORT")
     given = parser.parse_args()
     if given.action == "quality":
         asyncio.run(quality(given.folder, given.server, given.repos))
     else:
-        asyncio.run(organisation(given.server, given.repos, given.chunks, given.corpus, given.rounds))
+        asyncio.run(organisation(given.server, given.repos, given.chunks, given.corpus, given.rounds, given.vectors))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _MOST_DEAD = 16
 """Runs that never ended and are remembered, in case one of them still writes."""
 _TRIES = 3
+_AT_ONCE = 4
+"""Batches under way: while the server writes some, others are read and sent."""
 
 Tell = Callable[[int, int], None]
 """(chunks done, chunks in all) of what this run has to send."""
@@ -159,15 +161,33 @@ class Publication:
         await repository.delete(difference.delete, held.claim)
         await repository.mark(difference.take_over, "added", held.claim)
         await repository.unmark(difference.restore, held.claim)
-        for at in range(0, len(difference.add), BATCH):
-            tell(at, len(difference.add))
-            batch = {point: wanted[point] for point in difference.add[at : at + BATCH]}
-            points = await asyncio.to_thread(points_of, view, batch, with_text=self.with_text)
-            await repository.check_claim(held)
-            await repository.add(points, held.claim, vector)
-        tell(len(difference.add), len(difference.add))
+        tell(0, len(difference.add))
+        starts, done = iter(range(0, len(difference.add), BATCH)), 0
+
+        async def send() -> None:
+            nonlocal done
+            for at in starts:
+                batch = {point: wanted[point] for point in difference.add[at : at + BATCH]}
+                points = await asyncio.to_thread(points_of, view, batch, with_text=self.with_text)
+                await repository.check_claim(held)
+                await repository.add(points, held.claim, vector)
+                done += len(batch)
+                tell(done, len(difference.add))
+
+        await _all_or_none([send() for _ in range(_AT_ONCE)])
         await repository.check_claim(held)
         await repository.mark(difference.remove, "removed", held.claim)
+
+
+async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all; where one fails or the caller is cancelled, the others are cancelled and have ended when this does."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _difference(repository: PublishedStore, wanted: Mapping[str, str], held: Head) -> _Difference:

@@ -92,6 +92,10 @@ async def stored(repository: QdrantRepository) -> list[dict[str, Any]]:
     return [dict(point) for point in answer.json()["result"]["points"]]
 
 
+class Killed(BaseException):
+    """Ends a run at once, in whichever of its tasks."""
+
+
 class Dying:
     """Dies at the n-th write of a run, as a killed process does."""
 
@@ -109,7 +113,7 @@ class Dying:
 
         async def write(*arguments: Any) -> Any:
             if self._left == 0:
-                raise KeyboardInterrupt
+                raise Killed
             self._left -= 1
             return await value(*arguments)
 

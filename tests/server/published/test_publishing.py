@@ -19,7 +19,7 @@ from carrel.providers.local import bundled
 from carrel.providers.published_repository import QdrantRepository
 from carrel.server.publishing import checkout_of
 
-from .common import Dying, Pausing, commit, found, published, source, stored
+from .common import Dying, Killed, Pausing, commit, found, published, source, stored
 
 
 async def test_only_what_changed_is_sent_and_what_is_gone_goes(shop: Path, repository: QdrantRepository) -> None:
@@ -43,7 +43,7 @@ async def test_only_what_changed_is_sent_and_what_is_gone_goes(shop: Path, repos
 async def test_a_run_that_is_killed_anywhere_leaves_the_old_state_whole(
     shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("carrel.server.publishing.BATCH", 2)
+    monkeypatch.setattr("carrel.server.publishing.BATCH", 1)
     before = await published(shop, repository)
     old = sorted((hit.chunk.path, hit.chunk.text) for hit in await found(source(repository)))
     (shop / "src/auth.py").write_text(
@@ -58,23 +58,50 @@ async def test_a_run_that_is_killed_anywhere_leaves_the_old_state_whole(
     for at_write in range(30):
         try:
             await published(shop, Dying(repository, at_write))
-        except KeyboardInterrupt:
+        except Killed:
             died += 1
             head = await repository.head()
             assert head is not None
-            assert (head.commit, await repository.count(head)) == (before.commit, before.chunks)
+            if head.commit != before.commit:
+                break  # in the last write, when all of the new state is visible
+            assert await repository.count(head) == before.chunks
             assert sorted((hit.chunk.path, hit.chunk.text) for hit in await found(source(repository))) == old
         else:
             break
     assert died > 4
     (shop / "src/auth.py").unlink()
     commit(shop)
-    with pytest.raises(KeyboardInterrupt):  # visible already, but what is gone isn't deleted yet
+    with pytest.raises(Killed):  # visible already, but what is gone isn't deleted yet
         await published(shop, Dying(repository, 1, ("delete",)))
     assert "refuse_every_login" not in {hit.chunk.symbol for hit in await found(source(repository))}
     after = await published(shop, repository)
     assert (after.added, after.removed) == (0, 0)
     assert len(await stored(repository)) == after.chunks + 1, "no orphan stays"
+
+
+async def test_batches_are_under_way_together_and_end_together(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.server.publishing.BATCH", 1)
+    both, started, cancelled = asyncio.Event(), 0, 0
+
+    class Refusing(Dying):
+        async def add(self, *_: Any) -> None:
+            nonlocal started, cancelled
+            started += 1
+            if started == 2:
+                both.set()
+                raise ProviderError("There is no space left")
+            try:
+                await both.wait()
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                cancelled += 1
+                raise
+
+    with pytest.raises(ProviderError, match="no space left"):
+        await asyncio.wait_for(published(shop, Refusing(repository, 99)), 30)
+    assert started - cancelled == 1, "none is under way any more"
 
 
 class Shorter:
@@ -106,7 +133,7 @@ async def test_a_model_of_another_dimension_is_published_beside_the_old_one(shop
     for at_write in range(30):
         try:
             after = await published(shop, Cutting(repository, at_write, writes), model=shorter)
-        except KeyboardInterrupt:
+        except Killed:
             died += 1
             head = await repository.head()
             assert head is not None
@@ -151,7 +178,7 @@ async def test_a_run_takes_over_what_a_killed_one_has_sent(
     shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("carrel.server.publishing.BATCH", 1)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         await published(shop, Dying(repository, 6))
     with pytest.raises(ProviderError, match="Nothing is published"):
         await found(source(repository))
@@ -213,12 +240,12 @@ async def test_indexes_that_a_killed_run_left_out_are_made(
 
     async def killed(method: str, path: str, *rest: Any) -> Any:
         if path.startswith("/index"):
-            raise KeyboardInterrupt
+            raise Killed
         return await send(method, path, *rest)
 
     with monkeypatch.context() as patched:
         patched.setattr(repository, "_send", killed)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(Killed):
             await repository.prepare(bundled().spec.dim)
     assert await indexes(repository) == set()
     await published(shop, repository)
@@ -254,7 +281,7 @@ async def test_what_a_run_writes_after_it_was_overtaken_changes_nothing(shop: Pa
     first = await published(shop, repository)
     (shop / "src/auth.py").write_text("def refuse_every_login(name):\n    return False\n")
     commit(shop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         await published(shop, Dying(repository, 1, ("delete",)))  # what is gone is still there, marked
     before = sorted(await stored(repository), key=lambda point: str(point["id"]))
     touched = [one["id"] for one in before if first.generation < max(one["payload"].get(n, 0) for n in ("added", "removed"))]
