@@ -5,7 +5,8 @@
 
 FOLDER holds the benchmark's `evaluate.py` with its labels (see `tests.bench.quality`). `organisation` publishes made-up chunks
 with real words, and with random vectors or those that `tests.bench.vector_stores embed` kept, waits until the server has
-built its graphs, then asks all repositories at once as an editor does, and prints a JSON object. It takes up a run that was stopped.
+built its graphs, then asks all repositories at once as an editor does, and prints a JSON object. What a run that was stopped has
+published is used.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ AT_ONCE = 4
 def vectors_of(number: int, rows: int, kept: Path | None) -> Rows:
     """Return the vectors of one repository: some that were kept, a little moved, or random ones near 2,000 points."""
     drawn = np.random.default_rng(number)
+    found: Any
     if kept is None:
         centres = np.random.default_rng(0).normal(0, 0.0625, (2_000, 256))
         found = centres[drawn.integers(len(centres), size=rows)] + drawn.normal(0, 0.03, (rows, 256))

@@ -241,8 +241,11 @@ class PublishedStore(Protocol):
     async def read(self, ids: Sequence[str]) -> Sequence[ReadPoint]:
         """Return the chunks that are there and fit, in no order."""
 
-    async def prepare(self, dim: int) -> str:
-        """Make the place and what is missing of it; return what vectors of this dimension are called there."""
+    async def prepare(self, dim: int) -> None:
+        """Make the place and what is missing of it; a new one has vectors of this dimension."""
+
+    async def vector_name(self, dim: int, claimed: Head) -> str:
+        """Return what vectors of this dimension are called for a run that has claimed the next state."""
 
     async def drop(self) -> None:
         """Delete everything that was published under the name."""
@@ -259,8 +262,8 @@ class PublishedStore(Protocol):
     async def add(self, points: Sequence[Point], generation: int, vector: str = FIRST_VECTOR) -> None:
         """Write chunks of a generation, their vectors by that name."""
 
-    async def forget_vectors(self, kept: str) -> None:
-        """Delete what is called otherwise: vectors that no visible chunk has any more."""
+    async def forget_vectors(self, visible: Head) -> None:
+        """Delete vectors that no visible chunk has any more, nor a later run."""
 
     async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
         """Set which generation added or removed chunks; what a later one has touched stays."""

@@ -9,6 +9,7 @@ anybody.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ _READING = ("/points", "/points/query/batch")
 _READERS_PAUSES = (0.0,)
 """Seconds before each further try: a server closes connections that nobody used for a while, which is no failure."""
 _PUBLISHERS_PAUSES = (0.5, 1.0, 2.0, 4.0)
+_VECTOR_NAME = re.compile(FIRST_VECTOR + r"(?:_\d{1,9}(?:_(?P<generation>\d{1,16}))?)?", re.ASCII)
 _MOST_TERMS = 5_000
 """Of a chunk that is read."""
 _REFUSALS: Mapping[int, Refusal] = {
@@ -130,10 +132,10 @@ class QdrantRepository:
 
     # --- the publisher
 
-    async def prepare(self, dim: int) -> str:
+    async def prepare(self, dim: int) -> None:
         """Make the collection and its indexes where they are missing, as after a run that was killed here.
 
-        Returns what vectors of this dimension are called there. Raises `ProviderError`.
+        A new collection has vectors of this dimension. Raises `ProviderError`.
         """
         try:
             answer = await self._send("GET", "", None, NO_LOAD)
@@ -144,32 +146,53 @@ class QdrantRepository:
         for name in _INDEXED:
             if name not in _indexes(answer):
                 await self._put("/index?wait=true", {"field_name": name, "field_schema": "integer"})
-        sizes = _dimensions(answer)
-        if sizes.get(FIRST_VECTOR) == dim:
-            return FIRST_VECTOR
-        name = f"{FIRST_VECTOR}_{dim}"
-        if sizes.get(name) != dim:
-            await self._add_vector(name, dim, sizes)
-        return name
 
-    async def _add_vector(self, name: str, dim: int, sizes: Mapping[str, int]) -> None:
+    async def vector_name(self, dim: int, claimed: Head) -> str:
+        """Return what vectors of this dimension are called for a run that has claimed the next state; make them where none are.
+
+        Names that an earlier run may still delete aren't used: only that of what is visible, and those that were made since by
+        runs that never ended, whose points are taken over. Raises `ProviderError`.
+        """
+        sizes = _dimensions(await self._send("GET", "", None, NO_LOAD))
+        lasting = (name for name in sizes if name == claimed.vector or _made_by(name) > claimed.generation)
+        found = next((name for name in lasting if sizes[name] == dim), None)
+        if found is None:
+            found = f"{FIRST_VECTOR}_{dim}_{claimed.claim}"
+            await self._add_vector(found, dim)
+        return found
+
+    async def _add_vector(self, name: str, dim: int) -> None:
         """Have the collection take vectors of another dimension beside those that are there."""
         try:
             await self._put(f"/vectors/{name}?wait=true", {"dense": {"size": dim, "distance": "Cosine"}})
         except ProviderError as error:
+            if error.status not in _NOT_DONE:
+                raise
+            # What was cut is sent again: the first time may have done it. A collection that is gone is told by this, too.
+            sizes = _dimensions(await self._send("GET", "", None, NO_LOAD))
+            if sizes.get(name) == dim:
+                return
             if error.status != 404:
                 raise
-            held = " and ".join(map(str, sizes.values())) or "other"
+            held = " and ".join(str(sizes[name]) for name in sizes) or "other"
             raise ProviderError(
                 f"{self.address} holds vectors of {held} values; the model gives {dim}, and this Qdrant can't hold both",
                 "Update it to 1.18, or publish under another name.",
             ) from None
 
-    async def forget_vectors(self, kept: str) -> None:
-        """Delete vectors of other names than that of the visible ones. Raises `ProviderError`."""
-        for name in _dimensions(await self._send("GET", "", None, NO_LOAD)):
-            if name != kept:
+    async def forget_vectors(self, visible: Head) -> None:
+        """Delete vectors of other names than the visible ones, but for those of later runs. Raises `ProviderError`."""
+
+        async def old() -> list[str]:
+            names = _dimensions(await self._send("GET", "", None, NO_LOAD))
+            return [name for name in names if name != visible.vector and 0 <= _made_by(name) <= visible.generation]
+
+        for name in await old():
+            try:
                 await self._send("DELETE", f"/vectors/{name}?wait=true", None, NO_LOAD)
+            except ProviderError as error:
+                if error.status not in _NOT_DONE or name in await old():
+                    raise
 
     async def _make(self, dim: int) -> Any:
         """Make the collection, and return what it is: another first run may have made it at the same moment."""
@@ -274,6 +297,8 @@ class QdrantRepository:
         return answer
 
 
+_NOT_DONE = (400, 404, 409)
+"""What servers answer where a name is there already, or isn't any more."""
 _SPARSE = {"words": {"modifier": "idf"}}
 _INDEXED = ("added", "removed")
 
@@ -360,6 +385,12 @@ def _dimensions(answer: object) -> dict[str, int]:
         return {name: held["size"] for name, held in vectors.items() if isinstance(held["size"], int)}
     except (AttributeError, KeyError, TypeError):
         return {}
+
+
+def _made_by(name: str) -> int:
+    """Return the generation that made vectors of a name; 0 for the first ones, -1 where `carrel publish` didn't make them."""
+    found = _VECTOR_NAME.fullmatch(name)
+    return int(found["generation"] or 0) if found else -1
 
 
 def _indexes(answer: object) -> frozenset[str]:

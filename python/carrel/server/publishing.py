@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.errors import CarrelError, InvalidInput, ProviderError
 from carrel.core.published import BATCH, FORMAT, Head, PublishedStore
 
 if TYPE_CHECKING:
@@ -106,12 +106,13 @@ class Publication:
         wanted, files = await asyncio.to_thread(
             wanted_chunks, view, self.index.index_state(), self.model.id, with_text=self.with_text
         )
-        vector = await repository.prepare(self.model.dim)
+        await repository.prepare(self.model.dim)
         before = await repository.head()
         visible = before or Head(format=FORMAT)
         number = max(visible.generation, visible.claim, *visible.dead, 0) + 1
         dead = tuple(dict.fromkeys((*visible.dead, *([visible.claim] if visible.claim else []))))[-_MOST_DEAD:]
         held = await repository.write_head(msgspec.structs.replace(visible, claim=number, dead=dead), before)
+        vector = await repository.vector_name(self.model.dim, held)
         new = msgspec.structs.replace(
             held,
             generation=number,
@@ -140,9 +141,15 @@ class Publication:
             # An earlier run, which stops at its next step, may have written meanwhile.
         else:
             raise CarrelError(f"{repository.address} doesn't hold what was written there", "Run it again.")
-        await repository.write_head(new, held)
-        await repository.delete(list(removed), number)  # of a run that is killed here the next one does it
-        await repository.forget_vectors(vector)
+        shown = await repository.write_head(new, held)
+        try:  # a run that is killed here leaves it to the next one
+            await repository.delete(list(removed), number)
+            await repository.forget_vectors(shown)
+        except ProviderError as error:
+            reason = (
+                f"{repository.address} shows {self.checkout.commit[:12]} now, but what is gone wasn't deleted: {error.reason}"
+            )
+            raise CarrelError(reason, "The next run deletes it.") from None
         return PublishReport(number, self.checkout.commit, files, len(wanted), added, taken_over, len(removed))
 
     async def _apply(

@@ -116,6 +116,8 @@ class RemoteSource:
             )
             if isinstance(now, BaseException):
                 raise now
+            if isinstance(found, ProviderError) and now.generation == head.generation:
+                now = await self._visible()  # it may have changed, and the old vectors gone, after the first answer
             self._head = now
             if now.generation == head.generation:
                 break

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError
-from carrel.core.published import Point
+from carrel.core.published import FORMAT, Head, Point
 from carrel.core.vectors import Vectors
 from carrel.providers.local import bundled
 from carrel.providers.published_repository import QdrantRepository
@@ -43,7 +43,7 @@ async def test_only_what_changed_is_sent_and_what_is_gone_goes(shop: Path, repos
 async def test_a_run_that_is_killed_anywhere_leaves_the_old_state_whole(
     shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("carrel.server.publishing.BATCH", 1)
+    monkeypatch.setattr("carrel.server.publishing.BATCH", 2)
     before = await published(shop, repository)
     old = sorted((hit.chunk.path, hit.chunk.text) for hit in await found(source(repository)))
     (shop / "src/auth.py").write_text(
@@ -150,11 +150,114 @@ async def test_a_model_of_another_dimension_is_published_beside_the_old_one(shop
     assert (await found(reader))[0].chunk.symbol == "authenticate_user", "though it began with what is gone now"
     assert "words alone" in str(reader.notice)
     kept = [point["vector"] for point in await stored(repository)]
-    assert {len(vector["dense_64"]) for vector in kept if vector} == {64}
+    head = await repository.head()
+    assert head is not None
+    assert {len(vector[head.vector]) for vector in kept if vector} == {64}
     assert not any("dense" in vector for vector in kept), "the old vectors are deleted"
     again = await published(shop, repository)
     head = await repository.head()
-    assert (again.added, head.vector if head else "") == (before.chunks, "dense_256"), "and back"
+    assert head is not None
+    assert again.added == before.chunks
+    assert head.vector == f"dense_256_{head.generation}", "and back"
+
+
+async def test_a_question_goes_on_where_its_vectors_are_deleted_meanwhile(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.server.remote_source.SECONDS", 60.0)
+    await published(shop, repository)
+
+    class Overtaken(Dying):
+        overtaken = False
+
+        async def search(self, *arguments: Any) -> Any:
+            if not self.overtaken:
+                self.overtaken = True
+                await asyncio.wait_for(self.head_read.wait(), 10)  # asked at the same moment: it is the old state still
+                await published(shop, Cutting(repository, 99), model=Shorter().spec)
+            return await repository.search(*arguments)
+
+        head_read = asyncio.Event()
+
+        async def head(self) -> Any:
+            head = await repository.head()
+            if self.overtaken:
+                self.head_read.set()
+            return head
+
+    reader = source(Overtaken(repository, 99))
+    assert (await found(reader))[0].chunk.symbol == "authenticate_user"
+
+
+async def test_a_late_cleanup_leaves_the_vectors_of_a_later_run(shop: Path, repository: QdrantRepository) -> None:
+    await published(shop, repository)
+    late_cleanup = Pausing(repository, "forget_vectors")
+    early = asyncio.create_task(published(shop, Cutting(late_cleanup, 99), model=Shorter().spec))  # type: ignore[arg-type]
+    await late_cleanup.reached.wait()  # its state is shown; the vectors of 256 values are to be deleted
+    between = Pausing(repository, "mark", 1)
+    later = asyncio.create_task(published(shop, between))
+    await between.reached.wait()  # all of its vectors, of 256 values again, are sent, and nothing of it is shown
+    late_cleanup.go_on.set()
+    await early
+    between.go_on.set()
+    report = await later
+    reader = source(repository)
+    assert (await found(reader))[0].chunk.symbol == "authenticate_user"
+    assert reader.notice is None
+    head = await repository.head()
+    assert head is not None
+    vectors = [point["vector"] for point in await stored(repository)]
+    assert sum(head.vector in vector for vector in vectors) == report.chunks, "each chunk has its vector"
+    assert not any("dense" in vector for vector in vectors)
+
+
+async def test_vectors_that_somebody_else_put_there_stay(shop: Path, repository: QdrantRepository) -> None:
+    await published(shop, repository)
+    await repository._put("/vectors/colour?wait=true", {"dense": {"size": 3, "distance": "Cosine"}})
+    await published(shop, repository)
+    assert {"colour", "dense"} == set(await dimensions(repository))
+
+
+async def test_what_was_done_before_an_answer_was_cut_counts_as_done(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await published(shop, repository)
+    send, refused = repository._send, []
+
+    async def twice(method: str, path: str, *rest: Any) -> Any:
+        answer = await send(method, path, *rest)
+        if path.startswith("/vectors/"):
+            refused.append(method)
+            raise ProviderError("The server refused the request", status=409 if method == "PUT" else 404)
+        return answer
+
+    monkeypatch.setattr(repository, "_send", twice)
+    await published(shop, Cutting(repository, 99), model=Shorter().spec)
+    assert refused == ["PUT", "DELETE"]
+    assert list((await dimensions(repository)).values()) == [64]
+
+
+async def test_a_collection_that_is_gone_is_no_old_server(repository: QdrantRepository) -> None:
+    await repository.prepare(8)
+    claimed = await repository.write_head(Head(format=FORMAT, claim=1), None)
+    await repository.drop()
+    with pytest.raises(ProviderError, match="no such repository"):
+        await repository._add_vector("dense_9_1", 9)
+    with pytest.raises(ProviderError, match="no such repository"):
+        await repository.vector_name(9, claimed)
+
+
+async def test_a_cleanup_that_fails_says_that_the_new_state_is_shown(
+    shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_: Head) -> None:
+        raise ProviderError("Qdrant at q.example.com failed (500)")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(repository, "forget_vectors", fails)
+        with pytest.raises(CarrelError, match=r"shows [0-9a-f]{12} now, but what is gone wasn't deleted: Qdrant .* The next run"):
+            await published(shop, repository)
+    assert (await found(source(repository)))[0].chunk.symbol == "authenticate_user"
 
 
 async def test_a_server_that_holds_one_dimension_alone_is_told(
@@ -178,6 +281,7 @@ async def test_a_run_takes_over_what_a_killed_one_has_sent(
     shop: Path, repository: QdrantRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("carrel.server.publishing.BATCH", 1)
+    monkeypatch.setattr("carrel.server.publishing._AT_ONCE", 1)
     with pytest.raises(Killed):
         await published(shop, Dying(repository, 6))
     with pytest.raises(ProviderError, match="Nothing is published"):
@@ -228,9 +332,11 @@ async def test_of_two_first_runs_one_is_shown(shop: Path, repository: QdrantRepo
 
 
 async def test_two_first_runs_may_make_the_collection_at_once(repository: QdrantRepository) -> None:
-    assert set(await asyncio.gather(*(repository.prepare(8) for _ in range(4)))) == {"dense"}
+    await asyncio.gather(*(repository.prepare(8) for _ in range(4)))
     assert await indexes(repository) == {"added", "removed"}
-    assert set(await asyncio.gather(*(repository.prepare(9) for _ in range(4)))) == {"dense_9"}
+    claimed = Head(format=FORMAT, claim=1)
+    assert set(await asyncio.gather(*(repository.vector_name(8, claimed) for _ in range(4)))) == {"dense"}
+    assert set(await asyncio.gather(*(repository.vector_name(9, claimed) for _ in range(4)))) == {"dense_9_1"}
 
 
 async def test_indexes_that_a_killed_run_left_out_are_made(
@@ -253,9 +359,18 @@ async def test_indexes_that_a_killed_run_left_out_are_made(
 
 
 async def indexes(repository: QdrantRepository) -> set[str]:
+    return set((await collection(repository))["payload_schema"])
+
+
+async def dimensions(repository: QdrantRepository) -> dict[str, int]:
+    vectors = (await collection(repository))["config"]["params"]["vectors"]
+    return {name: held["size"] for name, held in vectors.items()}
+
+
+async def collection(repository: QdrantRepository) -> dict[str, Any]:
     async with httpx.AsyncClient(trust_env=False) as client:
         answer = await client.get(f"{repository.address.base_url}/collections/{repository.address.collection}")
-    return set(answer.json()["result"]["payload_schema"])
+    return dict(answer.json()["result"])
 
 
 async def test_a_late_cleanup_leaves_what_a_revert_has_brought_back(shop: Path, repository: QdrantRepository) -> None:
