@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from carrel.core.background import directly
 from carrel.core.native import CancelToken
-from carrel.engine import git, git_ownership, git_process
+from carrel.engine import git, git_ownership, git_process, git_streams
 from carrel.engine.documents import git_mirror
 from carrel.engine.documents.git_mirror import GitMirror
 from carrel.engine.git_streams import Records, read_bounded
@@ -413,6 +415,25 @@ def test_commits_of_worktrees_submodules_and_separate_folders_are_given(reposito
     assert git_ownership.foreign(tmp_path / "bare.git") == ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the slow program is a shell script")
+def test_a_slow_git_makes_no_repository_the_folders_own(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cloned").mkdir()
+    _borrows(tmp_path / "cloned", repository)
+    with monkeypatch.context() as patched:
+        slow = tmp_path / "bin" / "git"
+        slow.parent.mkdir()
+        slow.write_text("#!/bin/sh\nexec /bin/sleep 5\n")
+        slow.chmod(0o755)
+        patched.setenv("PATH", str(slow.parent))
+        patched.setattr(git_process, "TIMEOUT_S", 0.1)
+        assert "too slow" in git_ownership.foreign(tmp_path / "cloned")
+        assert "too slow" in git_ownership.foreign(repository)
+    assert "borrows" in git_ownership.foreign(tmp_path / "cloned")
+    assert git_ownership.foreign(repository) == "", "what git couldn't say isn't remembered"
+
+
 @pytest.mark.parametrize("how", ["--shared", "--reference"])
 def test_a_clone_that_borrows_objects_gives_its_commits_once_the_person_allows_it(
     repository: Path, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
@@ -496,6 +517,27 @@ def test_what_a_program_wrote_before_its_time_was_up_is_handed_on(tmp_path: Path
     with pytest.raises(subprocess.TimeoutExpired):
         read_bounded(["/bin/sh", "-c", "printf first; exec sleep 60"], tmp_path, os.environ, taken.append, 1.0)
     assert taken == [b"first"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script")
+def test_a_slow_reader_costs_no_more_than_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_streams, "_LAST_SECONDS", 0.1)
+    goes_on, calls = threading.Event(), []
+
+    def slow(piece: bytes) -> None:
+        calls.append(piece)
+        goes_on.wait(60)
+
+    began = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        read_bounded(["/bin/sh", "-c", "printf first; sleep 0.1; printf more; exec sleep 60"], tmp_path, os.environ, slow, 0.5)
+    waited = time.monotonic() - began
+    goes_on.set()
+    assert waited < 30, "it didn't wait for what is being taken"
+    for thread in threading.enumerate():
+        if thread.name == "carrel-git":
+            thread.join(10)
+    assert calls == [b"first"], "and nothing is handed on afterwards"
 
 
 async def test_new_commits_are_added_and_a_rewritten_history_is_read_anew(repository: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from carrel.engine.git_process import ask
+from carrel.engine.git_process import NoAnswer, answer
 
 _REMEMBERED_SECONDS = 60.0
 """How long it is remembered whose repository a folder has."""
@@ -33,11 +33,15 @@ def foreign(folder: Path) -> str:
     sets for submodules. Objects that it borrows must come from where the person's own git configuration allows it: nothing in the
     other repository tells that it was asked.
     """
-    return _foreign(folder, int(time.monotonic() // _REMEMBERED_SECONDS))
+    try:
+        return _foreign(folder, int(time.monotonic() // _REMEMBERED_SECONDS))
+    except NoAnswer:
+        return "git was too slow to say whose they are"
 
 
 @lru_cache(256)
 def _foreign(folder: Path, minute: int) -> str:  # noqa: ARG001 - what is remembered is forgotten with it
+    """Ask git. Raises `NoAnswer`, which isn't remembered."""
     own = _rev_parse(folder, "--absolute-git-dir")
     if own is None:
         return ""  # there is no repository whose commits could be given
@@ -65,7 +69,7 @@ def _knows(own: Path, common: Path, tree: Path, folder: Path) -> bool:
     if own.parent == common / "worktrees":
         registered = (own / "gitdir").read_text("utf-8", "surrogateescape").strip()
         return _resolved(own, registered) == tree / ".git"
-    named = ask(folder, "config", "--null", "--get", "core.worktree") if own == common else None
+    named = answer(folder, "config", "--null", "--get", "core.worktree") if own == common else None
     return bool(named) and _resolved(common, str(named).removesuffix("\0")) == tree
 
 
@@ -115,12 +119,12 @@ def _borrowed(objects: Path) -> list[Path]:
 
 
 def _is_allowed(folder: Path, borrowed: Path) -> bool:
-    listed = ask(folder, "config", "--global", "--null", "--type=path", "--get-all", BORROWING)
+    listed = answer(folder, "config", "--global", "--null", "--type=path", "--get-all", BORROWING)
     return any(borrowed.is_relative_to(os.path.realpath(path)) for path in (listed or "").split("\0") if path)
 
 
 def _rev_parse(folder: Path, *question: str) -> str | None:
-    output = ask(folder, "rev-parse", *question)
+    output = answer(folder, "rev-parse", *question)
     return None if output is None else output.removesuffix("\n")
 
 

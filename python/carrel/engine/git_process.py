@@ -11,7 +11,7 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from carrel.core.child_environment import child_environment
@@ -42,8 +42,20 @@ def git_program(folder: Path) -> str | None:
     return None if program.is_relative_to(folder.absolute()) else str(program)
 
 
+class NoAnswer(Exception):
+    """Git didn't come to its end: it was too slow, wrote too much, or couldn't be started."""
+
+
 def ask(folder: Path, *arguments: str, safe_hooks: bool = True) -> str | None:
     """Return what one reading git command writes; None if it fails in any way."""
+    try:
+        return answer(folder, *arguments, safe_hooks=safe_hooks)
+    except NoAnswer:
+        return None
+
+
+def answer(folder: Path, *arguments: str, safe_hooks: bool = True) -> str | None:
+    """Return what one reading git command writes; None if it says no, or there is no git. Raises `NoAnswer`."""
     output = bytearray()
 
     def take(piece: bytes) -> None:
@@ -51,7 +63,7 @@ def ask(folder: Path, *arguments: str, safe_hooks: bool = True) -> str | None:
         if len(output) > MOST_BYTES:
             raise Enough("too long an answer")
 
-    return os.fsdecode(bytes(output)) if stream(folder, take, *arguments, safe_hooks=safe_hooks) else None
+    return os.fsdecode(bytes(output)) if _ran(folder, take, arguments, safe_hooks, TIMEOUT_S) else None
 
 
 def stream(
@@ -61,6 +73,14 @@ def stream(
 
     `take` ends the command by raising `Enough`.
     """
+    try:
+        return _ran(folder, take, arguments, safe_hooks, TIMEOUT_S if seconds is None else seconds)
+    except NoAnswer:
+        return False
+
+
+def _ran(folder: Path, take: Callable[[bytes], None], arguments: Sequence[str], safe_hooks: bool, seconds: float) -> bool:
+    """Run one command, and tell whether it succeeded. Raises `NoAnswer`."""
     config = dict(_SAFE_CONFIG)
     if not safe_hooks:
         del config["core.hooksPath"]
@@ -74,10 +94,13 @@ def stream(
         return False
     try:
         command = [program, "--no-pager", "--no-optional-locks", *arguments]
-        return read_bounded(command, folder, environment(config), take, TIMEOUT_S if seconds is None else seconds) == 0
+        code = read_bounded(command, folder, environment(config), take, seconds)
     except (OSError, ValueError, subprocess.TimeoutExpired, Enough) as error:
         _log.info("git %s gave no whole answer: %s", arguments[0], type(error).__name__)
-        return False
+        raise NoAnswer from None
+    if code < 0:
+        raise NoAnswer  # somebody ended it
+    return code == 0
 
 
 def environment(config: dict[str, str]) -> dict[str, str]:

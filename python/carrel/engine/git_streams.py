@@ -12,7 +12,7 @@ from pathlib import Path
 
 _PIECE = 1 << 16
 _LAST_SECONDS = 1.0
-"""For what a program that was stopped had written before."""
+"""For what a program that was stopped had written before, and again for a `take` that is still at work."""
 
 
 class Enough(Exception):
@@ -24,7 +24,8 @@ def read_bounded(
 ) -> int:
     """Run a program and hand on what it writes; return its exit code.
 
-    Raises `OSError`, `subprocess.TimeoutExpired`, and what `take` does; the program is killed then.
+    Raises `OSError`, `subprocess.TimeoutExpired`, and what `take` does; the program is killed then. `take` is called on a thread
+    of its own; one that is slower than the time goes on there, and is called no more.
     """
     flags = 0
     if sys.platform == "win32":
@@ -64,8 +65,9 @@ def read_bounded(
         if reader.is_alive():
             process.kill()
             reader.join(_LAST_SECONDS)
-            with lock:
-                ended = True  # the caller uses what it has
+            ended = True
+            if lock.acquire(timeout=_LAST_SECONDS):  # what is being taken is whole: the caller uses what it has
+                lock.release()
             raise subprocess.TimeoutExpired(command, seconds)
         code = process.wait(seconds)
     finally:
