@@ -41,6 +41,13 @@ def start(program: str, certificate: Path | None = None) -> tuple[str, subproces
         f"service: {{host: 127.0.0.1, http_port: {port}, grpc_port: {grpc_port}, enable_tls: {str(bool(certificate)).lower()}}}\n"
         + (f"tls: {{cert: {certificate}, key: {certificate.with_suffix('.key')}}}\n" if certificate else "")
     )
+    url = f"http{'s' if certificate else ''}://127.0.0.1:{port}"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the server's end, which is registered later
+    return url, run_again(program, folder, url), folder
+
+
+def run_again(program: str, folder: Path, url: str) -> subprocess.Popen[bytes]:
+    """Start a server on the storage in a folder that `start` made, and wait until it answers."""
     process = subprocess.Popen(
         [program, "--config-path", str(folder / "config.yaml"), "--disable-telemetry"],
         stdout=subprocess.DEVNULL,
@@ -51,16 +58,14 @@ def start(program: str, certificate: Path | None = None) -> tuple[str, subproces
     def stop() -> None:
         process.kill()
         process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(stop)
-    url = f"http{'s' if certificate else ''}://127.0.0.1:{port}"
     end = time.monotonic() + 30
-    with httpx.Client(trust_env=False, verify=not certificate) as client:
+    with httpx.Client(trust_env=False, verify=url.startswith("http:")) as client:
         while time.monotonic() < end:
             try:
-                if client.get(f"{url}/healthz").is_success:
-                    return url, process, folder
+                if client.get(f"{url}/readyz").is_success:
+                    return process
             except httpx.TransportError:
                 time.sleep(0.05)
     raise RuntimeError("Qdrant didn't answer within 30 s")

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from msgspec import Meta, Struct
 
-from carrel.core.errors import InvalidInput
+from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.outbound import Destination, is_loopback
 
 FORMAT = 1
@@ -214,6 +214,10 @@ def payload_of(chunk: PublishedChunk) -> Mapping[str, Any]:
     """Return a chunk as it is kept."""
     found: dict[str, Any] = msgspec.to_builtins(chunk)
     return {name: value for name, value in found.items() if value is not None}
+
+
+class Overtaken(ProviderError):
+    """Another run has begun to publish under the same name since."""
 
 
 class PublishedStore(Protocol):

@@ -25,6 +25,7 @@ from carrel.core.published import (
     FoundIds,
     Head,
     KeptPoint,
+    Overtaken,
     Point,
     PublishedAddress,
     ReadPoint,
@@ -212,7 +213,7 @@ class QdrantRepository:
                 raise
 
     async def write_head(self, head: Head, expected: Head | None) -> Head:
-        """Replace what is visible, unless somebody else did since `expected` was read. Raises `ProviderError` then."""
+        """Replace what is visible, unless somebody else did since `expected` was read. Raises `Overtaken` then."""
         written = msgspec.structs.replace(
             head, version=expected.version + 1 if expected else 1, token=secrets.token_hex(16), format=FORMAT
         )
@@ -225,10 +226,10 @@ class QdrantRepository:
         return written
 
     async def check_claim(self, written: Head) -> None:
-        """Raise `ProviderError` where somebody else has written since."""
+        """Raise `Overtaken` where somebody else has written since."""
         found = await self.head()
         if found is None or found.token != written.token:
-            raise ProviderError(f"Another publish of {self.address} has begun since", "It goes on; nothing was lost.")
+            raise Overtaken(f"Another publish of {self.address} has begun since", "It goes on; nothing was lost.")
 
     async def kept(self) -> AsyncIterator[Sequence[KeptPoint]]:
         """Give all points of chunks, page by page."""

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError
-from carrel.core.published import BATCH, FORMAT, Head, PublishedStore
+from carrel.core.published import BATCH, FORMAT, Head, Overtaken, PublishedStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,28 +130,42 @@ class Publication:
             with_text=self.with_text,
             published_at=round(time.time(), 3),
         )
-        removed: set[str] = set()
-        added = taken_over = 0
-        for _ in range(_TRIES):
-            difference = await _difference(repository, wanted, held)
-            added, taken_over = added + len(difference.add), taken_over + len(difference.take_over)
-            removed.update(difference.remove)
-            await self._apply(repository, difference, wanted, view, held, vector, tell)
-            if await repository.count(new) == len(wanted):
-                break
-            # An earlier run, which stops at its next step, may have written meanwhile.
-        else:
-            raise CarrelError(f"{repository.address} doesn't hold what was written there", "Run it again.")
-        shown = await repository.write_head(new, held)
+        with _told(repository, "nothing of this run is visible, and what was visible before still is"):
+            changed = await self._write(repository, wanted, view, held, new, tell)
+        with _told(repository, "whether its state is visible now isn't known; if not, what was visible before still is"):
+            shown = await repository.write_head(new, held)
         try:  # a run that is killed here leaves it to the next one
-            await repository.delete(list(removed), number)
+            await repository.delete(list(changed.remove), number)
             await repository.forget_vectors(shown)
         except ProviderError as error:
             reason = (
                 f"{repository.address} shows {self.checkout.commit[:12]} now, but what is gone wasn't deleted: {error.reason}"
             )
             raise CarrelError(reason, "The next run deletes it.") from None
-        return PublishReport(number, self.checkout.commit, files, len(wanted), added, taken_over, len(removed))
+        added, taken_over, removed = len(changed.add), len(changed.take_over), len(changed.remove)
+        return PublishReport(number, self.checkout.commit, files, len(wanted), added, taken_over, removed)
+
+    async def _write(
+        self,
+        repository: PublishedStore,
+        wanted: Mapping[str, str],
+        view: SnapshotView,
+        held: Head,
+        new: Head,
+        tell: Tell,
+    ) -> _Difference:
+        """Write the new state beside the visible one, until the server holds all of it; return what was changed."""
+        changed = _Difference()
+        for _ in range(_TRIES):
+            difference = await _difference(repository, wanted, held)
+            changed.add += difference.add
+            changed.take_over += difference.take_over
+            changed.remove = list(dict.fromkeys([*changed.remove, *difference.remove]))
+            await self._apply(repository, difference, wanted, view, held, new.vector, tell)
+            if await repository.count(new) == len(wanted):
+                return changed
+            # An earlier run, which stops at its next step, may have written meanwhile.
+        raise CarrelError(f"{repository.address} doesn't hold what was written there", "Run it again.")
 
     async def _apply(
         self,
@@ -184,6 +199,18 @@ class Publication:
         await _all_or_none([send() for _ in range(_AT_ONCE)])
         await repository.check_claim(held)
         await repository.mark(difference.remove, "removed", held.claim)
+
+
+@contextmanager
+def _told(repository: PublishedStore, state: str) -> Iterator[None]:
+    """Say of a server that fails what readers see now. Raises `ProviderError`."""
+    try:
+        yield
+    except Overtaken:
+        raise
+    except ProviderError as error:
+        reason = f"The publish to {repository.address} stopped: {error.reason}; {state}"
+        raise ProviderError(reason, f"{error.remedy} The next run goes on where this one stopped.".strip()) from error
 
 
 async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
