@@ -7,9 +7,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +25,7 @@ pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 import lancedb
 import numpy as np
 from qdrant_client import AsyncQdrantClient
-from tests.contract import qdrant_server
+from tests.contract import object_store, qdrant_server
 from tests.contract.edge_client import EdgeClient
 
 from carrel.core.errors import CarrelError, NotAllowed, ProviderError, StoreError
@@ -44,6 +46,10 @@ def client(url: str) -> AsyncQdrantClient:
 
 def qdrant(url: str, dim: int = 4, collection: str | None = None) -> QdrantStore:
     return QdrantStore(client(url), collection or f"carrel-test-{os.getpid()}-{next(_NUMBERS)}", dim, leaves_machine=False)
+
+
+async def ids_of(store: VectorStore) -> set[str]:
+    return {chunk for page in await collected(store.ids()) for chunk in page}
 
 
 class OnDisk:
@@ -78,6 +84,36 @@ class TestGraph(OnDisk, suites.VectorStoreContract):
 class TestLanceDB(OnDisk, suites.VectorStoreContract):
     def make(self) -> VectorStore:
         return cast("VectorStore", self.kept(LanceStore(str(self.folder()), "chunks", self.DIM)))
+
+
+@pytest.mark.skipif(not object_store.ENDPOINT, reason="set CARREL_S3_ENDPOINT to a server that speaks S3")
+class TestLanceDBOnAnObjectStore(OnDisk, suites.VectorStoreContract):
+    @pytest.fixture(autouse=True)
+    def _bucket(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        with object_store.running() as url:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+            monkeypatch.setenv("AWS_REGION", "us-east-1")
+            monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+            yield
+
+    def make(self) -> VectorStore:
+        place = f"s3://{object_store.BUCKET}/{os.getpid()}-{next(_NUMBERS)}"
+        return cast("VectorStore", self.kept(LanceStore(place, "chunks", self.DIM)))
+
+    async def test_what_two_wrote_at_once_another_finds(self) -> None:
+        rows = directions(300, self.DIM)
+        one = cast("LanceStore", self.make())
+
+        def other() -> LanceStore:
+            return cast("LanceStore", self.kept(LanceStore(one._place, "chunks", self.DIM)))
+
+        await asyncio.gather(one.publish(records(rows[:150])), other().publish(records(rows[150:], 150)))
+        await one.tidy()
+        reader = other()
+        assert await ids_of(reader) == {chunk_id(n) for n in range(300)}
+        assert await recall(reader, rows, rows[:20]) == 1
+        await reader.publish([], [chunk_id(n) for n in range(1, 300)])
+        assert await ids_of(other()) == {chunk_id(0)}
 
 
 class TestQdrantLocalMode(suites.VectorStoreContract):
@@ -252,12 +288,59 @@ asyncio.run(write())
 """
 
 
-async def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (None, "", "can't reach the object store. Check the network"),
+        (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", "was refused by the object store. Check the key"),
+        (404, "<Error><Code>NoSuchBucket</Code></Error>", "found no such bucket"),
+    ],
+)
+async def test_what_is_wrong_with_an_object_store_is_told(
+    monkeypatch: pytest.MonkeyPatch, status: int | None, body: str, told: str
+) -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status or 500)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        if status:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        else:
+            server.server_close()
+        place = f"http://127.0.0.1:{server.server_address[1]}"
+        variables = {
+            "ENDPOINT_URL": place,
+            "REGION": "us-east-1",
+            "ALLOW_HTTP": "true",
+            "ACCESS_KEY_ID": "a",
+            "SECRET_ACCESS_KEY": "b",
+        }
+        for name, value in variables.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        with pytest.raises(StoreError, match=told):
+            await LanceStore("s3://bucket/folder", "chunks", 4).open()
+        if status:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("writes_of_a_process", [40, 1])
+async def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes_of_a_process: int) -> None:
     monkeypatch.setattr("carrel.store.lance.TIDY_AFTER", 5)
     monkeypatch.setattr("carrel.store.lance.KEPT_VERSIONS", timedelta(milliseconds=1))
     store = LanceStore(str(tmp_path), "chunks", 4)
     for n in range(40):
+        if n % writes_of_a_process == 0:
+            store.close()
+            store = LanceStore(str(tmp_path), "chunks", 4)
         await store.publish([VectorRecord(chunk_id(n), pack(1, 0, 0, 0), {"path": f"{n}.py"})])
+        await store.upkeep()
     files = await asyncio.to_thread(lambda: [path for path in tmp_path.rglob("*") if path.is_file()])
     assert len(files) < 40, "each write leaves three files or more"
     assert await store.count() == 40

@@ -16,6 +16,7 @@ from tests.contract import qdrant_server
 from tests.shop import SHOP, write_files
 
 from carrel.core.background import run_blocking
+from carrel.core.errors import StoreError
 from carrel.core.types import Query
 from carrel.library import Index
 from carrel.server import queries, stores
@@ -95,6 +96,26 @@ async def test_a_store_in_a_folder_is_filled_asked_and_kept_current(person: Pers
     await until(lambda: state_of(workspace).held == chunks + 1 and not state_of(workspace).backlog)
     found = await queries.search(workspace, Query("give the money back", 1), 30_000)
     assert found.hits[0].chunk.path == "added.py"
+
+
+async def test_vectors_that_cannot_be_tidied_are_published_and_asked(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lancedb")
+    from carrel.store import lance  # noqa: PLC0415 - imports LanceDB
+
+    tried: list[None] = []
+
+    async def fails(_: lance.LanceStore) -> None:
+        tried.append(None)
+        raise StoreError("There is no space left for an index")
+
+    monkeypatch.setattr(lance, "TIDY_AFTER", 0)
+    monkeypatch.setattr(lance.LanceStore, "tidy", fails)
+    workspace = person.workspace(StoreSettings(kind="lancedb"))
+    await workspace.start()
+    await hits(workspace)
+    await until(lambda: state_of(workspace).state == "ready" and state_of(workspace).held > 0)
+    assert tried
+    assert not state_of(workspace).problem
 
 
 def served(tmp_path: Path, port: int) -> subprocess.Popen[bytes]:

@@ -50,6 +50,23 @@ _TEXTS = {"path": "filePath", "content": "content", "symbol": "functionName"}
 _NUMBERS = {"start_line": "startLine", "end_line": "endLine"}
 
 
+_CAUSES = (
+    (
+        ("kind: Connect", "kind: Timeout"),
+        "can't reach the object store",
+        "Check the network, and AWS_ENDPOINT_URL where it is set.",
+    ),
+    (
+        ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403 Forbidden", "Unauthorized"),
+        "was refused by the object store",
+        "Check the key that your environment or its profile gives, and what it may do.",
+    ),
+    (("NoSuchBucket", "BucketNotFound"), "found no such bucket", "Make it, or set another `url`."),
+    (("No space left",), "found no space left", "Make some on the disk."),
+)
+"""Marks of an object store's answers in what LanceDB says, which quotes too much to be shown; reason and remedy."""
+
+
 class LanceStore:
     """One table. `place` is a folder or a URL that LanceDB knows, such as `s3://bucket/folder`."""
 
@@ -71,7 +88,7 @@ class LanceStore:
         self._opening = asyncio.Lock()
         self._writing = asyncio.Lock()  # two writers of one table would try again and again
         self._table: Any = None
-        self._written = 0
+        self._written: int | None = None  # since it was tidied, by whichever process; None where it isn't known yet
         self._schema = pa.schema(
             [
                 pa.field("id", pa.string(), nullable=False),
@@ -107,6 +124,8 @@ class LanceStore:
         kept = last_of_each(list(upsert), set(delete))
         await self.open()
         async with self._writing:
+            if self._written is None:
+                self._written = len(await self._done(self._table.list_versions()))
             if kept:
                 rows = pa.Table.from_pylist([self._row(record) for record in kept], schema=self._schema)
                 merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
@@ -114,8 +133,11 @@ class LanceStore:
             for at in range(0, len(delete), PAGE):
                 await self._done(self._table.delete(_among(delete[at : at + PAGE])))
             self._written += bool(kept) + bool(delete)
-            if self._written >= TIDY_AFTER:
-                await self.tidy()
+
+    async def upkeep(self) -> None:
+        """Tidy the table where enough was written. Takes minutes of a large one: no publication waits for it."""
+        if self._written is not None and self._written >= TIDY_AFTER:
+            await self.tidy()
 
     async def search(
         self, vector: bytes, k: int, where: Where | None = None, floor: float | None = None
@@ -161,7 +183,11 @@ class LanceStore:
     async def tidy(self) -> None:
         """Join small files, bring the indexes up to date, and delete versions that nobody reads any more."""
         await self.open()
-        self._written = 0
+        async with self._writing:
+            self._written = 0  # also where it fails: it is tried again after as many writes
+            await self._tidy()
+
+    async def _tidy(self) -> None:
         rows, names = await self.count(), {index.name for index in await self._done(self._table.list_indices())}
         if rows >= INDEX_FROM:
             for column, kind, name in (("labels", LabelList(), _LABELS), ("id", BTree(), _IDS)):
@@ -204,9 +230,10 @@ class LanceStore:
         try:
             return await work
         except (OSError, RuntimeError, ValueError, pa.ArrowException) as error:
-            raise StoreError(
-                f"LanceDB at {self._place} failed ({type(error).__name__})", "Look at the disk or the object store, or delete it."
-            ) from error
+            text = str(error)
+            told = next((told for marks, *told in _CAUSES if any(mark in text for mark in marks)), None)
+            reason, remedy = told or (f"failed ({type(error).__name__})", "Look at the disk or the object store, or delete it.")
+            raise StoreError(f"LanceDB at {self._place} {reason}", remedy) from error
 
 
 def _text(value: object) -> str | None:

@@ -361,9 +361,20 @@ class VectorReplica:
             known = {record.id for record in records}
             told = [entry for entry in entries if not entry.add or entry.id in known]
             await asyncio.to_thread(self._outbox.done, told)
+            await self._upkeep()
             done += len(entries)
             progress(min(done, total), total)
             self._unpublished = await asyncio.to_thread(self._lacking)
+
+    async def _upkeep(self) -> None:
+        """Have the store do what isn't part of publishing; what was published stays, also where that fails."""
+        upkeep = getattr(self._vectors, "upkeep", None)
+        if upkeep is None:
+            return
+        try:
+            await upkeep()
+        except CarrelError as error:
+            log.warning("Vectors at %s were published, but not tidied: %s", self.place.name, error)
 
     def _lacking(self) -> list[str] | None:
         self.measure()
