@@ -137,6 +137,21 @@ async def test_cancelling_a_run_over_everything_stops_the_one_before_it_that_nob
     await asyncio.gather(*waiters)
 
 
+async def test_who_leaves_a_waiting_run_stops_no_other() -> None:
+    runner = Runner()
+    q = queue(runner)
+    by_itself = q.request(full=True)
+    await until(lambda: len(runner.ran) == 1)
+    waiter = asyncio.create_task(q.wait(pending := q.request(full=True)))
+    await until(lambda: pending.waiters == 1)
+    waiter.cancel()
+    await asyncio.wait({waiter})
+    assert isinstance(pending.done.exception(), Cancelled)
+    assert not by_itself.token.cancelled
+    runner.gate.set()
+    assert await q.wait(by_itself) == 1
+
+
 async def test_saved_files_survive_the_cancel_of_the_run_they_joined() -> None:
     runner = Runner()
     q = queue(runner)

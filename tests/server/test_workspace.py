@@ -17,7 +17,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from carrel.core.errors import StoreError
+from carrel.core.errors import Cancelled, StoreError
 from carrel.core.types import Budget, Query
 from carrel.frontends.mcp.texts import notes
 from carrel.server import indexing, queries, rescan
@@ -304,6 +304,36 @@ async def test_what_was_saved_while_the_index_could_not_be_written_is_found_by_t
     found = await queries.search(workspace, Query("refund_of_order", 1), 60_000)
     assert "refund_of_order" in found.hits[0].chunk.text
     assert not workspace.indexing.rescans.owed
+
+
+class HeldRescan(IndexRunner):
+    """The second run over everything, which the person asks for, ends by its cancel alone."""
+
+    full = 0
+
+    async def run(self, index: Any, work: Any, token: Any, *rest: Any) -> Any:
+        self.full += work.full
+        while work.full and self.full == 2:
+            if token.cancelled:
+                raise Cancelled("stopped")
+            await asyncio.sleep(0.001)
+        return await super().run(index, work, token, *rest)
+
+
+async def test_a_look_that_went_with_a_cancelled_run_is_made_up_for(shop: Shop, clock: Clock) -> None:
+    runner = HeldRescan()
+    workspace = shop(runner)
+    workspace.note_reports()
+    await queries.search(workspace, Query("password", 1), 60_000)
+    asked = workspace.request_index()
+    assert await soon(lambda: runner.full == 2)
+    (workspace.root / "switched.py").write_text("def on_another_branch():\n    return 'the checkout of a branch wrote this'\n")
+    workspace.indexing.rescan()  # many files changed: the folder is compared as a whole
+    workspace.queue.cancel(asked)
+    assert await soon(lambda: not workspace.queue.busy)
+    clock.now += 20  # not the 60 and more seconds after which the next look would be due
+    found = await queries.search(workspace, Query("on_another_branch", 1), 60_000)
+    assert "on_another_branch" in found.hits[0].chunk.text
 
 
 async def test_where_changes_are_told_no_question_waits_for_a_look(

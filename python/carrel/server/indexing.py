@@ -207,7 +207,9 @@ class IndexService:
         self._run_interactive = run_interactive
         self._events = events
         delay = state.now.folder.settings.save_delay_ms / 1000
-        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(new_token, self._run, delay)
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(
+            new_token, self._run, delay, lambda: self.rescans.failed()
+        )
         self.rescans = RescanScheduler(self.queue, self.rescan)
         self._state_writing = Debouncer(_STATE_SECONDS, self._write_state)
         self.buffers: Buffers | None = None

@@ -118,11 +118,19 @@ class IndexQueue(Generic[TokenT, R]):
     """At most one running and one pending job of a workspace; requests merge into the pending one."""
 
     def __init__(
-        self, new_token: Callable[[], TokenT], run: Callable[[Job[TokenT, R]], Coroutine[Any, Any, R]], delay: float
+        self,
+        new_token: Callable[[], TokenT],
+        run: Callable[[Job[TokenT, R]], Coroutine[Any, Any, R]],
+        delay: float,
+        dropped: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take what does a job; requests of `delay` seconds are gathered in one job."""
+        """Take what does a job; requests of `delay` seconds are gathered in one job.
+
+        `dropped` hears of a run over everything that was cancelled before it began: who asked for it may not be who cancelled.
+        """
         self._new_token = new_token
         self._run = run
+        self._dropped = dropped
         self.delay = delay
         self._pending: Job[TokenT, R] | None = None
         self.running: Job[TokenT, R] | None = None
@@ -164,13 +172,13 @@ class IndexQueue(Generic[TokenT, R]):
         return job
 
     async def wait(self, job: Job[TokenT, R]) -> R:
-        """Await a job's result; when the last one who awaits it is cancelled, so is the job."""
+        """Await a job's result; when the last one who awaits it is cancelled, so is this job, and no other."""
         job.waiters += 1
         try:
             return await asyncio.shield(job.done)
         except asyncio.CancelledError:
             if job.waiters == 1 and not job.done.done():
-                self.cancel(job)
+                self._stop(job)
             raise
         finally:
             job.waiters -= 1
@@ -189,6 +197,8 @@ class IndexQueue(Generic[TokenT, R]):
         if job is self._pending:
             self._pending = None
             self._settle(job, Cancelled("cancelled before it began"))
+            if job.work.full:
+                self._dropped()
         if job.work.paths and not self._closed:
             self.request(paths=job.work.paths)
 

@@ -33,7 +33,7 @@ class RescanScheduler(Generic[TokenT, R]):
         self._ended = 0.0
         self._took = 0.0
         self.owed = False
-        """Whether a job failed since the last rescan that didn't: what was saved then may be in no index."""
+        """Whether a job failed, or a rescan was dropped, since the last one that succeeded: what changed then may be in no index."""
         self._delayed = Debouncer(_DELAY_SECONDS, rescan)
         self.latest: Job[TokenT, R] | None = None  # that a question asked for
 
@@ -79,7 +79,7 @@ class RescanScheduler(Generic[TokenT, R]):
         return self._ended > moment
 
     def failed(self) -> None:
-        """Note that a job failed: its files are looked for again, and sooner than otherwise."""
+        """Note that a job failed or was dropped: its files are looked for again, and sooner than otherwise."""
         self.owed = True
         self._ended = time.monotonic()
 
