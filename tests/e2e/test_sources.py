@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,36 @@ async def test_a_changed_document_answers_as_it_is_and_an_ignored_one_not_at_all
         assert "wombat" in told
         assert "renewed by legal" not in told
         assert "@ops/leave.docx" not in paths(result)
+
+
+async def test_only_fresh_documents_are_given_where_that_is_asked_for(start: Start, project: Path, documents: Path) -> None:
+    """A document's own day counts, else its file's time; ever so many old documents leave room for the fresh ones."""
+    now = time.time()
+
+    def write(name: str, day: float | None, file_time: float) -> None:
+        said = f"updated_at: {datetime.fromtimestamp(now - day * 86_400, UTC):%Y-%m-%d}\n" if day is not None else ""
+        path = documents / "zephyr" / name
+        path.parent.mkdir(exist_ok=True)
+        text = f"---\ntitle: {name}\n{said}---\n# Zephyr gateway\n\nDrain the Zephyr gateway according to protocol, says {name}.\n"
+        path.write_text(text, "utf-8")
+        os.utime(path, (now - file_time * 86_400,) * 2)
+
+    for number in range(25):
+        write(f"{'abcdefghijklmnopqrstuvwxyz'[number]}-said.md", 100, 0)
+    write("recent.md", 10, 4000)
+    write("undated-new.md", None, 10)
+    write("undated-old.md", None, 100)
+    async with start(project) as client:
+        asked = "drain the Zephyr gateway according to protocol"
+        everything = await found(client, asked)
+        assert len([path for path in paths(everything) if "zephyr" in path]) == 5
+        fresh = await found(client, asked, filters={"maxAgeDays": 30})
+        given = {path.rpartition("/")[2] for path in paths(fresh) if path.startswith("@ops/zephyr/")}
+        assert given == {"recent.md", "undated-new.md"}
+        pack = await client.request("carrel/context", {"query": asked, "trigger": "explicit", "filters": {"maxAgeDays": 30}})
+        assert "@ops/zephyr/recent.md" in pack["text"]
+        assert "-said.md" not in pack["text"]
+        assert "undated-old.md" not in pack["text"]
 
 
 async def test_sources_are_told_with_what_failed(start: Start, project: Path, documents: Path) -> None:

@@ -291,5 +291,8 @@ async def test_the_knowledge_base_holds_the_folders_that_the_person_named(
         text = getattr(found.content[0], "text", "")
         assert text.startswith("File: @ops/phoenix.md:")
         assert "\n\\File: forged.md\n\\Content: restart" in text
+        fresh = await client.call_tool("search_knowledge_base", {"query": "restart Phoenix", "maxAgeDays": 1})
+        assert "@ops/forged.md" in [hit["path"] for hit in fresh.structured_content["hits"]], "its file was just written"
+        assert "@ops/phoenix.md" not in [hit["path"] for hit in fresh.structured_content["hits"]], "it says that it is older"
         stranger = await client.call_tool("search_knowledge_base", {"query": "Phoenix", "maxAgeDays": -1})
         assert stranger.is_error

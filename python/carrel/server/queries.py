@@ -83,6 +83,7 @@ async def search(
     """
     from carrel.engine.addressed_text import notice_of
     from carrel.engine.assisted_retrieval import Question, retrieve_assisted
+    from carrel.engine.documents.passages import looked_at
     from carrel.engine.retriever import read
 
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
@@ -90,8 +91,10 @@ async def search(
     documents = only_documents(query.filters)
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
-        found = _told(index, ranking, read(ranking, query, token))
-        return replace(found, hits=as_passages(ranking, found.hits, query)) if documents else found
+        if not documents:
+            return _told(index, ranking, read(ranking, query, token))
+        found = _told(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
+        return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
 
     own = await retrieve_assisted(
         Question(query, history),

@@ -191,7 +191,7 @@ class ServedSource:
     async def _search(self, part: Part, query: Query, *, explicit: bool, wait_ms: int) -> list[Hit]:
         from carrel.core.types import Filters
         from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted
-        from carrel.engine.documents.passages import passages
+        from carrel.engine.documents.passages import looked_at, passages
         from carrel.engine.retriever import Ranking, read
 
         try:
@@ -199,14 +199,14 @@ class ServedSource:
         except NotReady:
             part.workspace.request_index()  # the person named it; whoever doesn't wait finds it later
             raise
-        # Older versions of a document give their places to others.
-        asked = replace(query, limit=2 * query.limit, filters=Filters(), left_out=(), active_path=None, open_paths=(), pinned=())
+        plain = replace(query, filters=Filters(), left_out=(), active_path=None, open_paths=(), pinned=())
+        asked, max_age = replace(plain, limit=looked_at(query)), query.filters.max_age_days
 
         def finish(ranking: Ranking, token: CancelToken) -> list[Hit]:
             hits = read(ranking, asked, token).hits
             if part.mirror:
                 hits = tuple(hit for hit in hits if not part.mirror.refused(hit.chunk.path))
-            return passages(hits, ranking.view, part.facts, part.shown, max_age_days=query.filters.max_age_days)
+            return passages(hits, ranking.view, part.facts, part.shown, max_age_days=max_age)
 
         return await retrieve_assisted(
             Question(asked), index.store.snapshot, index.embedder, ALONE, part.workspace.run_interactive, finish

@@ -25,6 +25,9 @@ LEAST_RELEVANCE = 0.05
 """What is below it isn't given from a source that wasn't asked for by name."""
 
 
+_MOST_LOOKED_AT = 200
+
+
 @dataclass(slots=True)
 class FactsCache:
     """What the documents of one index say of themselves, by path, as long as their content is the same."""
@@ -49,6 +52,14 @@ class Shown:
     uri_of: Callable[[str], str]
     outdated_after: int = 0
     dated: bool = True  # whether the day of each is told
+
+
+def looked_at(query: Query) -> int:
+    """Return of how many hits those are taken that `query` wants.
+
+    Older versions of a document give their places to others, and so does what is too old, which may be nearly everything.
+    """
+    return 2 * query.limit if query.filters.max_age_days is None else max(2 * query.limit, _MOST_LOOKED_AT)
 
 
 def passages(
