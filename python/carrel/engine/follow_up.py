@@ -46,6 +46,12 @@ _PRONOUN = re.compile(
     r"|(?:the\s+)?(?:latter|former|same)|else|instead|other\s+\w+s)\b",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(
+    r"(?:(?:how|why|where|when)\s+(?:is|are|was|were|do|does|did|can|could|has|have|should|would|will)"
+    r"|what\s+(?:is|are|was|were|do|does|did)|(?:explain|show)(?:\s+me)?)\s+(?:(?:an?|the|our|your)\s+)?(\w+)",
+    re.IGNORECASE,
+)
+"""The beginning of a question that has a subject, and that: "how does authentication work", not "which strategies are there"."""
 _POSSESSIVE = frozenset({"its", "their"})
 _RELATIVE = re.compile(r"\w\s+that$", re.IGNORECASE)
 _ENDS = re.compile(r"[\s?.!)]*\Z")
@@ -168,7 +174,7 @@ def needs_history(text: str) -> bool:
         return not is_small_talk(text)
     if _ALSO.match(text) and few <= FEW + 1:
         return True
-    if _ASKS.match(alone) and few < FEW and not question.names:
+    if _ASKS.match(alone) and few < FEW and not question.names and not _has_subject(alone):
         return True
     for match in _PRONOUN.finditer(_EXISTS.sub(lambda found: " " * len(found[0]), text)):
         ends = _ENDS.match(text, match.end()) is not None
@@ -178,6 +184,12 @@ def needs_history(text: str) -> bool:
         if len(_telling(text[: match.start()])) < enough:
             return True
     return False
+
+
+def _has_subject(text: str) -> bool:
+    """Tell whether a question with one telling word is about that word: its subject, and nothing that something else has."""
+    match = _WHOLE.match(text)
+    return match is not None and _telling(match[1]) != [] and match[1].lower() not in _RELATIONAL
 
 
 def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
@@ -239,3 +251,14 @@ _GENERIC = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 """Words that say what is wanted of a subject, and none themselves."""
+_RELATIONAL = frozenset(
+    """
+    advantage advantages alternative alternatives argument arguments arg args author benefit body bug callers cause causes
+    condition conditions content contents cost default defaults definition dependencies difference differences effect error
+    errors exception exceptions fields fix format goal idea implementation input inputs issue limit limits maximum members
+    methods minimum motivation name names option options order output outputs owner parameter parameters params parent path point
+    problem properties purpose range reason reasons result results return returns rest rule rules signature size solution
+    source state status step steps structure subclasses syntax value values version
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+"""Words for what something else has: "what is the default?" asks for that of what was spoken of."""
