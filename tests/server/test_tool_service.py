@@ -269,6 +269,13 @@ async def test_a_server_that_doesnt_start_says_so(make: Make) -> None:
     assert "t: The MCP server t could not be started" in problem
 
 
+async def test_without_the_package_for_mcp_the_python_that_lacks_it_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    service = make(Person().confirm)
+    (told,) = await service.catalogue.refresh(service.settings)
+    assert f'"{sys.executable}" -m pip install "mcp>=2,<3"' in told
+
+
 async def test_settings_narrow_and_name_risks(make: Make) -> None:
     await approved(make)
     only = make(allow=["t.greet"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ STOP_SECONDS = 6.0
 """How long one may take to end; the SDK kills a program that doesn't within 2."""
 _READ_SECONDS = 20.0
 _MOST_PAGES = 100
-_NO_SDK = 'Install it with: pip install "carrel-context[mcp]"'
+_SDK = "mcp>=2,<3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ async def _hold(
     try:
         from mcp import Client
     except ImportError:
-        ready.set_exception(ProviderError("MCP servers need the extra `mcp`, which isn't installed", _NO_SDK))
+        ready.set_exception(ProviderError("MCP servers need the package `mcp`, which isn't installed", _how_to_install()))
         return
     for name in ("mcp", "httpx2", "httpcore2"):  # their records quote what servers send
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -218,6 +219,11 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
         )
     )
     return streamable_http_client(server.url, http_client=client)
+
+
+def _how_to_install() -> str:
+    """Return the command for the Python that this is: an editor may run another than the one that `pip` belongs to."""
+    return f'Install it for the Python that Carrel runs in, and restart Carrel: "{sys.executable}" -m pip install "{_SDK}"'
 
 
 def _text_of(block: Any) -> str:
