@@ -19,7 +19,7 @@ pub enum ChunkKind {
     Declaration = 4,
     /// A Markdown or HTML section, or a table of a configuration file.
     Section = 5,
-    /// A block of prose. Symbol: `TEXT_BLOCK` (spec C1).
+    /// A block of prose without titles. Symbol: `TEXT_BLOCK` (spec C1).
     Text = 6,
     /// A notebook cell.
     Cell = 7,

@@ -7,15 +7,19 @@ use super::piece::{Joins, Piece};
 use super::split::split_span;
 use crate::base::types::ChunkKind;
 
-struct Heading {
-    start: usize,
-    level: usize,
-    title: String,
+pub(super) struct Heading {
+    pub start: usize,
+    pub level: usize,
+    pub title: String,
 }
 
 /// Return the sections of `text`, each at most `text_chars` long (spec D1: about 500 tokens).
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
-    let headings = headings(text);
+    sections(text, &headings(text), options)
+}
+
+/// Return the sections between `headings`, each named by its path of titles.
+pub(super) fn sections(text: &str, headings: &[Heading], options: &CutOptions) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut path: Vec<(usize, &str)> = Vec::new();
     let first = headings.first().map_or(text.len(), |heading| heading.start);
@@ -112,7 +116,7 @@ fn setext(content: &str) -> Option<usize> {
 }
 
 /// Return a title as text: no emphasis, code marks or links, one line, at most 80 characters.
-fn clean(title: &str) -> String {
+pub(super) fn clean(title: &str) -> String {
     let mut plain = String::new();
     let mut in_target = false;
     let mut last = ' ';

@@ -1,7 +1,7 @@
 //! A file's text to chunks (spec A1, A8, B3, C1).
 //!
-//! Code with a grammar is cut along its syntax tree ([`syntax`]), Markdown by headings, prose by paragraphs, notebooks by
-//! cells, everything else in windows of lines. All ways give pieces, which go through the same size rules ([`piece`]).
+//! Code with a grammar is cut along its syntax tree ([`syntax`]), Markdown by headings, prose by underlined titles and
+//! paragraphs, notebooks by cells, everything else in windows of lines. All ways give pieces, which go through the same size rules ([`piece`]).
 
 mod depth;
 mod imports;
@@ -35,7 +35,7 @@ pub struct LineChunk {
 }
 
 /// Of the rules by which files are cut and chunks are named: raised with them, so that an index made by others is made again.
-const RULES: u32 = 2;
+const RULES: u32 = 3;
 
 /// How chunks are sized. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
-//! Prose: blocks of whole paragraphs (spec C1, D1).
+//! Prose: sections between underlined titles, else blocks of whole paragraphs (spec C1, D1).
 
 use super::CutOptions;
+use super::markdown::{Heading, clean, sections};
 use super::piece::{Joins, Piece};
 use super::split::{is_shorter, split_span};
 use crate::base::types::ChunkKind;
@@ -8,8 +9,13 @@ use crate::base::types::ChunkKind;
 /// The symbol of every block of prose.
 pub const TEXT_BLOCK: &str = "TEXT_BLOCK";
 
-/// Return the paragraphs of `text`, joined while a block stays within `text_chars`; a longer paragraph is broken at sentences.
+/// Return the sections of `text`, where it has titles. Else its paragraphs, joined while a block stays within `text_chars`; a longer
+/// paragraph is broken at sentences.
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
+    let headings = headings(text);
+    if !headings.is_empty() {
+        return sections(text, &headings, options);
+    }
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     for (start, end) in paragraphs(text) {
         match blocks.last_mut() {
@@ -25,6 +31,46 @@ pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
             ..Piece::new(start, end, ChunkKind::Text)
         })
         .collect()
+}
+
+/// Return the titles that are underlined, as reStructuredText and many plain texts write them: one line, behind a blank line or a line
+/// over it, and under it at least as many of one mark. How deep a title is says the order in which its marks first appear.
+fn headings(text: &str) -> Vec<Heading> {
+    let mut found = Vec::new();
+    let mut kinds: Vec<(char, bool)> = Vec::new();
+    // The two lines before: where they begin, and their text.
+    let (mut above, mut title): ((usize, &str), (usize, &str)) = ((0, ""), (0, ""));
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let body = line.trim_end();
+        let over = underline(above.1, title.1);
+        if let Some(mark) = underline(body, title.1)
+            && (above.1.is_empty() || over == Some(mark))
+        {
+            let kind = (mark, over.is_some());
+            let level = kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            });
+            let from = if over.is_some() { above.0 } else { title.0 };
+            found.push(Heading { start: from, level, title: clean(title.1) });
+        }
+        above = title;
+        title = (start, body);
+    }
+    found
+}
+
+/// Return the mark of which `line` is made, if it is long enough to stand under `title`.
+fn underline(line: &str, title: &str) -> Option<char> {
+    let mark = line.chars().next().filter(|c| "=-~^\"'*+#:._`".contains(*c))?;
+    let length = line.chars().count();
+    let indented = title.starts_with([' ', '\t']);
+    let says = title.chars().any(char::is_alphanumeric);
+    (says && !indented && length >= 3 && length >= title.trim().chars().count() && line.chars().all(|c| c == mark))
+        .then_some(mark)
 }
 
 /// Return the byte ranges of runs of lines that aren't blank.
@@ -49,4 +95,37 @@ fn paragraphs(text: &str) -> Vec<(usize, usize)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(usize, String)> {
+        headings(text).into_iter().map(|heading| (heading.level, heading.title)).collect()
+    }
+
+    #[test]
+    fn titles_are_underlined_and_as_deep_as_their_marks_came() {
+        let text = "=====\nGuide\n=====\n\nText.\n\nFirst\n=====\n\nDeeper\n------\r\nText.\n\nSecond\n======\nText.\n";
+        let expected = [(0, "Guide"), (1, "First"), (2, "Deeper"), (1, "Second")];
+        assert_eq!(found(text), expected.map(|(level, title)| (level, title.to_owned())));
+        let symbols: Vec<_> = pieces(text, &CutOptions::default()).into_iter().map(|piece| piece.symbol).collect();
+        assert_eq!(symbols, ["Guide", "Guide > First", "Guide > First > Deeper", "Guide > Second"]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_title_is_none() {
+        let cases = [
+            "Text above.\nThe last line of a paragraph\n----------------------------\n",
+            "A title that is longer than its line\n-----\n",
+            "    an example\n    ----------\n",
+            "Name   Size\n=====  ====\na      1\n",
+            "One.\n\n----\n\nTwo.\n",
+            "---\ntitle: A page\n---\nText.\n",
+        ];
+        for text in cases {
+            assert_eq!(found(text), [], "{text:?}");
+        }
+    }
 }
