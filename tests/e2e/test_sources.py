@@ -106,8 +106,8 @@ async def test_only_fresh_documents_are_given_where_that_is_asked_for(start: Sta
         said = f"updated_at: {datetime.fromtimestamp(now - day * 86_400, UTC):%Y-%m-%d}\n" if day is not None else ""
         path = documents / "zephyr" / name
         path.parent.mkdir(exist_ok=True)
-        text = f"---\ntitle: {name}\n{said}---\n# Zephyr gateway\n\nDrain the Zephyr gateway according to protocol, says {name}.\n"
-        path.write_text(text, "utf-8")
+        front = f"---\ntitle: {name}\n{said}---\n"
+        path.write_text(f"{front}# Zephyr gateway\n\nDrain the Zephyr gateway according to protocol, says {name}.\n", "utf-8")
         os.utime(path, (now - file_time * 86_400,) * 2)
 
     for number in range(25):

@@ -207,9 +207,7 @@ class IndexService:
         self._run_interactive = run_interactive
         self._events = events
         delay = state.now.folder.settings.save_delay_ms / 1000
-        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(
-            new_token, self._run, delay, lambda: self.rescans.failed()
-        )
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(new_token, self._run, delay, self._rescan_dropped)
         self.rescans = RescanScheduler(self.queue, self.rescan)
         self._state_writing = Debouncer(_STATE_SECONDS, self._write_state)
         self.buffers: Buffers | None = None
@@ -238,6 +236,9 @@ class IndexService:
         """Compare the whole folder with the index, if it is kept current."""
         if self.keeps_current:
             self.queue.request(full=True)
+
+    def _rescan_dropped(self) -> None:
+        self.rescans.failed()
 
     async def close(self) -> bool:
         """End every job; return whether the state in the project is still to be written."""

@@ -33,7 +33,7 @@ class RescanScheduler(Generic[TokenT, R]):
         self._ended = 0.0
         self._took = 0.0
         self.owed = False
-        """Whether a job failed, or a rescan was dropped, since the last one that succeeded: what changed then may be in no index."""
+        """Whether a job failed or was dropped since the last rescan that succeeded: what changed then may be in no index."""
         self._delayed = Debouncer(_DELAY_SECONDS, rescan)
         self.latest: Job[TokenT, R] | None = None  # that a question asked for
 
