@@ -78,8 +78,8 @@ def main() -> None:
         store.close()
     print("| questions | n | first | of the lines | all lines | characters |\n| --- | --- | --- | --- | --- | --- |")
     for (kind, number), rows in sorted(figures.items()):
-        shares, whole, characters = zip(*rows, strict=True)
-        means = f"{statistics.mean(shares):.3f} | {statistics.mean(whole):.3f} | {statistics.mean(characters):,.0f}"
+        held, whole, given_characters = zip(*rows, strict=True)
+        means = f"{statistics.mean(held):.3f} | {statistics.mean(whole):.3f} | {statistics.mean(given_characters):,.0f}"
         print(f"| {kind} | {len(rows)} | {number} | {means} |")
 
 
