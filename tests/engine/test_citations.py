@@ -149,6 +149,13 @@ def test_quotations_that_stand_there_or_belong_elsewhere_hold(text: str) -> None
     assert places(text)
 
 
+@pytest.mark.parametrize("symbol", ["Server (header)", "start, stop, Server.wait, …"])
+def test_the_heading_of_a_place_is_no_quotation(symbol: str) -> None:
+    given = [item("src/server.py", 1, "class Server:\n    port = 80\n", symbol)]
+    assert not check(f"`{symbol}` in `src/server.py:1-2`", given).unsupported
+    assert check(f"`{symbol} twice` in `src/server.py:1-2`", given).unsupported
+
+
 def test_of_a_shortened_piece_its_heading_and_its_lines_hold() -> None:
     text = "".join(f"line_{n} = {n}\n" for n in range(1, 41))
     whole = hit("long.py", 1, text, symbol="")

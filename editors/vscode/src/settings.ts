@@ -47,6 +47,13 @@ export function budget(): Budget {
   return valueOf('budget', configuration()) as Budget;
 }
 
+/** How many tokens the budget grows to with the chat model's window; undefined where a person set one, which never grows. */
+export function growsTo(): number | undefined {
+  const all = configuration();
+  if (isSet(all.inspect('budget')) || !all.get<number>('budgetShare', 0)) return undefined;
+  return all.get<number>('budgetCeiling');
+}
+
 function valueOf(key: SettingKey, all: vscode.WorkspaceConfiguration): unknown {
   if (key !== 'budget') return all.get(key);
   // VS Code lays objects over each other: tokens here and characters there would make a budget of both.

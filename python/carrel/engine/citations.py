@@ -322,7 +322,8 @@ def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:
     lines = file.between(found.first, found.last)
     here = [item for item in file.headed if _span(item)[0] <= found.last and found.first <= _span(item)[1]]
     symbols = " ".join(f"{item.hit.chunk.symbol} {item.hit.chunk.container}" for item in here)
-    wrong = next((quote for quote in quotes if not _stands_in(quote, lines, symbols)), None)
+    headings = {item.hit.chunk.symbol for item in here}  # as they were given: "Server (header)", "start, stop, …"
+    wrong = next((quote for quote in quotes if quote not in headings and not _stands_in(quote, lines, symbols)), None)
     return "" if wrong is None else f"{wrong[:80]!r} doesn't stand in these lines"
 
 

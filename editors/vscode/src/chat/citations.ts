@@ -25,7 +25,7 @@ export function unsupported(citations: readonly Checked[]): string | undefined {
     // A path in an answer is the model's: it must not become markup.
     return `> - \`${place.replace(/[`\r\n]/g, ' ')}\`: ${(reason ?? 'not given').replace(/[`<>[\]\r\n]/g, ' ')}`;
   });
-  return ['', '', '> **Unverified.** The answer cites what it was not given:', ...lines, ''].join('\n');
+  return ['', '', '> **Unverified.** Look at these places before you rely on the answer:', ...lines, ''].join('\n');
 }
 
 /** A place may come in two fragments of a stream, so what could be the beginning of one is held back. */

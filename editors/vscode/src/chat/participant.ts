@@ -79,7 +79,9 @@ export class Participant {
         : 'Indexing the project for its first answer',
     );
     const history = conversation(exchangesOf(context), historyRoom(request.model.maxInputTokens));
-    const { files, places } = references(request);
+    const attached = attachments(request);
+    const files = attached.flatMap(fileOf).map(uri => uri.toString());
+    const places = attached.flatMap(placeOf).map(linesOf);
     const smaller = smallerBudget(budget(), request.model.maxInputTokens);
     const question: Question = { ...asked, from: 'chat' };
     const details: Details = {
@@ -91,7 +93,7 @@ export class Participant {
       ...(smaller ? { budget: smaller } : {}),
       ...(request.command === 'docs' ? { filters: { sources: ['docs'] } } : {}),
     };
-    const chosen = [...files.map(uri => vscode.Uri.parse(uri, true)), ...request.references.flatMap(placeOf)].map(placeText);
+    const chosen = [...files.map(uri => vscode.Uri.parse(uri, true)), ...attached.flatMap(placeOf)].map(placeText);
     if (request.command === 'search') {
       const pack = await this.contextClient.context(question, details, token);
       show(pack, stream);
@@ -236,10 +238,14 @@ function placeOf({ value }: vscode.ChatPromptReference): vscode.Location[] {
   return value instanceof vscode.Location && value.uri.scheme === 'file' ? [value] : [];
 }
 
-/** What was attached with `#file`, `#sym`, by dragging, or by the editor: files, and lines of files. */
-function references(request: vscode.ChatRequest): { files: string[]; places: LinesParam[] } {
-  const files = request.references.flatMap(({ value }) =>
-    value instanceof vscode.Uri && value.scheme === 'file' ? [value.toString()] : [],
-  );
-  return { files, places: request.references.flatMap(placeOf).map(linesOf) };
+/**
+ * What was attached with `#file`, `#sym` or by dragging: files, and lines of files. Instructions for agents (AGENTS.md, CLAUDE.md, …), which the
+ * editor attaches to every request by itself, were chosen by nobody and would take the room of places that answer.
+ */
+function attachments(request: vscode.ChatRequest): readonly vscode.ChatPromptReference[] {
+  return request.references.filter(({ id }) => !id.startsWith('vscode.instructions.'));
+}
+
+function fileOf({ value }: vscode.ChatPromptReference): vscode.Uri[] {
+  return value instanceof vscode.Uri && value.scheme === 'file' ? [value] : [];
 }

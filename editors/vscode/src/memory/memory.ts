@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { IndexResult, StatusResult } from '../protocol';
-import { budget, configuration } from '../settings';
+import { budget, configuration, growsTo } from '../settings';
 import type { Switches } from '../switches';
 import { messageOf, type Supervisor } from '../server/supervisor';
 import { memoryNodes, type Choices, type Node } from './nodes';
@@ -181,6 +181,7 @@ export class Memory implements vscode.Disposable {
       usable: this.switches.usable,
       topK: configuration().get('ragTopK', 5),
       budget: budget(),
+      growsTo: growsTo(),
     };
   }
 

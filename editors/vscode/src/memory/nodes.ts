@@ -6,6 +6,9 @@ import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
 import { bytes, count, isPartial, progressText, stateOf } from './labels';
 
+/** How the ids of the models in the package begin. */
+const BUNDLED = 'carrel-embed';
+
 export interface Node {
   /** Unique within the view, and stable, so that it stays open when the view is renewed. */
   readonly id: string;
@@ -28,6 +31,8 @@ export interface Choices {
   readonly usable: boolean;
   readonly topK: number;
   readonly budget: Budget;
+  /** Of the default budget: how many tokens it may grow to with the window of the chat's model. */
+  readonly growsTo?: number | undefined;
 }
 
 export interface Folder {
@@ -46,8 +51,7 @@ export function memoryNodes(
 ): Node[] {
   const off = !choices.enabled && !choices.autoIndex;
   const unknown = folders.every(({ status }) => !status || (status.state === 'empty' && !status.error));
-  if (off && choices.usable && unknown && !work && !answers.length && server.kind !== 'failed' && server.kind !== 'starting')
-    return [];
+  if (off && choices.usable && unknown && !work && !answers.length && server.kind !== 'failed') return [];
   const several = folders.length > 1;
   return [
     ...settings(choices),
@@ -81,7 +85,6 @@ export function memoryNodes(
 }
 
 function settings(choices: Choices): Node[] {
-  const { chars, tokens } = choices.budget;
   const restricted = {
     description: 'off in Restricted Mode',
     tooltip:
@@ -121,11 +124,19 @@ function settings(choices: Choices): Node[] {
     {
       id: 'budget',
       label: 'Budget',
-      description: tokens === undefined ? count(chars ?? 0, 'character') : count(tokens, 'token'),
+      description: budgetText(choices),
       icon: 'dashboard',
+      tooltip: choices.growsTo
+        ? 'How much of the project goes with a question: it grows with the window of the chat’s model. Click to set one limit.'
+        : 'How much of the project goes with a question, whatever the chat’s model takes.',
       command: { id: 'carrel.memory.setBudget' },
     },
   ];
+}
+
+function budgetText({ budget: { chars = 0, tokens }, growsTo }: Choices): string {
+  if (growsTo) return `up to ${count(growsTo, 'token')}`;
+  return tokens === undefined ? count(chars, 'character') : count(tokens, 'token');
 }
 
 function troubles(server: ServerState): Node[] {
@@ -162,7 +173,13 @@ function index(folder: Folder, running: boolean): Node[] {
       },
       { id: `${uri}/chunks`, label: 'Pieces', description: status.chunks.toLocaleString('en-US'), icon: 'symbol-snippet' },
       { id: `${uri}/size`, label: 'Size', description: bytes(status.bytes), icon: 'save', tooltip: status.store },
-      { id: `${uri}/model`, label: 'Model', description: `${status.model.id} (${status.model.dims})`, icon: 'circuit-board' },
+      {
+        id: `${uri}/model`,
+        label: 'Search model',
+        description: status.model.id.startsWith(BUNDLED) ? 'built in, runs here' : status.model.id,
+        icon: 'circuit-board',
+        tooltip: `${status.model.id}, ${count(status.model.dims, 'number')} for each piece`,
+      },
     );
   }
   if (status.maskedSecrets) {

@@ -4,7 +4,7 @@ import type { ContextResult, DroppedResult, HitResult, SentResult } from '../pro
 import type { Node } from '../memory/nodes';
 import { count } from '../memory/labels';
 import { isWholeFile, overlap, type Outcome, type Place, type Receipt } from './receipts';
-import { sum, why, type Surroundings } from './why';
+import { shortNames, sum, why, type Surroundings } from './why';
 
 /** A node that stands for a place; the receipt's commands act on it. */
 export interface PlaceNode extends Node {
@@ -33,7 +33,9 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
   }
   if (pack.routes?.length || pack.notSearched?.length) nodes.push(sourcesNode(pack));
   if (pack.sent?.length) nodes.push(sentNode(pack.sent));
-  nodes.push(...pack.hits.map((hit, i) => ({ ...hitNode(hit, { inFront, pinned }, isIn(removed, hit)), open: i === 0 })));
+  const names = shortNames(pack.hits.map(({ path }) => path)); // a view is narrow: the tooltip has the folders
+  const nodeOf = (hit: HitResult): PlaceNode => hitNode(hit, names, { inFront, pinned }, isIn(removed, hit));
+  nodes.push(...pack.hits.map((hit, i) => ({ ...nodeOf(hit), open: i === 0 })));
   if (!pack.hits.length)
     nodes.push({ id: 'nothing', label: 'No place of the project goes with this question', icon: 'circle-slash' });
   if (pack.confidence !== undefined) {
@@ -165,7 +167,7 @@ function stages(pack: ContextResult): string {
   return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
 }
 
-function hitNode(hit: HitResult, around: Surroundings, removed: boolean): PlaceNode {
+function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Surroundings, removed: boolean): PlaceNode {
   const pinned = around.pinned?.includes(hit.uri) ?? false;
   const sentence = why(hit, around);
   const notes = [
@@ -177,9 +179,9 @@ function hitNode(hit: HitResult, around: Surroundings, removed: boolean): PlaceN
   return placed(
     {
       id: `hit/${hit.id}`,
-      label: `${hit.path}:${lines(hit)}`,
+      label: `${names.get(hit.path) ?? hit.path}:${lines(hit)}`,
       description: notes.filter(Boolean).join(' · '),
-      tooltip: hit.text ? `${sentence}\n\n${hit.text}` : sentence,
+      tooltip: [`${hit.path}:${lines(hit)}`, sentence, ...(hit.text ? ['', hit.text] : [])].join('\n'),
       icon: pinned ? 'pinned' : hit.attached ? 'selection' : hit.source === 'docs' ? 'book' : 'symbol-method',
       context: removed ? 'removed' : pinned ? 'pinnedHit' : 'hit',
       command: open(hit),

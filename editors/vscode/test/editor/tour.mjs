@@ -94,7 +94,7 @@ try {
       .getByText(/^Receipt: \d+ places?, /)
       .click();
     await page
-      .getByRole('treeitem', { name: /^src\/auth\.py:1-4: 0\.\d\d · Defines authenticate_user/ })
+      .getByRole('treeitem', { name: /^auth\.py:1-4: 0\.\d\d · Defines authenticate_user/ })
       .first()
       .click();
     await page

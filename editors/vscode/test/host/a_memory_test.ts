@@ -99,7 +99,7 @@ describe('the memory of a project', () => {
     assert.match(node('python').description ?? '', /files$/);
     assert.match(node('typescript').description ?? '', /1 file$/);
     assert.match(node('Size').description ?? '', /B$/);
-    assert.match(node('Model').description ?? '', /\(\d+\)$/);
+    assert.equal(node('Search model').description, 'built in, runs here');
     assert(
       node('Left out').children?.some(reason => reason.children?.some(({ label }) => label === '.env')),
       'the secret is listed',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { carrel, fileIn, until } from './carrel';
 import { lastOf, say, sayNext } from './chat';
@@ -58,6 +59,18 @@ describe('@carrel', () => {
     assert.match(text, /verify_with_argon2/);
     assert.doesNotMatch(text, /row is not None/);
     await vscode.commands.executeCommand('workbench.action.files.revert');
+  });
+
+  it('gives no place to instructions for agents, which the editor attaches by itself', async () => {
+    const instructions = fileIn('AGENTS.md').fsPath;
+    writeFileSync(instructions, '# Instructions\n\nWrite short commit messages. Prefer tabs.\n');
+    try {
+      const text = lastOf(await say(`@carrel ${QUESTION}`));
+      assert.match(text, /authenticate_user/);
+      assert.doesNotMatch(text, /short commit messages/);
+    } finally {
+      rmSync(instructions);
+    }
   });
 
   it('gives its places to any other chat as attachments, which go with the question', async () => {
@@ -185,8 +198,7 @@ describe('the receipt', () => {
     const pack = await vscode.commands.executeCommand<{ id: string }>('carrel.copyContext', QUESTION);
     assert.equal(receipts.shown?.pack.id, pack.id);
     const roots = receiptView.tree.getChildren();
-    const hit =
-      roots.find(({ label }) => label.startsWith('src/auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
+    const hit = roots.find(({ label }) => label.startsWith('auth.py:1-')) ?? assert.fail(roots.map(({ label }) => label).join());
     assert.match(hit.description ?? '', /^0\.\d\d · Defines authenticate_user and holds .*“login”/);
     const score = hit.children?.find(({ label }) => label === 'How the score adds up');
     const shares = score?.children?.map(({ label }) => Number(label.replace('−', '-'))) ?? [];

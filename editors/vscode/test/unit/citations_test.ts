@@ -43,7 +43,7 @@ describe('places that do not hold', () => {
     assert.equal(unsupported([held]), undefined);
     const bad = { path: 'b`c.py', startLine: 3, endLine: 3, ok: false, reason: '[x](y) does not stand there' };
     assert.deepEqual(unsupported([held, bad])?.split('\n').slice(2), [
-      '> **Unverified.** The answer cites what it was not given:',
+      '> **Unverified.** Look at these places before you rely on the answer:',
       '> - `b c.py:3`:  x (y) does not stand there',
       '',
     ]);

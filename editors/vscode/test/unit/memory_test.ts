@@ -161,7 +161,16 @@ describe('the Memory view', () => {
     const folders = [{ name: 'shop', uri: 'file:///shop', status: undefined }];
     const off = { ...CHOICES, autoIndex: false };
     assert.deepEqual(memoryNodes(off, { kind: 'stopped' }, undefined, folders, []), []);
+    assert.deepEqual(memoryNodes(off, { kind: 'starting' }, undefined, folders, []), []); // to see whether there is an index
     assert.notDeepEqual(memoryNodes(CHOICES, RUNNING, undefined, folders, []), []);
+  });
+
+  it('says how much goes with a question, not what the default would be without a model', () => {
+    const budgetOf = (choices: Partial<Choices>): string | undefined =>
+      memoryNodes({ ...CHOICES, ...choices }, RUNNING, undefined, [], []).find(({ id }) => id === 'budget')?.description;
+    assert.equal(budgetOf({ growsTo: 8_000 }), 'up to 8,000 tokens');
+    assert.equal(budgetOf({ budget: { tokens: 1_500 } }), '1,500 tokens');
+    assert.equal(budgetOf({ budget: { chars: 4_000 } }), '4,000 characters');
   });
 
   it('says in Restricted Mode why nothing can be switched on', () => {

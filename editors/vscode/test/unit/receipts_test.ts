@@ -189,7 +189,7 @@ describe('why a place was chosen', () => {
 describe('the receipt view', () => {
   it('says what was sent, why, what it cost and what stayed out', () => {
     const nodes = receiptNodes(receipt('p'), [], []);
-    const hit = nodes.find(({ label }) => label === 'src/auth.py:1-4');
+    const hit = nodes.find(({ label }) => label === 'auth.py:1-4');
     assert.equal(hit?.description, '0.83 · Defines login and holds “login”, “check”.');
     const [sentence, score] = hit.children ?? [];
     assert.equal(sentence?.label, 'Defines login and holds “login”, “check”.');

@@ -2,6 +2,7 @@
 const vscode = require('vscode');
 const fs = require('fs');
 
+const FROM_PLACES = process.env.RECORDING_ANSWERS === 'places';
 const MODEL = {
   id: 'recording-1',
   name: 'Recording',
@@ -36,9 +37,36 @@ async function review(record, tools, progress, token) {
   if (token.isCancellationRequested) return fs.appendFileSync(process.env.RECORDING_LOG, '["cancelled"]\n');
   if (title.includes('babble')) return progress.report(new vscode.LanguageModelTextPart('I can not say.'));
   if (!tools.some(({ name }) => name === 'search_code') || record.length > 2)
-    return progress.report(new vscode.LanguageModelTextPart('Here it is: ' + JSON.stringify(REVIEW)));
+    return progress.report(
+      new vscode.LanguageModelTextPart('Here it is: ' + JSON.stringify(FROM_PLACES ? reviewFrom(record.at(-1).text) : REVIEW)),
+    );
   progress.report(new vscode.LanguageModelTextPart('First the login.'));
-  progress.report(new vscode.LanguageModelToolCallPart('call-1', 'search_code', { query: 'how is a login checked', limit: 2 }));
+  progress.report(
+    new vscode.LanguageModelToolCallPart('call-1', 'search_code', {
+      query: FROM_PLACES ? title : 'how is a login checked',
+      limit: 2,
+    }),
+  );
+}
+
+/** With RECORDING_ANSWERS=places: an answer that names the first places of the context, as a model would. */
+function answerFrom(text) {
+  const places = [...text.matchAll(/<code_context file="([^"]+)" lines="(\d+-\d+)"(?: symbol="([^"]+)")?/g)].slice(0, 3);
+  if (!places.length) return 'Hello! Ask me about this project.';
+  const [first, ...others] = places.map(([, path, lines, symbol]) => `${symbol ? `\`${symbol}\` in ` : ''}\`${path}:${lines}\``);
+  return `It is done by ${first}.${others.length ? ` See also ${others.join(' and ')}.` : ''}`;
+}
+
+/** What it says of an issue after one search: the places that it found. */
+function reviewFrom(found) {
+  const [, path, lines] = /file="([^"]+)" lines="(\d+-\d+)"/.exec(found) ?? [undefined, 'nowhere', '0'];
+  return {
+    summary: 'One function decides it, and nothing else has to change.',
+    difficulty_score: '2',
+    recommended_level: 'junior',
+    concepts_required: ['Reading the tests of one package'],
+    mentoring_advice: `Begin at ${path}:${lines}.`,
+  };
 }
 
 /** The incident of docs/knowledge.md: the runbook, the tools, the plan, the answer. */
@@ -80,7 +108,10 @@ exports.activate = context => {
         if ((options.tools ?? []).some(({ name }) => name === 'execute_pipeline')) return incident(messages, progress);
         if (record.some(({ text }) => text.includes('<issue_title>')))
           return review(record, options.tools ?? [], progress, token);
-        progress.report(new vscode.LanguageModelTextPart('Logins are checked in `src/auth.py:1-4`, by authenticate_user.'));
+        const answer = FROM_PLACES
+          ? answerFrom(record.at(-1).text)
+          : 'Logins are checked in `src/auth.py:1-4`, by authenticate_user.';
+        progress.report(new vscode.LanguageModelTextPart(answer));
       },
       provideTokenCount: async (_model, text) => Math.ceil((typeof text === 'string' ? text : JSON.stringify(text)).length / 4),
     }),
