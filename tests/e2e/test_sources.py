@@ -246,3 +246,59 @@ async def test_a_chat_searches_the_documents_and_cites_them(start: Start, projec
         assert (citation["path"], citation["ok"]) == ("@ops/phoenix.md", True)
         assert citation["uri"] == (documents / "phoenix.md").as_uri()
         assert model.last.startswith("File: @ops/phoenix.md:")
+
+
+ASKS = {"experimental": {"carrel": {"confirm": True}}}
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_the_person_adds_and_removes_a_source_in_the_editor(
+    start: Start, project: Path, tmp_path: Path, env: dict[str, str], allowed: bool
+) -> None:
+    folder = write_documents(tmp_path / "elsewhere")
+    settings = Path(env["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
+    async with start(project, capabilities=ASKS) as client:
+        asked: list[Any] = []
+
+        def answer(params: Any) -> Any:
+            asked.append(params)
+            return {"allowed": allowed}
+
+        client.answers["carrel/confirm"] = answer
+        added = await client.request("carrel/sources/add", {"id": "ops", "place": str(folder), "description": "runbooks"})
+        assert added["changed"] is allowed
+        assert (asked[0]["what"], asked[0]["details"]["Place"]) == ("source", str(folder))
+        assert settings.exists() is allowed
+        names = [one["id"] for one in (await client.request("carrel/sources", {}))["sources"]]
+        if not allowed:
+            assert names == ["workspace"]
+            assert f"carrel sources add ops {folder}" in added["problem"]
+            return
+        assert names == ["workspace", "ops"]
+        assert (await found(client, PHOENIX))["hits"][0]["path"] == "@ops/phoenix.md"
+        removed = await client.request("carrel/sources/remove", {"id": "ops"})
+        assert (removed["changed"], removed["file"]) == (True, str(settings))
+        assert [one["id"] for one in (await client.request("carrel/sources", {}))["sources"]] == ["workspace"]
+
+
+async def test_nobody_is_asked_about_a_source_that_can_not_be(start: Start, project: Path, tmp_path: Path) -> None:
+    async with start(project, capabilities=ASKS) as client:
+        client.answers["carrel/confirm"] = lambda _: pytest.fail("asked")
+        for params, reason in [
+            ({"id": "ops", "place": "docs"}, "no absolute path"),
+            ({"id": "ops", "place": str(tmp_path / "missing")}, "is no folder"),
+            ({"id": "Ops!", "place": str(tmp_path)}, "can't be the id of a source"),
+            ({"id": "wiki", "place": "mcp://wiki"}, "there is no MCP server 'wiki'"),
+            ({"id": "billing", "place": "qdrant://"}, "qdrant://"),
+        ]:
+            with pytest.raises(LspError, match=reason):
+                await client.request("carrel/sources/add", params)
+        with pytest.raises(LspError, match="is no source; there are none"):
+            await client.request("carrel/sources/remove", {"id": "ops"})
+
+
+async def test_a_client_that_asks_nobody_changes_no_source(start: Start, project: Path, tmp_path: Path) -> None:
+    async with start(project) as client:
+        added = await client.request("carrel/sources/add", {"id": "ops", "place": str(write_documents(tmp_path / "elsewhere"))})
+        assert (added["changed"], "in a terminal" in added["problem"]) == (False, True)
+        assert [one["id"] for one in (await client.request("carrel/sources", {}))["sources"]] == ["workspace"]

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+from carrel.frontends.lsp.capabilities import COMMANDS
 from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
 from carrel.server.settings import Settings, wire_name
 from carrel.server.settings_docs import json_schema
@@ -41,6 +42,12 @@ def test_a_folder_cannot_say_where_text_or_vectors_go() -> None:
 def test_the_types_name_every_method() -> None:
     source = (EXTENSION / "src/protocol.ts").read_text("utf-8")
     assert set(re.findall(r"'(carrel/[\w/]+)':", source)) == {*REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS}, HINT
+
+
+def test_no_command_of_the_palette_is_one_of_the_server() -> None:
+    """The language client registers the server's own by their names, and two of one name don't start."""
+    manifest = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+    assert not {command["command"] for command in manifest["contributes"]["commands"]} & {*COMMANDS}
 
 
 def test_the_lock_file_names_no_registry() -> None:

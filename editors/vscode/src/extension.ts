@@ -30,6 +30,7 @@ import { OwnPython } from './server/own_python';
 import { ServerFiles } from './server/server_files';
 import { Supervisor, messageOf } from './server/supervisor';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
+import { sourceCommands } from './sources/commands';
 import { Switches } from './switches';
 import { offerMemory, turnOn } from './welcome';
 
@@ -105,6 +106,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     ...searchCommands(server, contextClient),
     ...receiptCommands(receipts, contextClient),
     ...modelCommands(server, keys),
+    ...sourceCommands(server),
     ...auditCommands(audit),
     'carrel.doctor': () => doctor.run(),
     'carrel.showLog': () => log.show(),

@@ -343,7 +343,7 @@ export interface CompleteResult {
 
 /** `carrel/confirm`: have the person decide. The client shows all of it and never answers by itself. */
 export interface ConfirmParams {
-  /** `provider` (text goes to a remote model), `paidIndex`, `tools` (new, changed) or a dangerous `pipeline`. */
+  /** `provider` (text goes to a remote model), `paidIndex`, `tools` (new, changed), a dangerous `pipeline` or a `source` (added, changed, removed). */
   readonly what: string;
   /** What happens if they agree, in a sentence. */
   readonly risk: string;
@@ -988,6 +988,17 @@ export interface SkippedFile {
   readonly reason: string;
 }
 
+/** What became of it. */
+export interface SourceChanged {
+  readonly id: string;
+  /** False where the person said no, or nobody could ask them. */
+  readonly changed: boolean;
+  /** The settings file that was written. */
+  readonly file?: string;
+  /** Why nothing was changed, and how else to do it. */
+  readonly problem?: string;
+}
+
 /** One source. */
 export interface SourceResult {
   /** The name that `sources` of other requests takes. */
@@ -1010,10 +1021,35 @@ export interface SourceResult {
   readonly failed?: readonly FailedFile[];
 }
 
+/** `carrel/sources/add`: add a source to the person's own settings file, or change one. The person is asked first. */
+export interface SourcesAddParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  /** What it is called: small letters, digits, `-` and `_`. */
+  readonly id: string;
+  /** A folder (absolute, or with `~`), `mcp://SERVER` with the beginning of the resources' URIs behind it, or `qdrant://HOST:PORT/NAME`. With `git` empty for the workspace's own history. */
+  readonly place?: string;
+  /** The history of a repository, in place of documents. */
+  readonly git?: boolean;
+  /** One line on what it holds, for whoever chooses. */
+  readonly description?: string;
+  /** Mark documents that are older as outdated. */
+  readonly outdatedAfterDays?: number;
+  /** Where a server's key is: `env:NAME`, `keyring` or `none`. */
+  readonly key?: string;
+}
+
 /** `carrel/sources`: what a question in this folder can be answered from. Makes no index. */
 export interface SourcesParams {
   /** URI or path of the folder; the only or first one by default. */
   readonly workspaceFolder?: string;
+}
+
+/** `carrel/sources/remove`: take a source out of the settings file, with what is kept of it. The person is asked first. */
+export interface SourcesRemoveParams {
+  /** URI or path of the folder; the only or first one by default. */
+  readonly workspaceFolder?: string;
+  readonly id: string;
 }
 
 /** The workspace first, then the others in the order of the settings. */
@@ -1227,6 +1263,8 @@ export interface Requests {
   'carrel/citations': { params: CitationsParams; result: CitationsResult };
   'carrel/providers': { params: ProvidersParams; result: ProvidersResult };
   'carrel/sources': { params: SourcesParams; result: SourcesResult };
+  'carrel/sources/add': { params: SourcesAddParams; result: SourceChanged };
+  'carrel/sources/remove': { params: SourcesRemoveParams; result: SourceChanged };
   'carrel/key': { params: KeyParams; result: KeyResult };
   'carrel/audit': { params: AuditParams; result: AuditResult };
   'carrel/tools/search': { params: ToolsSearchParams; result: ToolsSearchResult };

@@ -55,7 +55,7 @@ class Confirmation:
     `details` are shown to them, all of them. `hash` names the decision, and stays while nothing important changes.
     """
 
-    what: Literal["provider", "paidIndex", "tools", "pipeline"]
+    what: Literal["provider", "paidIndex", "tools", "pipeline", "source"]
     risk: str
     details: Mapping[str, str]
     hash: str

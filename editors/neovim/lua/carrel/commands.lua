@@ -7,6 +7,7 @@ local progress = require('carrel.progress')
 local receipt = require('carrel.receipt')
 local roots = require('carrel.root')
 local server = require('carrel.server')
+local sources = require('carrel.sources')
 local view = require('carrel.view')
 local words = require('carrel.words')
 
@@ -246,6 +247,10 @@ function actions.models(_, bang)
   end)
 end
 
+function actions.sources(given)
+  sources.run(given, ask_server)
+end
+
 function actions.receipt()
   if receipt.last() then
     receipt.show(ask_context)
@@ -290,7 +295,9 @@ function M.names()
 end
 
 function M.complete(lead, line)
-  if line:match('^%s*Carrel!?%s+%S+%s') then
+  if line:match('^%s*Carrel%s+sources%s+%S*$') then
+    return sources.complete(lead)
+  elseif line:match('^%s*Carrel!?%s+%S+%s') then
     return {}
   end
   return vim.tbl_filter(function(name)

@@ -29,7 +29,8 @@ function M.decide(question)
     local ok, typed = pcall(vim.fn.input, table.concat(lines, '\n'))
     allowed = ok and vim.trim(typed) == WORD
     vim.cmd('redraw')
-    vim.notify('carrel: ' .. (allowed and 'allowed' or 'not allowed; :Carrel models says what is'), vim.log.levels.INFO)
+    local refused = question.what == 'provider' and 'not allowed; :Carrel models says what is' or 'not allowed'
+    vim.notify('carrel: ' .. (allowed and 'allowed' or refused), vim.log.levels.INFO)
   end
   return { allowed = allowed }
 end

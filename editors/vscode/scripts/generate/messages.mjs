@@ -14,11 +14,14 @@ const SAID_BY = {
   withProgress: 'progress',
   showInputBox: 'input',
   showQuickPick: 'list',
+  showOpenDialog: 'dialog for a folder',
   fail: 'error',
   tell: 'warning',
   Error: 'error',
   ServerUnavailable: 'error',
 };
+/** What is put somewhere in place of being called with, and how a person sees it. */
+const SHOWN_AS = { title: 'list', placeholder: 'list', problem: 'error', remedy: 'error' };
 /** Sentences have a blank between words; what hasn't is a key, an icon or a button. */
 const SENTENCE = /\p{L}+[ ,:][^]*\p{L}/u;
 
@@ -32,8 +35,18 @@ export function messagesPage(folder) {
         const said = SAID_BY[nameOf(node.expression)];
         if (said) for (const text of (node.arguments ?? []).flatMap(texts)) rows.set(text, said);
       }
+      if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken)
+        add(node.right, SHOWN_AS[nameOf(node.left)]);
+      if (ts.isPropertyAssignment(node) && ['problem', 'remedy'].includes(node.name.getText()))
+        add(node.initializer, SHOWN_AS[node.name.getText()]);
+      // What is wrong with a text, said while it is typed; and the questions of the dialog for permissions.
+      if (ts.isFunctionDeclaration(node) && node.name?.text.endsWith('Problem'))
+        for (const found of returned(node)) add(found, 'input, while it is typed');
+      if (ts.isVariableDeclaration(node) && node.name.getText() === 'QUESTIONS')
+        for (const [, question] of entries(node.initializer)) add(question, 'dialog');
       ts.forEachChild(node, visit);
     };
+    const add = (node, said) => said && texts(node).forEach(text => rows.has(text) || rows.set(text, said));
     visit(tree);
   }
   const all = [...rows].filter(([text]) => SENTENCE.test(text)).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -48,6 +61,20 @@ export function messagesPage(folder) {
     ...all.map(([text, said]) => `| ${text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')} | ${said} |`),
     '',
   ].join('\n');
+}
+
+/** What a function returns. */
+function returned(node) {
+  if (ts.isReturnStatement(node)) return node.expression ? [node.expression] : [];
+  const found = [];
+  ts.forEachChild(node, child => void found.push(...returned(child)));
+  return found;
+}
+
+/** The pairs of `new Map([...])`. */
+function entries(node) {
+  const [pairs] = node?.arguments ?? [];
+  return pairs ? pairs.elements.map(pair => pair.elements) : [];
 }
 
 function sources(folder) {

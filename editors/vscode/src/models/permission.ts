@@ -17,7 +17,7 @@ export interface Person {
 /** Have the person decide. A fault, a closed dialog and a folder that isn't trusted are a no. */
 export async function decide(params: ConfirmParams, person: Person): Promise<ConfirmResult> {
   if (!person.trusts()) {
-    person.tell(`Carrel was not allowed to send text: this folder isn't trusted. It was about ${listed(params, ', ')}.`);
+    person.tell(`Carrel was not allowed to do it: this folder isn't trusted. It was about ${listed(params, ', ')}.`);
     return { allowed: false };
   }
   const { question, detail } = dialog(params);
@@ -35,6 +35,7 @@ const QUESTIONS: ReadonlyMap<string, string> = new Map([
   ['provider', 'Carrel: allow text to be sent to a remote model?'],
   ['paidIndex', 'Carrel: allow an index that costs money?'],
   ['tools', 'Carrel: may models and pipelines use these tools?'],
+  ['source', 'Carrel: change what is searched beside your projects?'],
   ['pipeline', 'Carrel: run these tools, one after the other?'],
 ]);
 

@@ -114,6 +114,49 @@ try {
     await row(/embedder: stand-in.*no key found/).waitFor();
   });
 
+  await page.keyboard.press('Escape');
+  await step('a folder of documents becomes a source when the person says so, and is removed in the same way', async () => {
+    const runbooks = join(editor.folder, 'Run Books');
+    mkdirSync(runbooks);
+    writeFileSync(join(runbooks, 'restart.md'), '# Restart\n\nTake the host off the load balancer first.\n');
+    await run('Sources');
+    await row(/^library|workspace.*this workspace/)
+      .first()
+      .waitFor();
+    await row(/Add a Folder of Documents/).click();
+    await list.locator('input').first().fill(`${runbooks}/`);
+    await page.waitForTimeout(500); // the dialog looks at the folder while one types
+    await list.getByRole('button', { name: 'Add as Source' }).click();
+    await list.getByText('Name of the Source').waitFor();
+    assert.equal(await list.locator('input').first().inputValue(), 'run-books');
+    await page.keyboard.press('Enter');
+    await list.getByText('What Does It Hold?').waitFor();
+    await page.keyboard.type('what the on-call does');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Carrel: change what is searched beside your projects?').waitFor();
+    await dialog.getByText(`Place: ${runbooks}`).waitFor();
+    await picture('source-dialog');
+    await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
+    await row(/run-books.*documents/).waitFor();
+    await picture('sources');
+    const settings = join(editor.folder, 'xdg_config_home/carrel/settings.toml');
+    assert.match(readFileSync(settings, 'utf8'), /\[sources\.run-books\]/);
+    await row(/run-books.*documents/).hover();
+    await row(/run-books.*documents/)
+      .getByRole('button', { name: 'Remove this source' })
+      .click();
+    await dialog.getByRole('button', { name: "Don't Allow" }).click();
+    await row(/run-books.*documents/).hover();
+    await row(/run-books.*documents/)
+      .getByRole('button', { name: 'Remove this source' })
+      .click();
+    await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
+    await row(/run-books.*documents/).waitFor({ state: 'detached' });
+    await row(/Add a Folder of Documents/).waitFor();
+    assert.doesNotMatch(readFileSync(settings, 'utf8'), /run-books/);
+    await page.keyboard.press('Escape');
+  });
+
   await step("no file of the editor's holds the key", async () => {
     assert.match(written(), /carrel\.models/);
     assert(!written().includes(KEY));

@@ -22,7 +22,6 @@ from carrel.frontends.common.wire import Wire, iso_time
 from carrel.frontends.lsp import compare_messages as compare_wire
 from carrel.frontends.lsp import convert, convert_chat, convert_review
 from carrel.frontends.lsp import messages as wire
-from carrel.frontends.lsp import source_messages as sources
 from carrel.frontends.lsp.audit_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.chat_messages import ChatParams, ChatResult, ChatStep, CitationsParams, CitationsResult
 from carrel.frontends.lsp.errors import on_wire
@@ -32,9 +31,9 @@ from carrel.frontends.lsp.model_commands import ModelCommands
 from carrel.frontends.lsp.receipts import with_receipt
 from carrel.frontends.lsp.request_targets import RequestTargets, default_budget, selected_lines
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
-from carrel.frontends.lsp.source_messages import from_report
+from carrel.frontends.lsp.source_commands import SourceCommands
 from carrel.frontends.lsp.tool_commands import ToolCommands
-from carrel.server import asks, context_service, queries, reviews, source_report
+from carrel.server import asks, context_service, queries, reviews
 from carrel.server.context_request import ContextAnswer, ContextRequest, StoredContext
 
 if TYPE_CHECKING:
@@ -63,7 +62,12 @@ class Commands:
         self._client = client
         self._targets = targets = RequestTargets(session)
         self.indexes = IndexCommands(targets, bars)
-        self._others = (self.indexes, ModelCommands(session, consent), ToolCommands(session, targets.workspace, client))
+        self._others = (
+            self.indexes,
+            SourceCommands(session, targets.workspace),
+            ModelCommands(session, consent),
+            ToolCommands(session, targets.workspace, client),
+        )
 
     def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
         """Return the handler of every method."""
@@ -209,11 +213,6 @@ class Commands:
 
         found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
         return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
-
-    async def sources(self, raw: Any) -> sources.SourcesResult:
-        """Answer `carrel/sources`."""
-        workspace = self._targets.workspace(decode(sources.SourcesParams, raw))
-        return sources.SourcesResult(sources=tuple(map(from_report, await source_report.report(workspace))))
 
     async def explain(self, raw: Any) -> dict[str, Any]:
         """Answer `carrel/explain`."""

@@ -30,6 +30,8 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/citations": (chat.CitationsParams, chat.CitationsResult),
     "carrel/providers": (models.ProvidersParams, models.ProvidersResult),
     "carrel/sources": (sources.SourcesParams, sources.SourcesResult),
+    "carrel/sources/add": (sources.SourcesAddParams, sources.SourceChanged),
+    "carrel/sources/remove": (sources.SourcesRemoveParams, sources.SourceChanged),
     "carrel/key": (models.KeyParams, models.KeyResult),
     "carrel/audit": (audit.AuditParams, audit.AuditResult),
     "carrel/tools/search": (tools.ToolsSearchParams, tools.ToolsSearchResult),

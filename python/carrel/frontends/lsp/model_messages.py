@@ -87,7 +87,8 @@ class ConfirmParams(Wire, kw_only=True, frozen=True):
     what: Annotated[
         str,
         Meta(
-            description="`provider` (text goes to a remote model), `paidIndex`, `tools` (new, changed) or a dangerous `pipeline`."
+            description="`provider` (text goes to a remote model), `paidIndex`, `tools` (new, changed), a dangerous `pipeline` "
+            "or a `source` (added, changed, removed)."
         ),
     ]
     risk: Annotated[str, Meta(description="What happens if they agree, in a sentence.")]

@@ -42,6 +42,39 @@ class SourcesResult(Wire, kw_only=True, frozen=True):
     sources: tuple[SourceResult, ...]
 
 
+class SourcesAddParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/sources/add`: add a source to the person's own settings file, or change one. The person is asked first."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=300, description="What it is called: small letters, digits, `-` and `_`.")]
+    place: Annotated[
+        str,
+        Meta(
+            max_length=4_000,
+            description="A folder (absolute, or with `~`), `mcp://SERVER` with the beginning of the resources' URIs behind it, "
+            "or `qdrant://HOST:PORT/NAME`. With `git` empty for the workspace's own history.",
+        ),
+    ] = ""
+    git: Annotated[bool, Meta(description="The history of a repository, in place of documents.")] = False
+    description: Annotated[str, Meta(max_length=300, description="One line on what it holds, for whoever chooses.")] = ""
+    outdated_after_days: Annotated[int, Meta(ge=0, le=36_500, description="Mark documents that are older as outdated.")] = 0
+    key: Annotated[str, Meta(max_length=200, description="Where a server's key is: `env:NAME`, `keyring` or `none`.")] = ""
+
+
+class SourcesRemoveParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/sources/remove`: take a source out of the settings file, with what is kept of it. The person is asked first."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=300)]
+
+
+class SourceChanged(Wire, kw_only=True, frozen=True):
+    """What became of it."""
+
+    id: str
+    changed: Annotated[bool, Meta(description="False where the person said no, or nobody could ask them.")]
+    file: Annotated[str | UnsetType, Meta(description="The settings file that was written.")] = UNSET
+    problem: Annotated[str | UnsetType, Meta(description="Why nothing was changed, and how else to do it.")] = UNSET
+
+
 def from_report(report: SourceReport) -> SourceResult:
     """Encode the state of a source."""
     return SourceResult(

@@ -1,0 +1,180 @@
+"""Adding, changing and removing sources in the person's settings file: checked and worded first, written when they agreed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.core.errors import InvalidInput
+from carrel.core.outbound import Destination
+from carrel.core.published import SCHEME, PublishedAddress
+from carrel.core.remote import Confirmation
+from carrel.server import knowledge
+from carrel.server.settings import resolve
+from carrel.server.settings_files import read_user
+from carrel.server.settings_writer import set_source
+from carrel.server.source_settings import SourceSettings, read_sources, to_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MCP = "mcp://"
+_PLACE = ("kind", "folder", "server", "prefix", "url")
+"""The fields of a source that say where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSource:
+    """A source as a person gives it. Of one that is there already, only what is given is changed."""
+
+    id: str
+    place: str = ""
+    """An absolute folder, `mcp://SERVER[/PREFIX]` or `qdrant://HOST:PORT/NAME`; of a history empty for the workspace's own."""
+    git: bool = False
+    description: str = ""
+    outdated_after_days: int = 0
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """What would be written: `fields` under the id, or None where the source is removed. `before` is None where it is new."""
+
+    id: str
+    source: SourceSettings
+    before: SourceSettings | None
+    fields: Mapping[str, Any] | None
+
+    @property
+    def leaves(self) -> SourceSettings | None:
+        """The source whose place isn't searched any more, if one isn't."""
+        gone = self.before is not None and (self.fields is None or _place(self.before) != _place(self.source))
+        return self.before if gone else None
+
+
+def planned(wanted: WantedSource) -> SourceChange:
+    """Return what adding a source would write. Raises `InvalidInput` that says what is wrong with it."""
+    name, fields = _repository(wanted) if SCHEME in f"{wanted.id} {wanted.place}" else _local(wanted)
+    try:
+        [(_, source)] = read_sources({name: fields}).by_id
+    except ValueError as error:
+        raise InvalidInput("sources", str(error)) from None
+    return SourceChange(name, source, dict(resolve(read_user())[0].sources.by_id).get(name), fields)
+
+
+def removal(name: str) -> SourceChange:
+    """Return what removing a source would do. Raises `InvalidInput` where there is none of that id."""
+    sources = dict(resolve(read_user())[0].sources.by_id)
+    if name not in sources:
+        raise InvalidInput("id", f"is no source; there are {', '.join(sources) or 'none'}", value=name)
+    return SourceChange(name, sources[name], sources[name], None)
+
+
+def write(change: SourceChange) -> Path:
+    """Write a change to the person's settings file; return the file. Raises `CarrelError`.
+
+    What is kept of a place that isn't searched any more is deleted.
+    """
+    path = set_source(change.id, change.fields)
+    if change.leaves:
+        knowledge.forget(resolve(read_user())[0], change.id, change.leaves)
+    return path
+
+
+def confirmation(change: SourceChange) -> Confirmation:
+    """Return the question that a person answers before a change is written."""
+    details = {"Name": change.id, "Place": place_of(change.source)}
+    if change.fields is not None and change.leaves:
+        details["Before"] = place_of(change.leaves)
+    if change.source.description:
+        details["Description"] = change.source.description
+    if change.fields is None:
+        risk = "It isn't searched any more, and what Carrel keeps of it is deleted; the source itself stays as it is"
+    else:
+        risk = "Carrel reads it, and its passages can go to the chats and models that you ask, in all your projects"
+    named = hashlib.sha256(repr((change.fields is None, sorted(details.items()))).encode("utf-8", "replace"))
+    return Confirmation("source", risk, details, named.hexdigest()[:32])
+
+
+def place_of(source: SourceSettings) -> str:
+    """Return where a source is, in words."""
+    if source.kind == "git":
+        return f"git history of {source.folder or 'the workspace'}"
+    return source.folder or source.url or f"{MCP}{source.server}{f'/{source.prefix}' if source.prefix else ''}"
+
+
+def command_of(wanted: WantedSource) -> str:
+    """Return the command that adds a source in a terminal."""
+    more = ["--git"] if wanted.git else []
+    return " ".join(["carrel sources add", wanted.id, *filter(None, [wanted.place]), *more])
+
+
+def _local(wanted: WantedSource) -> tuple[str, dict[str, Any]]:
+    """Return the id and the settings of documents, a history, or a server's resources."""
+    if wanted.key:
+        raise InvalidInput("key", "is for repositories on a server")
+    name, place = wanted.id, wanted.place
+    if not place and name.startswith(MCP):  # the server's name is that of the source
+        name, place = name.removeprefix(MCP).partition("/")[0], name
+    server, _, prefix = place.removeprefix(MCP).partition("/") if place.startswith(MCP) else ("", "", "")
+    folder = "" if server else place
+    if folder:
+        folder = _folder(folder)
+    given = SourceSettings(
+        kind="git" if wanted.git else "mcp" if server else "documents",
+        folder=folder,
+        server=server,
+        prefix=prefix,
+        description=wanted.description,
+        outdated_after_days=wanted.outdated_after_days,
+    )
+    known = _known(name, moved=bool(place or wanted.git))
+    if server and server not in resolve(read_user())[0].tools.servers:
+        raise InvalidInput("place", f"there is no MCP server {server!r}", f"Add it: carrel tools add {server} -- PROGRAM")
+    return name, {**known, **to_options(given)}
+
+
+def _folder(text: str) -> str:
+    """Return the absolute path of a folder that exists."""
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:  # no home folder
+        path = Path(text)
+    if not path.is_absolute():
+        raise InvalidInput("place", f"{text} is no absolute path")
+    if not path.is_dir():
+        raise InvalidInput("place", f"{text} is no folder")
+    return str(path.resolve())
+
+
+def _repository(wanted: WantedSource) -> tuple[str, dict[str, Any]]:
+    """Return the id and the settings of a published repository; where no id is given, its name is one."""
+    if wanted.git or wanted.outdated_after_days:
+        raise InvalidInput("place", "is no folder", "Leave out --git and --outdated-after.")
+    address = PublishedAddress.read(wanted.place or wanted.id)
+    name = wanted.id if wanted.place else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
+    return name, to_options(SourceSettings(kind="repository", url=str(address), key=wanted.key, description=wanted.description))
+
+
+def destination(source: SourceSettings) -> Destination | None:
+    """Return where questions go to be answered from a source; None where it is on this machine."""
+    if source.kind != "repository":
+        return None
+    place = Destination("qdrant", PublishedAddress.read(source.url).host)
+    return None if place.local else place
+
+
+def _known(name: str, *, moved: bool) -> dict[str, Any]:
+    """Return what the person's settings file has under this id; without where it is, if that is given anew."""
+    sources = read_user().options.get("sources")
+    found = sources.get(name) if isinstance(sources, dict) else None
+    if not isinstance(found, dict) or found.get("kind") == "repository":
+        return {}
+    return {key: value for key, value in found.items() if not moved or key not in _PLACE}
+
+
+def _place(source: SourceSettings) -> tuple[object, ...]:
+    return tuple(getattr(source, field) for field in _PLACE)
