@@ -27,7 +27,13 @@ try {
     const source = execFileSync(python, ['-c', FOLDERS, name], options).trim();
     const project = join(work, name); // an address holds it: no signs that mean something there
     cpSync(source, project, { recursive: true });
-    const env = { ...process.env, CARREL_PROMPTS_PACKAGE: name, CARREL_PROMPTS_RESULTS: results };
+    // An answer that names other places than those of the project would mislead the search for a follow-up.
+    const env = {
+      ...process.env,
+      CARREL_PROMPTS_PACKAGE: name,
+      CARREL_PROMPTS_RESULTS: results,
+      RECORDING_ANSWERS: 'places',
+    };
     const run = spawnSync(process.execPath, [join(here, 'run.mjs'), install, vsix, 'prompts', project], {
       env,
       stdio: 'inherit',

@@ -78,7 +78,7 @@ describe(`what @carrel sends of ${CARREL_PROMPTS_PACKAGE}`, () => {
           history: said.every(words => kept.some(text => text.includes(words))),
           ms,
         };
-        said.push(turn.ask, 'Logins are checked in `src/auth.py:1-4`');
+        said.push(turn.ask, 'It is done by ');
         appendFileSync(CARREL_PROMPTS_RESULTS, JSON.stringify(result) + '\n');
         assert(prompt.endsWith(turn.ask), 'the words of the person end the prompt, as they are');
         assert(result.history, 'what was said before is there');
