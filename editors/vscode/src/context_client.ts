@@ -21,6 +21,8 @@ const WAIT_MS = 30_000;
 const BEFORE: Record<Question['from'], Outcome> = { chat: 'waiting', agent: 'given', command: 'found', review: 'sent' };
 
 export class ContextClient {
+  private lastModel: Pick<Details, 'model' | 'window'> = {};
+
   constructor(
     private readonly server: Supervisor,
     private readonly receipts: Receipts,
@@ -43,11 +45,18 @@ export class ContextClient {
     token?: vscode.CancellationToken,
     instead?: string,
   ): Promise<AugmentResult> {
+    const { model, window } = details;
+    if (model && window) this.lastModel = { model, window };
     await this.memory.ensureIndexed();
     const params = this.params(question, details);
     const result = await this.server.request('carrel/augment', { ...params, text: question.text }, token);
     this.receipts.add(receipt(question, details, params, result.pack, BEFORE[question.from]), instead);
     return result;
+  }
+
+  /** What `@carrel` would send, to the model that it was asked with last. */
+  preview(question: Question, token?: vscode.CancellationToken): Promise<ContextResult> {
+    return this.context(question, this.lastModel, token);
   }
 
   /** Whether the places hold that an answer cites; none where the server can't tell, which is no reason to fail. */

@@ -5,6 +5,7 @@ import { currentFolder, type ContextClient } from '../context_client';
 import { count } from '../memory/labels';
 import type { ContextResult, HitResult } from '../protocol';
 import { lines } from '../receipts/nodes';
+import type { Question } from '../receipts/receipts';
 import { openPlace } from '../receipts/view';
 import type { Supervisor } from '../server/supervisor';
 import { attach } from './chat_context';
@@ -13,21 +14,22 @@ import { attach } from './chat_context';
 const REST_MS = 150;
 
 export function searchCommands(server: Supervisor, contextClient: ContextClient): Record<string, (...args: never[]) => unknown> {
+  const plainly: Ask = (question, token) => contextClient.context(question, {}, token);
   return {
     'carrel.copyContext': async (text?: string) => {
-      const pack = await contextFor(contextClient, text);
+      const pack = await contextFor(plainly, text);
       if (!pack) return undefined;
       await vscode.env.clipboard.writeText(`${pack.text}\n\n${pack.query}`);
       void vscode.window.setStatusBarMessage(`Carrel: ${count(pack.hits.length, 'place')} and the question copied`, 5_000);
       return pack;
     },
     'carrel.previewContext': async (text?: string) => {
-      const pack = await contextFor(contextClient, text);
+      const pack = await contextFor((question, token) => contextClient.preview(question, token), text);
       if (pack) await vscode.commands.executeCommand('carrel.receipt.show', pack.id);
       return pack;
     },
     'carrel.insertContext': async (text?: string) => {
-      const pack = await contextFor(contextClient, text);
+      const pack = await contextFor(plainly, text);
       if (pack) await attach(pack);
       return pack;
     },
@@ -36,7 +38,9 @@ export function searchCommands(server: Supervisor, contextClient: ContextClient)
   };
 }
 
-async function contextFor(contextClient: ContextClient, given: string | undefined): Promise<ContextResult | undefined> {
+type Ask = (question: Question, token: vscode.CancellationToken) => Promise<ContextResult>;
+
+async function contextFor(ask: Ask, given: string | undefined): Promise<ContextResult | undefined> {
   const editor = vscode.window.activeTextEditor;
   const value = editor?.document.getText(editor.selection) ?? '';
   const text =
@@ -50,7 +54,7 @@ async function contextFor(contextClient: ContextClient, given: string | undefine
   return vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (_, token) => {
-      const pack = await contextClient.context({ text, from: 'command' }, {}, token);
+      const pack = await ask({ text, from: 'command' }, token);
       if (pack.error && !pack.text) throw new Error(pack.error);
       if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
       return pack;

@@ -125,6 +125,14 @@ describe(`what @carrel sends of ${CARREL_PROMPTS_PACKAGE}`, () => {
     assert.equal(recorded().length, before, 'a list asks no model');
   });
 
+  it('a preview has the budget of the model that was asked last', async () => {
+    const turn = conversations?.[0]?.[0];
+    assert(turn);
+    await say(`@carrel ${turn.ask}`);
+    const preview = await vscode.commands.executeCommand<{ budgetTokens?: number }>('carrel.previewContext', turn.ask);
+    assert.equal(preview.budgetTokens, CEILING);
+  });
+
   it('a smaller window gets a smaller context', async () => {
     await until('the small model', async () => (await vscode.lm.selectChatModels({ id: 'recording-small' }))[0]);
     const turn = conversations?.[0]?.[0];

@@ -59,7 +59,7 @@ function answerFrom(text) {
 
 /** What it says of an issue after one search: the places that it found. */
 function reviewFrom(found) {
-  const [, path, lines] = /file="([^"]+)" lines="(\d+-\d+)"/.exec(found) ?? [undefined, 'nowhere', '0'];
+  const [, path, lines] = /^--- (\S+) \(lines (\d+-\d+)/m.exec(found) ?? [undefined, 'nowhere', '0'];
   return {
     summary: 'One function decides it, and nothing else has to change.',
     difficulty_score: '2',

@@ -9,8 +9,15 @@ import carrel.protocol.Messages.ClearParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.HistoryTurn;
 import carrel.protocol.Messages.IndexParams;
+import carrel.protocol.Messages.ProvidersParams;
+import carrel.protocol.Messages.ProvidersResult;
 import carrel.protocol.Messages.SearchParams;
 import carrel.protocol.Messages.SearchResult;
+import carrel.protocol.Messages.SourceChanged;
+import carrel.protocol.Messages.SourcesAddParams;
+import carrel.protocol.Messages.SourcesParams;
+import carrel.protocol.Messages.SourcesRemoveParams;
+import carrel.protocol.Messages.SourcesResult;
 import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
 import carrel.server.ServerUnavailable;
@@ -142,6 +149,26 @@ public final class Memory {
     /** Chunks that answer the words, best first. Cancelling the answer cancels the search. */
     public CompletableFuture<SearchResult> search(String folder, String query, int limit) {
         return requests.ask(running -> running.search(SearchParams.of(folder, query, limit, WAIT_MS)));
+    }
+
+    /** What is searched beside a folder; the workspace itself comes first. */
+    public CompletableFuture<SourcesResult> sources(String folder) {
+        return requests.ask(running -> running.sources(new SourcesParams(folder)));
+    }
+
+    /** Add a source, or change one: the server has the person asked before it writes to their own settings. */
+    public CompletableFuture<SourceChanged> add(SourcesAddParams wanted) {
+        return requests.ask(running -> running.addSource(wanted));
+    }
+
+    /** Take a source out; the person is asked likewise. */
+    public CompletableFuture<SourceChanged> removeSource(String folder, String id) {
+        return requests.ask(running -> running.removeSource(new SourcesRemoveParams(folder, id)));
+    }
+
+    /** Which models are set; {@code check} asks each for as little as it can answer. */
+    public CompletableFuture<ProvidersResult> providers(String folder, boolean check) {
+        return requests.ask(running -> running.providers(new ProvidersParams(folder, check)));
     }
 
     /** The server told of a folder's state. */

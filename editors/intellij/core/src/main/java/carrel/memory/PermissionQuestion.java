@@ -15,6 +15,7 @@ public record PermissionQuestion(String title, String text) {
         var title =
                 switch (asked.what()) {
                     case "provider" -> "Carrel: Allow Text to Be Sent to a Remote Model?";
+                    case "source" -> "Carrel: Change What Is Searched Beside Your Projects?";
                     case "paidIndex" -> "Carrel: Allow an Index That Costs Money?";
                     default -> "Carrel: Allow This?";
                 };

@@ -6,8 +6,15 @@ import carrel.protocol.Messages.ContextParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.IndexParams;
 import carrel.protocol.Messages.IndexResult;
+import carrel.protocol.Messages.ProvidersParams;
+import carrel.protocol.Messages.ProvidersResult;
 import carrel.protocol.Messages.SearchParams;
 import carrel.protocol.Messages.SearchResult;
+import carrel.protocol.Messages.SourceChanged;
+import carrel.protocol.Messages.SourcesAddParams;
+import carrel.protocol.Messages.SourcesParams;
+import carrel.protocol.Messages.SourcesRemoveParams;
+import carrel.protocol.Messages.SourcesResult;
 import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
 import com.google.gson.JsonObject;
@@ -35,6 +42,18 @@ public interface CarrelServer extends LanguageServer {
 
     @JsonRequest("carrel/clear")
     CompletableFuture<ClearResult> clear(ClearParams params);
+
+    @JsonRequest("carrel/providers")
+    CompletableFuture<ProvidersResult> providers(ProvidersParams params);
+
+    @JsonRequest("carrel/sources")
+    CompletableFuture<SourcesResult> sources(SourcesParams params);
+
+    @JsonRequest("carrel/sources/add")
+    CompletableFuture<SourceChanged> addSource(SourcesAddParams params);
+
+    @JsonRequest("carrel/sources/remove")
+    CompletableFuture<SourceChanged> removeSource(SourcesRemoveParams params);
 
     /** Why the server that said this can't be spoken to; null if it can. */
     static String mismatch(ServerCapabilities capabilities) {

@@ -291,4 +291,59 @@ public final class Messages {
     }
 
     public record ConfirmResult(Boolean allowed) {}
+
+    public record SourcesParams(String workspaceFolder) {}
+
+    /** Something that is searched: the workspace, or what the person named beside it. */
+    public record SourceResult(
+            String id,
+            String kind,
+            String description,
+            String folder,
+            @JsonAdapter(WireNames.class) State state,
+            int files,
+            int chunks,
+            int pending,
+            String lastIndexed,
+            List<String> problems,
+            List<FailedFile> failed) {}
+
+    public record SourcesResult(List<SourceResult> sources) {}
+
+    public record SourcesAddParams(
+            String workspaceFolder,
+            String id,
+            String place,
+            Boolean git,
+            String description,
+            Integer outdatedAfterDays,
+            String key) {}
+
+    public record SourcesRemoveParams(String workspaceFolder, String id) {}
+
+    public record SourceChanged(String id, boolean changed, String file, String problem) {}
+
+    public record ProvidersParams(String workspaceFolder, Boolean check) {}
+
+    public record ProviderDestination(String provider, String host, boolean local, boolean allowed) {}
+
+    /** A model that is set. */
+    public record ProviderModel(
+            String role,
+            String provider,
+            String model,
+            List<ProviderDestination> destinations,
+            boolean hasKey,
+            int requests,
+            int tokens,
+            double dollars,
+            String lastError,
+            Double answeredMs,
+            String problem) {}
+
+    public record ProviderStore(
+            String kind, String place, List<ProviderDestination> destinations, boolean hasKey, String problem) {}
+
+    public record ProvidersResult(
+            List<ProviderModel> models, ProviderStore store, Map<String, List<String>> known, List<String> keys) {}
 }

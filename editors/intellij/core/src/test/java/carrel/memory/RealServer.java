@@ -40,6 +40,7 @@ public final class RealServer implements ServerAccess, AutoCloseable {
     private final HeldChoices choices = new HeldChoices(this::choose);
     private final Memory memory;
     private final List<PermissionQuestion> asked = new CopyOnWriteArrayList<>();
+    private volatile boolean allows;
     private volatile Choices chosen = Choices.NONE;
     private volatile ExcludedFolders excluded = ExcludedFolders.NONE;
     private final ExcludeWatch watch = new ExcludeWatch(() -> excluded, this::tell);
@@ -59,6 +60,11 @@ public final class RealServer implements ServerAccess, AutoCloseable {
 
     public HeldChoices choices() {
         return choices;
+    }
+
+    /** From now on the person clicks on Allow. */
+    public void allow() {
+        allows = true;
     }
 
     /** What the person was asked to allow. */
@@ -210,11 +216,11 @@ public final class RealServer implements ServerAccess, AutoCloseable {
             memory.statusChanged(status);
         }
 
-        /** The person clicks on Don't Allow. */
+        /** The person clicks on Don't Allow, unless a test says otherwise. */
         @Override
         public CompletableFuture<ConfirmResult> confirm(ConfirmParams question) {
             asked.add(PermissionQuestion.of(question));
-            return CompletableFuture.completedFuture(new ConfirmResult(false));
+            return CompletableFuture.completedFuture(new ConfirmResult(allows));
         }
 
         @Override

@@ -9,6 +9,10 @@ public interface ComponentPopupBuilder {
 
     ComponentPopupBuilder setMovable(boolean forceMovable);
 
+    ComponentPopupBuilder setCancelOnClickOutside(boolean cancel);
+
+    ComponentPopupBuilder setCancelOnWindowDeactivation(boolean cancelOnWindowDeactivation);
+
     ComponentPopupBuilder setRequestFocus(boolean requestFocus);
 
     ComponentPopupBuilder setDimensionServiceKey(Project project, String key, boolean useForXYLocation);
