@@ -181,8 +181,8 @@ try {
   });
   await step('what would be sent, before', async () => {
     await command('Carrel: Preview What Would Be Sent');
-    await page.locator('.quick-input-widget input').first().waitFor();
-    await page.keyboard.type(project.question.ask);
+    await page.locator('.quick-input-widget').getByText('context for which question?').waitFor();
+    await page.locator('.quick-input-widget input').first().fill(project.question.ask);
     await page.keyboard.press('Enter');
     await page
       .getByRole('treeitem', { name: /shown to you, not sent/ })
@@ -195,29 +195,6 @@ try {
     await page.getByRole('treeitem', { name: /^Places per answer: at most 4$/ }).waitFor(); // the editor watches the file
     await ask(`@carrel ${project.followUp.alone}`);
     await page.locator('.quick-input-widget').getByText('Uncheck what to leave out').waitFor();
-  });
-  await page.keyboard.press('Escape');
-  await step('a question that was taken back', async () => {
-    await answers.last().waitFor();
-    await page
-      .getByRole('treeitem', { name: /not sent: you declined/ })
-      .first()
-      .waitFor();
-  });
-  await step('search by meaning', async () => {
-    await command('Carrel: Search');
-    await page.locator('.quick-input-widget input').first().waitFor();
-    await page.keyboard.type(project.question.ask, { delay: 10 });
-    await page.locator('.quick-input-list-row').nth(2).waitFor();
-  });
-  await page.keyboard.press('Escape');
-  await step('the doctor', async () => {
-    await command('Carrel: Doctor');
-    await page
-      .locator('.tab')
-      .filter({ hasText: /Doctor/ })
-      .waitFor();
-    await page.waitForTimeout(3_000);
   });
   console.log(`${passed} passed, 0 failed`);
 } catch (error) {
