@@ -83,7 +83,7 @@ lint: setup
 	else echo "luacheck is not installed (Debian: apt-get install lua-check): the Neovim plugin's Lua is not checked"; fi
 
 vsix: build
-	PYTHON=$(CURDIR)/$(BIN)/python OFFLINE=$(OFFLINE) editors/vscode/test.sh package
+	PYTHON=$(CURDIR)/$(BIN)/python OFFLINE="$(if $(filter 1,$(OFFLINE)),1,$(abspath $(OFFLINE)))" editors/vscode/test.sh package
 
 vscode-test: build
 	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh

@@ -176,9 +176,9 @@ def test_wrong_and_incomplete_commands(edit: Edit) -> None:
     nvim = edit()
     nvim.command("Carrel nonsense")
     assert "unknown command" in nvim.notes()[0]
-    assert nvim.lua("return vim.fn.getcompletion('Carrel s', 'cmdline')") == ["search", "status"]
+    assert nvim.lua("return vim.fn.getcompletion('Carrel s', 'cmdline')") == ["search", "sources", "status"]
     assert nvim.lua("return vim.fn.getcompletion('Carrel ', 'cmdline')") == [
-        *("ask", "cancel", "chat", "clear", "context", "index", "models", "off", "on", "receipt", "search", "status")
+        *("ask", "cancel", "chat", "clear", "context", "index", "models", "off", "on", "receipt", "search", "sources", "status")
     ]
     assert nvim.server_pids() == [], "none of this needs a server"
 

@@ -129,29 +129,50 @@ function mcpRequirements() {
   }
 }
 
-/** The archive that is pinned for the target: the file, and which Python it holds. Elsewhere's file is checked like the extension checks it. */
+const FORM = 'OFFLINE=FILE takes an archive such as those of python-build-standalone (install_only_stripped).';
+
+/** End with what went wrong and what helps, without a stack. */
+function stop(reason, remedy) {
+  console.error(`${reason}.\n${remedy}`);
+  process.exit(1);
+}
+
+/** Get the archive that is pinned for the target, checked as the extension checks it; gives the file. */
 async function pythonArchive({ from, name, sha256 }) {
+  const url = `${from}/${name}`;
+  const remedy = `Get it on a machine that reaches it, check its SHA-256 (${sha256}), and run: make vsix OFFLINE=FILE`;
+  let content;
+  try {
+    const response = await fetch(url);
+    if (!response.ok) stop(`${url} can't be had: the server answered ${response.status}`, remedy);
+    content = Buffer.from(await response.arrayBuffer());
+  } catch (error) {
+    stop(`${url} can't be had: ${error.cause?.message ?? error.message}`, remedy);
+  }
+  if (createHash('sha256').update(content).digest('hex') !== sha256)
+    stop(`${url} isn't what was pinned: its SHA-256 differs`, 'Try again, or look whether somebody changes what you download.');
   const file = join(mkdtempSync(join(tmpdir(), 'carrel-python-')), 'archive.tar.gz');
-  const response = await fetch(`${from}/${name}`);
-  if (!response.ok) throw new Error(`${from}/${name}: ${response.status}`);
-  const content = Buffer.from(await response.arrayBuffer());
-  if (createHash('sha256').update(content).digest('hex') !== sha256) throw new Error(`${name}: the SHA-256 differs`);
   writeFileSync(file, content);
   return file;
 }
 
 /** What only builders of programs and people at a prompt use. */
 const NEEDLESS =
-  /(^|\/)(include|share|test|tests|idlelib|tkinter|turtledemo|lib2to3|ensurepip|pip|pip-[^/]*|Doc|tcl[^/]*|tk[^/]*|itcl[^/]*)(\/|$)|\.a$|__pycache__/;
+  /(^|\/)(include|share|config-\d[^/]*|test|tests|idlelib|tkinter|turtledemo|lib2to3|ensurepip|pip|pip-[^/]*|Doc|tcl[^/]*|tk[^/]*|itcl[^/]*)(\/|$)|\.a$|__pycache__/;
 
 async function unpackPython(file) {
   const folder = join(bundled, 'python');
   mkdirSync(folder);
-  await extract({ file, cwd: folder, strip: 1, strict: true, filter: path => !NEEDLESS.test(path) });
+  try {
+    await extract({ file, cwd: folder, strip: 1, strict: true, filter: path => !NEEDLESS.test(path) });
+  } catch (error) {
+    stop(`${file} can't be unpacked: ${error.message}`, FORM);
+  }
   const programs = join(folder, 'bin');
   if (!existsSync(programs)) return; // Windows has python.exe in the root
   // A .vsix holds no links: each would be one more copy.
   const [real] = readdirSync(programs).filter(name => /^python3\.\d+$/.test(name));
+  if (!real) stop('The archive holds no Python', FORM);
   for (const name of readdirSync(programs)) if (name !== real) rmSync(join(programs, name));
   renameSync(join(programs, real), join(programs, 'python3'));
 }
@@ -161,7 +182,7 @@ function ownVersion() {
   const folder = join(bundled, 'python');
   const named = [folder, join(folder, 'lib')].filter(existsSync).flatMap(one => readdirSync(one));
   const found = named.map(name => /^python3\.(\d+)$|^python3(\d\d)\.dll$/.exec(name)).find(Boolean);
-  if (!found) throw new Error('the archive holds no Python');
+  if (!found) stop('The archive holds no Python', FORM);
   return `3.${found[1] ?? found[2]}`;
 }
 
@@ -189,11 +210,13 @@ function compiled(folder) {
 
 const pinned = JSON.parse(readFileSync(join(extension, 'scripts', 'python.json'), 'utf8'));
 const archive = { version: pinned.version, from: pinned.from, ...pinned.archives[values.target] };
+if (values.archive && !existsSync(values.archive)) stop(`${values.archive} isn't there`, FORM);
+const packed = values.offline ? (values.archive ?? (await pythonArchive(archive))) : undefined;
 rmSync(bundled, { recursive: true, force: true });
 mkdirSync(common, { recursive: true });
 let VERSIONS = ['3.11', '3.12', '3.13', '3.14'];
-if (values.offline) {
-  await unpackPython(values.archive ?? (await pythonArchive(archive)));
+if (packed) {
+  await unpackPython(packed);
   VERSIONS = [ownVersion()];
 }
 const pins = constraints();
