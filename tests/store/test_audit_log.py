@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import sqlite3
 import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from carrel.core.errors import StoreError
 from carrel.core.ports import AuditEvent
+from carrel.store import audit_chain, audit_log
 from carrel.store.audit_chain import Head, Verification
 from carrel.store.audit_log import AuditLimits, SqliteAuditLog
 
@@ -228,3 +230,44 @@ def _until(done: Callable[[], object]) -> None:
     while not done():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_what_is_written_during_a_check_is_no_break_in_the_chain(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, other = filled(path), log_at(path)
+    entries = audit_chain._entries
+
+    def slow(database: sqlite3.Connection) -> Iterator[Any]:
+        yield from entries(database)
+        other.record(AuditEvent("search", 2_000.0, "bob", {}))
+        other.flush(4)
+
+    monkeypatch.setattr(audit_chain, "_entries", slow)
+    assert kept.verify().problems == ()
+
+
+class _NoVacuum:
+    """A database that another process holds from the moment that entries are written."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    def executescript(self, _: str) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+
+def test_entries_are_written_once_where_the_file_cannot_be_made_smaller(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = audit_log._opened
+
+    @contextlib.contextmanager
+    def held(at: Path) -> Iterator[Any]:
+        with opened(at) as database:
+            yield _NoVacuum(database)
+
+    monkeypatch.setattr(audit_log, "_opened", held)
+    monkeypatch.setattr(audit_log, "_RETRY_SECONDS", 0.05)
+    kept = filled(path, 3, limits=lambda: AuditLimits(days=1e6))
+    assert [entry.event.details["n"] for entry in kept.entries()] == [2, 1, 0]
+    assert kept.problem is None

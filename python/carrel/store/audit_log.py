@@ -212,7 +212,8 @@ class SqliteAuditLog:
             self._written = 0 if due else written
             if due:
                 self._pruned_at = time.monotonic()
-                database.executescript("PRAGMA incremental_vacuum")  # `execute` takes one page only
+                with contextlib.suppress(sqlite3.Error):  # the entries are written: a failure must not have them written again
+                    database.executescript("PRAGMA incremental_vacuum")  # `execute` takes one page only
 
     def prune(self) -> None:
         """Drop what is too old or too much now. Raises `StoreError`."""
@@ -242,6 +243,7 @@ class SqliteAuditLog:
         if not self._path.exists():
             return Verification(0, Head(0, START), () if known is None else ("The log is gone.",))
         with _reading(self._path), _opened(self._path) as database:
+            database.execute("BEGIN")  # one view of the file: what another process writes meanwhile is no break in the chain
             return verify(database, known)
 
 
