@@ -68,8 +68,8 @@ class KeepsTools(Protocol):
     def remove(self, name: str) -> None:
         """Forget a source, and what was approved of it."""
 
-    def approve(self, tools: Iterable[CatalogueTool], rated: Mapping[str, str]) -> None:
-        """Keep that the person approved these tools as they are, and on what the risks rest that they had named before."""
+    def approve(self, tools: Iterable[CatalogueTool], rated: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Keep that the person approved these tools as they are; `rated` makes anew on what the risks rest that they named."""
 
 
 Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
@@ -186,8 +186,8 @@ class ToolCatalogue:
             problems += found
             self.keep(name, settings, tools)
         rated = self.store.kept().rated
-        if (named := _named(rated, settings)) != rated:
-            self.store.approve((), named)
+        if _named(rated, settings) != rated:
+            self.store.approve((), lambda held: _named(held, settings))
         return problems
 
     def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
@@ -228,7 +228,7 @@ class ToolCatalogue:
         if any(now.get(tool.qualified) != tool for tool in asked):
             raise ProviderError("The tools changed while you were asked about them", "Look at them again.", retryable=True)
         rated = {tool.qualified: _basis(tool, kept) for tool in asked if tool.qualified in settings.risk}
-        self.store.approve(asked, _named({**kept.rated, **rated}, settings))
+        self.store.approve(asked, lambda held: _named({**held, **rated}, settings))
         return True
 
 

@@ -5,7 +5,6 @@ die. When the last one is gone for some seconds, the server is stopped and this 
 Needs nothing but the standard library.
 """
 
-# ruff: noqa: PLC0415 - each system has its own way to lock a file
 from __future__ import annotations
 
 import ctypes
@@ -19,14 +18,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from carrel.core.child_environment import child_environment
+from carrel.store.file_lock import locked
 
 USUAL_PORT = 6333
 GRACE_SECONDS = 10.0
@@ -44,7 +42,8 @@ _TELL = "The program's last words are in server.log beside it."
 
 def main(folder: Path, program: str, grace: float = GRACE_SECONDS, tries: int = HEALTH_TRIES) -> int:
     """Serve until nobody needs the server any more; return 1 where it never did."""
-    with _only_one(folder) as alone:
+    # A second server on the same data would damage it; one that is just stopping is waited for.
+    with locked(folder / LOCK_FILE, STOP_SECONDS + 5) as alone:
         if not alone:
             return 1
         return _run(folder, program, grace, tries)
@@ -77,32 +76,6 @@ def _run(folder: Path, program: str, grace: float, tries: int) -> int:
     if _own_state(folder, str(state["token"])):
         (folder / STATE_FILE).unlink(missing_ok=True)
     return 0 if problem is None else 1
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[bool]:
-    """Hold the folder: a second server on the same data would damage it. Waits for one that is just stopping."""
-    with (folder / LOCK_FILE).open("a+b") as file:
-        end = time.monotonic() + STOP_SECONDS + 5
-        while not (held := _lock(file)) and time.monotonic() < end:
-            time.sleep(0.1)
-        yield held  # the system lets go of it when the file is closed
-
-
-def _lock(file: IO[bytes]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _end_orphan(folder: Path) -> None:

@@ -6,7 +6,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,12 @@ from msgspec import convert
 from carrel.core.atomic_file import replace_file
 from carrel.core.catalogue_tool import RISKS, CatalogueTool, HttpCall, KeptSource, KeptTools
 from carrel.core.errors import StoreError
+from carrel.store.file_lock import locked
 
 log = logging.getLogger(__name__)
 _VERSION = 2
+_LOCK_SECONDS = 5.0
+"""How long a change waits for that of another process."""
 
 
 class ToolStore:
@@ -45,26 +49,41 @@ class ToolStore:
         return self._read[1]
 
     def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
-        """Keep what a source holds now. Raises `StoreError`."""
-        with self._lock:
-            kept = self.kept()
-            sources = {**kept.sources, name: KeptSource(origin, time.time(), tuple(tools))}
-            self._write(replace(kept, sources=sources))
+        """Keep what a source holds now; what another origin stood behind is approved no more. Raises `StoreError`."""
+        with self._changing() as kept:
+            held = kept.sources.get(name)
+            left = kept if held is None or held.origin == origin else _without(kept, name)
+            self._write(replace(left, sources={**left.sources, name: KeptSource(origin, time.time(), tuple(tools))}))
 
     def remove(self, name: str) -> None:
         """Forget a source, and what was approved of it. Raises `StoreError`."""
-        with self._lock:
-            kept = self.kept()
-            sources = {source: held for source, held in kept.sources.items() if source != name}
-            approved = {qualified: tool for qualified, tool in kept.approved.items() if tool.source != name}
-            rated = {qualified: basis for qualified, basis in kept.rated.items() if qualified in approved}
-            self._write(KeptTools(sources, approved, rated))
+        with self._changing() as kept:
+            self._write(_without(kept, name))
 
-    def approve(self, tools: Iterable[CatalogueTool], rated: Mapping[str, str]) -> None:
-        """Keep that the person saw and approved these tools as they are. Raises `StoreError`."""
-        with self._lock:
-            kept = self.kept()
-            self._write(KeptTools(kept.sources, {**kept.approved, **{tool.qualified: tool for tool in tools}}, rated))
+    def approve(self, tools: Iterable[CatalogueTool], rated: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Keep that the person saw and approved these tools as they are; one that is no longer held so isn't approved.
+
+        `rated` makes of what risks rest on what they rest on now. Raises `StoreError`.
+        """
+        with self._changing() as kept:
+            held = {tool.qualified: tool for source in kept.sources.values() for tool in source.tools}
+            seen = {tool.qualified: tool for tool in tools if held.get(tool.qualified) == tool}
+            self._write(KeptTools(kept.sources, {**kept.approved, **seen}, rated(kept.rated)))
+
+    @contextmanager
+    def _changing(self) -> Iterator[KeptTools]:
+        """Hold the file for a change, against threads and other processes; gives what is in it. Raises `StoreError`."""
+        lock = self._path.with_name(f"{self._path.name}.lock")
+        try:
+            with self._lock:
+                lock.parent.mkdir(parents=True, exist_ok=True)
+                with locked(lock, _LOCK_SECONDS, pause=0.01) as alone:
+                    if not alone:
+                        raise StoreError(f"{self._path} is being changed by another process", "Try again.")
+                    self._read = (None, KeptTools())  # two writes within a tick of the clock may look the same
+                    yield self.kept()
+        except OSError as error:
+            raise StoreError(f"{self._path} can't be written ({error.strerror})", "Make its folder writable.") from None
 
     def _write(self, kept: KeptTools) -> None:
         document = {
@@ -76,11 +95,14 @@ class ToolStore:
             "approved": {name: _encode(tool) for name, tool in kept.approved.items()},
             "rated": dict(kept.rated),
         }
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
-        except OSError as error:
-            raise StoreError(f"{self._path} can't be written ({error.strerror})", "Make its folder writable.") from None
+        replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
+
+
+def _without(kept: KeptTools, name: str) -> KeptTools:
+    sources = {source: held for source, held in kept.sources.items() if source != name}
+    approved = {qualified: tool for qualified, tool in kept.approved.items() if tool.source != name}
+    rated = {qualified: basis for qualified, basis in kept.rated.items() if qualified in approved}
+    return KeptTools(sources, approved, rated)
 
 
 def _encode(tool: CatalogueTool) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+"""A lock that holds across processes, on a file of its own. The system lets go of it when its holder ends, however that ends.
+
+Needs nothing but the standard library.
+"""
+
+# ruff: noqa: PLC0415 - each system has its own way to lock a file
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def locked(path: Path, seconds: float, pause: float = 0.1) -> Iterator[bool]:
+    """Hold the lock on `path`, a file that only this is for; gives False where somebody else held it for so many seconds."""
+    with path.open("a+b") as file:
+        end = time.monotonic() + seconds
+        while not (held := _lock(file)) and time.monotonic() < end:
+            time.sleep(pause)
+        yield held  # the system lets go of it when the file is closed
+
+
+def _lock(file: IO[bytes]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
