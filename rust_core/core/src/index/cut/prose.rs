@@ -46,6 +46,7 @@ fn headings(text: &str) -> Vec<Heading> {
         at += line.len();
         let body = line.trim_end();
         let over = underline(above.1, title.1);
+        let mut is_underline = false;
         if let Some(mark) = underline(body, title.1)
             && (above.1.is_empty() || over == Some(mark))
         {
@@ -56,9 +57,11 @@ fn headings(text: &str) -> Vec<Heading> {
             });
             let from = if over.is_some() { above.0 } else { title.0 };
             found.push(Heading { start: from, level, title: clean(title.1) });
+            is_underline = true;
         }
         above = title;
-        title = (start, body);
+        // An underline is not the line over the next title.
+        title = (start, if is_underline { "" } else { body });
     }
     found
 }
@@ -103,6 +106,12 @@ mod tests {
 
     fn found(text: &str) -> Vec<(usize, String)> {
         headings(text).into_iter().map(|heading| (heading.level, heading.title)).collect()
+    }
+
+    #[test]
+    fn an_underline_is_not_the_line_over_the_next_title() {
+        let text = "First\n=====\nSecond\n======\nDeeper\n------\nText.\n";
+        assert_eq!(found(text), [(0, "First".to_owned()), (0, "Second".to_owned()), (1, "Deeper".to_owned())]);
     }
 
     #[test]
