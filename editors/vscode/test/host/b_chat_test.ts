@@ -219,7 +219,7 @@ describe('the receipt', () => {
     const group = receiptView.tree.getChildren().find(({ label }) => label === 'Excluded by you');
     assert.deepEqual(
       group?.children?.map(({ label }) => label),
-      [hit.label],
+      [`src/${hit.label}`],
     );
     await vscode.commands.executeCommand('carrel.receipt.restore', group.children[0]);
     await vscode.commands.executeCommand('carrel.receipt.repeat');
