@@ -13,8 +13,11 @@ SHOWN = "return vim.fn.search('\\\\V' .. args[1], 'nw') > 0"
 
 
 def ask(nvim: Neovim, question: str = "how is a login checked") -> None:
+    told = len(nvim.notes())
     nvim.command(f"Carrel context {question}")
-    nvim.wait_note("tokens in register")
+    nvim.wait(
+        "for i = args[1] + 1, #notes do if notes[i].text:find('tokens in register', 1, true) then return true end end", told
+    )
     nvim.command("Carrel receipt")
 
 
