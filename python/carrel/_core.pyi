@@ -251,6 +251,9 @@ class Candidate:
     @property
     def symbol(self) -> str: ...
     @property
+    def callable(self) -> bool:
+        """It is a function or method."""
+    @property
     def start_line(self) -> int: ...
     @property
     def end_line(self) -> int: ...

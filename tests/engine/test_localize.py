@@ -136,9 +136,34 @@ def test_tests_and_documents_come_last_unless_the_title_asks_for_them(
     view: Snapshot, title: str, first: str, last: set[str]
 ) -> None:
     found = ask(view, f"{title}\n{NOISE}", limit=50)
-    assert files(found)[0] == found.hits[0].chunk.path == first
+    assert files(found)[0] == first
+    assert first in paths(found)[:2]
     assert set(files(found)[-len(last) :]) == last
     assert set(paths(found)[-len(last) :]) == last
+
+
+def test_a_function_comes_before_a_constant_with_the_same_words() -> None:
+    index = indexed(
+        {
+            "shop/limits.py": "LIMIT_OF_ORDERS_A_DAY = 7  # the limit of orders that a customer places a day\n\n\n"
+            "def check(customer, orders):\n"
+            '    """Check the limit of orders that a customer places a day."""\n'
+            "    found = [order for order in orders if order.customer == customer]\n"
+            "    if len(found) > 7:\n"
+            "        raise OverLimit(customer)\n"
+            "    return found\n",
+        }
+    )
+    found = ask(index, f"The limit of orders a day is off by one\n{NOISE}", limit=50)
+    assert [hit.chunk.kind for hit in found.hits] == ["function", "declaration"]
+
+
+def test_the_last_function_of_a_trace_that_is_here_comes_first(view: Snapshot) -> None:
+    outside = '  File "/usr/lib/python3/json/decoder.py", line 9, in decode\n    return self.scan(text)\n'
+    trace = TRACE.replace("AttributeError", f"{outside}AttributeError")
+    first = ask(view, f"It crashes since the last release\n{trace}").hits[0].chunk
+    assert first.path == "shop/cart.py"
+    assert "discount" in first.definitions
 
 
 def test_pinned_files_come_first(view: Snapshot) -> None:

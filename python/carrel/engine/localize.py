@@ -2,15 +2,16 @@
 
 A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
 begins, title and prose together, the names in it, and all of it. What the parts find is joined by a linear model, files first,
-then the chunks of good files. The weights were fitted on issues of three projects and checked on two others
-(docs/quality.md has the figures).
+then the chunks of good files. The files' weights were fitted on issues of three projects and checked on two others, the chunks'
+on issues of 51 projects and checked on 26 others (docs/quality.md has the figures).
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from carrel.core.local_index import SnapshotView
@@ -26,20 +27,28 @@ _WITHOUT = frozenset({"spread", "coherence", "path_penalty", "history"})
 """Rules that are about one list of hits: here several are joined, and paths count at the end. What commits say was measured on
 their subjects alone."""
 
-# Fitted weights, of files and of chunks. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
+# Fitted weights of files. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
 _FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
 _FILE_SCORE = {TITLE: 0.3, OPENING: 0.0, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
-_CHUNK_PLACE = {TITLE: 1.06, OPENING: 0.46, LEAD: 0.24, NAMES: 0.67, WHOLE: 1.08}
-_CHUNK_SCORE = {TITLE: 0.38, OPENING: 0.45, LEAD: 0.49, NAMES: 0.55, WHOLE: 0.56}
 _FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
-_CHUNK_TITLE_DENSE, _CHUNK_TITLE_LEXICAL, _CHUNK_NAMES_LEXICAL = 0.81, 0.5, 0.74
 _DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
 _IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
-_FUNCTION_IN_TRACE = 1.85
-_FILE_SCORE_WEIGHT = 0.4
-"""What a chunk loses for each point by which its file is behind the best one."""
-_BEST_CHUNK_BONUS = 1.0
-_FURTHER_CHUNK_PENALTY = 0.2
+
+# Fitted weights of chunks: together the logarithm of the odds that a fix changes one, up to a constant.
+_CHUNK_WORDS = {OPENING: 0.57, NAMES: 1.5, WHOLE: 1.61}
+"""For a chunk's share of the words of a part, as a share of the best chunk's."""
+_CHUNK_TITLE_DENSE, _CHUNK_TITLE_LEXICAL = 1.28, 1.08
+_IS_FUNCTION, _IS_PRIVATE = 1.14, 0.55
+_LENGTH, _NAME_WRITTEN = 0.34, 0.35
+"""For the logarithms of how many lines a chunk has, and of how often the text has its name."""
+_LAST_FUNCTION_IN_TRACE = 1.34
+_FILE_SCORE_WEIGHT, _FILE_PLACE_WEIGHT = 0.43, 1.38
+"""For each point by which its file is behind the best one, and for its file's place."""
+_PATH_WEIGHT = 0.5
+"""For what its path adds to its file's score, which counts there already: tests come after code in small projects too."""
+_BEST_CHUNK_BONUS = 0.5
+_FURTHER_CHUNK_PENALTY, _MOST_PENALTIES = 0.17, 10
+"""For each chunk of its file that the parts find before it."""
 _TOOLING_PENALTY = -0.9
 _TEST_OR_DOCUMENT_PENALTY = -6.0
 """Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
@@ -56,6 +65,10 @@ _MOST_OWNERS = 2
 _MOST_PARTS = 20
 """A dotted word of more parts is data."""
 _MOST_NAMES_LOOKED_UP = 100
+_SHORTEST_NAME = 3
+"""Characters of a name that counts as written in the text: shorter ones are words."""
+_NAME = re.compile(r"\b[A-Za-z_]\w{0,199}")
+_LAST_NAME = re.compile(r"\w{1,200}\Z")
 _LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
 _ASKED_FOR = (
     (
@@ -271,51 +284,59 @@ def _chunks(
     definers: _Definers,
     pinned: frozenset[str],
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    scores: dict[int, float] = defaultdict(float)
+    """Order the chunks, and give each its score; the best of a good file a bonus, so that good files show early."""
     known: dict[int, Candidate] = {}
+    scores: dict[int, float] = defaultdict(float)
+    places: dict[int, float] = defaultdict(float)
     for part, ranked in lists.items():
-        top = max((r.score for r in ranked), default=0.0)
+        most = max((r.lexical for r in ranked), default=0.0)
+        by_words = _CHUNK_WORDS.get(part, 0.0) / most if most > 0 else 0.0
         for place, r in enumerate(ranked):
-            gain = _CHUNK_PLACE[part] * _PLACE / (_PLACE + place) + _CHUNK_SCORE[part] * (r.score / top if top > 0 else 0.0)
+            places[r.doc] += _PLACE / (_PLACE + place)
             if part == TITLE:
-                gain += _CHUNK_TITLE_DENSE * r.dense + _CHUNK_TITLE_LEXICAL * r.lexical
-            elif part == NAMES:
-                gain += _CHUNK_NAMES_LEXICAL * r.lexical
-            scores[r.doc] += gain
+                scores[r.doc] += _CHUNK_TITLE_DENSE * r.dense + _CHUNK_TITLE_LEXICAL * r.lexical
+            else:
+                scores[r.doc] += by_words * r.lexical
             if part == LEAD or r.doc not in known:
                 known[r.doc] = r
-    for doc, share in _traced(issue, definers).items():
-        if doc in known:
-            scores[doc] += _FUNCTION_IN_TRACE * share
     best = max((found.score for found in files.values()), default=0.0)
     standing = {path: place for place, path in enumerate(sorted(files, key=lambda path: (-files[path].score, path)))}
-    for doc, r in known.items():
-        scores[doc] += _FILE_SCORE_WEIGHT * (files[r.path].score - best) + files[r.path].path_gain
-    return _ordered(known.values(), scores, standing, pinned)
+    written = Counter(match[0] for match in _NAME.finditer(issue.whole))
+    last_traced = _last_traced(issue, definers)
+    of_file: dict[str, int] = defaultdict(int)
+    for doc, r in sorted(known.items(), key=lambda pair: (-places[pair[0]], pair[1].path, pair[1].start_line)):
+        scores[doc] += (
+            _FILE_SCORE_WEIGHT * (files[r.path].score - best)
+            + _FILE_PLACE_WEIGHT * _PLACE / (_PLACE + standing[r.path])
+            + _PATH_WEIGHT * files[r.path].path_gain
+            + _of_itself(r, written)
+            + (_LAST_FUNCTION_IN_TRACE if doc in last_traced else 0.0)
+            - _FURTHER_CHUNK_PENALTY * min(of_file[r.path], _MOST_PENALTIES)
+        )
+        of_file[r.path] += 1
+    seen: set[str] = set()
+    for r in sorted(known.values(), key=lambda r: (-scores[r.doc], r.path, r.start_line)):
+        if r.path not in seen:
+            scores[r.doc] += _BEST_CHUNK_BONUS * _PLACE / (_PLACE + standing[r.path])
+            scores[r.doc] -= 2 * _TEST_OR_DOCUMENT_PENALTY if r.path in pinned else 0.0  # what a person pinned comes first
+        seen.add(r.path)
+    ordered = sorted(known.values(), key=lambda r: (-scores[r.doc], r.path, r.start_line))
+    return tuple(ordered), tuple(scores[r.doc] for r in ordered)
 
 
-def _ordered(
-    chunks: Iterable[Candidate], scores: dict[int, float], standing: dict[str, int], pinned: frozenset[str]
-) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """Order chunks so that good files show early and one file's further chunks a little later."""
-    seen: dict[str, int] = defaultdict(int)
-    final: list[tuple[float, Candidate]] = []
-    for r in sorted(chunks, key=lambda r: (-scores[r.doc], r.path, r.start_line)):
-        score = scores[r.doc] - _FURTHER_CHUNK_PENALTY * seen[r.path]
-        if not seen[r.path]:
-            score += _BEST_CHUNK_BONUS * _PLACE / (_PLACE + standing[r.path])
-            score -= 2 * _TEST_OR_DOCUMENT_PENALTY if r.path in pinned else 0.0  # what a person pinned comes first
-        seen[r.path] += 1
-        final.append((score, r))
-    final.sort(key=lambda pair: (-pair[0], pair[1].path, pair[1].start_line))
-    return tuple(r for _, r in final), tuple(score for score, _ in final)
+def _of_itself(r: Candidate, written: Mapping[str, int]) -> float:
+    """Return what a chunk gains by what it is: a function that has some length, and a name that the text has."""
+    gain = _LENGTH * math.log1p(r.end_line - r.start_line) + (_IS_FUNCTION if r.callable else 0.0)
+    if name := _LAST_NAME.search(r.symbol):
+        gain += _IS_PRIVATE if name[0].startswith("_") and not name[0].startswith("__") else 0.0
+        gain += _NAME_WRITTEN * math.log1p(written[name[0]]) if len(name[0]) >= _SHORTEST_NAME else 0.0
+    return gain
 
 
-def _traced(issue: IssueText, definers: _Definers) -> dict[int, float]:
-    """Find chunks that define a function of the trace in a file that is called like its frame's; later frames count more."""
-    found: dict[int, float] = {}
-    for number, frame in enumerate(issue.frames, 1):
-        for doc, path in definers.get(frame.function, ()) if frame.function else ():
-            if path.rpartition("/")[2] == frame.path.rpartition("/")[2]:
-                found[doc] = number / len(issue.frames)
-    return found
+def _last_traced(issue: IssueText, definers: _Definers) -> frozenset[int]:
+    """Find the chunks that define the last function of the trace that is here, in a file that is called like its frame's."""
+    for frame in reversed(issue.frames):
+        name = frame.path.rpartition("/")[2]
+        if frame.function and (there := [doc for doc, path in definers[frame.function] if path.rpartition("/")[2] == name]):
+            return frozenset(there)
+    return frozenset()

@@ -75,6 +75,11 @@ impl PyCandidate {
     }
 
     #[getter]
+    fn callable(&self) -> bool {
+        self.0.callable
+    }
+
+    #[getter]
     fn id(&self) -> String {
         format!("{:032x}", self.0.id)
     }
