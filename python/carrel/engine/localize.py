@@ -292,44 +292,50 @@ def _chunks(
         most = max((r.lexical for r in ranked), default=0.0)
         by_words = _CHUNK_WORDS.get(part, 0.0) / most if most > 0 else 0.0
         for place, r in enumerate(ranked):
-            places[r.doc] += _PLACE / (_PLACE + place)
+            doc = r.doc
+            places[doc] += _PLACE / (_PLACE + place)
             if part == TITLE:
-                scores[r.doc] += _CHUNK_TITLE_DENSE * r.dense + _CHUNK_TITLE_LEXICAL * r.lexical
-            else:
-                scores[r.doc] += by_words * r.lexical
-            if part == LEAD or r.doc not in known:
-                known[r.doc] = r
+                scores[doc] += _CHUNK_TITLE_DENSE * r.dense + _CHUNK_TITLE_LEXICAL * r.lexical
+            elif by_words:
+                scores[doc] += by_words * r.lexical
+            if part == LEAD or doc not in known:
+                known[doc] = r
     best = max((found.score for found in files.values()), default=0.0)
-    standing = {path: place for place, path in enumerate(sorted(files, key=lambda path: (-files[path].score, path)))}
-    written = Counter(match[0] for match in _NAME.finditer(issue.whole))
+    by_score = sorted(files, key=lambda path: (-files[path].score, path))
+    place_share = {path: _PLACE / (_PLACE + place) for place, path in enumerate(by_score)}
+    of_file = {
+        path: _FILE_SCORE_WEIGHT * (found.score - best) + _FILE_PLACE_WEIGHT * place_share[path] + _PATH_WEIGHT * found.path_gain
+        for path, found in files.items()
+    }
+    written = Counter(_NAME.findall(issue.whole))
     last_traced = _last_traced(issue, definers)
-    of_file: dict[str, int] = defaultdict(int)
-    for doc, r in sorted(known.items(), key=lambda pair: (-places[pair[0]], pair[1].path, pair[1].start_line)):
-        scores[doc] += (
-            _FILE_SCORE_WEIGHT * (files[r.path].score - best)
-            + _FILE_PLACE_WEIGHT * _PLACE / (_PLACE + standing[r.path])
-            + _PATH_WEIGHT * files[r.path].path_gain
-            + _of_itself(r, written)
-            + (_LAST_FUNCTION_IN_TRACE if doc in last_traced else 0.0)
-            - _FURTHER_CHUNK_PENALTY * min(of_file[r.path], _MOST_PENALTIES)
-        )
-        of_file[r.path] += 1
+    paths = {doc: r.path for doc, r in known.items()}
+    tie = {doc: (paths[doc], r.start_line) for doc, r in known.items()}  # what decides between equal ones
+    before: dict[str, int] = defaultdict(int)
+    for doc in sorted(known, key=lambda doc: (-places[doc], tie[doc])):
+        path = paths[doc]
+        scores[doc] += of_file[path] + _of_itself(known[doc], written)
+        scores[doc] += _LAST_FUNCTION_IN_TRACE if doc in last_traced else 0.0
+        scores[doc] -= _FURTHER_CHUNK_PENALTY * min(before[path], _MOST_PENALTIES)
+        before[path] += 1
     seen: set[str] = set()
-    for r in sorted(known.values(), key=lambda r: (-scores[r.doc], r.path, r.start_line)):
-        if r.path not in seen:
-            scores[r.doc] += _BEST_CHUNK_BONUS * _PLACE / (_PLACE + standing[r.path])
-            scores[r.doc] -= 2 * _TEST_OR_DOCUMENT_PENALTY if r.path in pinned else 0.0  # what a person pinned comes first
-        seen.add(r.path)
-    ordered = sorted(known.values(), key=lambda r: (-scores[r.doc], r.path, r.start_line))
-    return tuple(ordered), tuple(scores[r.doc] for r in ordered)
+    for doc in sorted(known, key=lambda doc: (-scores[doc], tie[doc])):
+        path = paths[doc]
+        if path not in seen:
+            seen.add(path)
+            scores[doc] += _BEST_CHUNK_BONUS * place_share[path]
+            scores[doc] -= 2 * _TEST_OR_DOCUMENT_PENALTY if path in pinned else 0.0  # what a person pinned comes first
+    ordered = sorted(known, key=lambda doc: (-scores[doc], tie[doc]))
+    return tuple(known[doc] for doc in ordered), tuple(scores[doc] for doc in ordered)
 
 
 def _of_itself(r: Candidate, written: Mapping[str, int]) -> float:
     """Return what a chunk gains by what it is: a function that has some length, and a name that the text has."""
     gain = _LENGTH * math.log1p(r.end_line - r.start_line) + (_IS_FUNCTION if r.callable else 0.0)
     if name := _LAST_NAME.search(r.symbol):
-        gain += _IS_PRIVATE if name[0].startswith("_") and not name[0].startswith("__") else 0.0
-        gain += _NAME_WRITTEN * math.log1p(written[name[0]]) if len(name[0]) >= _SHORTEST_NAME else 0.0
+        last = name[0]
+        gain += _IS_PRIVATE if last.startswith("_") and not last.startswith("__") else 0.0
+        gain += _NAME_WRITTEN * math.log1p(written[last]) if last in written and len(last) >= _SHORTEST_NAME else 0.0
     return gain
 
 
