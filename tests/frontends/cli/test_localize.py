@@ -59,6 +59,19 @@ def test_the_text_may_stand_in_a_file_or_on_standard_input(
     assert "the last of its files in the trace" in answer["files"][0]["reasons"]
 
 
+def test_the_name_of_a_file_as_text_is_told(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    (project / "issue.txt").write_text(TRACE)
+    code, _, err = run("localize", "issue.txt")
+    assert code == 0
+    assert "`--file issue.txt` reads it" in err
+    code, out, err = run("localize", "issue.txt", "--json")
+    assert (code, one_json(out)["issue"]) == (0, False)
+    assert "`--file issue.txt` reads it" in err
+    assert "reads it" not in run("localize", ISSUE)[2]
+    assert "reads it" not in run("localize", "x" * 5_000)[2]
+
+
 def test_a_question_gives_files_by_their_best_hit(run: Run) -> None:
     code, out, _ = run("localize", "how is a database connection acquired?", "--limit", "1", "--json")
     answer = one_json(out)

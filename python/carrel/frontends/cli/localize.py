@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import os
 import sys
 import time
 from argparse import Namespace
@@ -48,6 +49,8 @@ def run(arguments: Namespace, output: Output) -> int:
         output.value(_plain(located))
     else:
         _show(located, output)
+    if arguments.text and os.path.isfile(arguments.text):  # noqa: PTH113 - false, not an error, for what can't be a path
+        output.warn(f"{arguments.text} is a file, but its name was taken for the text: `--file {arguments.text}` reads it.")
     return 0
 
 
