@@ -57,3 +57,15 @@ def test_what_can_not_be_is_said_before_anybody_is_asked(edit: Edit, tmp_path: P
     told(nvim, "one of add, remove")
     assert nvim.lua("return typed") == []
     assert nvim.lua("return vim.fn.getcompletion('Carrel sources ', 'cmdline')") == ["add", "remove"]
+
+
+def test_the_name_of_a_folder_runs_nothing(edit: Edit, tmp_path: Path) -> None:
+    folder = tmp_path / "docs`>ran`"
+    folder.mkdir()
+    nvim = edit(autostart=False)
+    nvim.lua(PERSON)
+    nvim.lua("answer = ''")
+    nvim.command(f"Carrel sources add ops {folder} what the on-call does")
+    told(nvim, "you didn't agree")
+    assert f"  Place: {folder}" in nvim.lua("return typed[#typed]")
+    assert nvim.lua("return vim.fn.filereadable('ran')") == 0

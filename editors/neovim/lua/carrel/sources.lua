@@ -68,7 +68,7 @@ local function absolute(place)
   if place == '' or place:match('^%a+://') then
     return place
   end
-  return vim.fn.fnamemodify(vim.fn.expand(place), ':p')
+  return vim.fn.fnamemodify(place, ':p') -- not `expand`, which runs what stands in backticks
 end
 
 local function add(given, ask_server)
