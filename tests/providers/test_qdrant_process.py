@@ -133,7 +133,7 @@ async def test_a_supervisor_that_is_killed_takes_the_server_along_and_the_next_u
     state = json.loads((folder / STATE_FILE).read_text())
     os.kill(state["pid"], signal.SIGKILL)
     assert await asyncio.to_thread(gone, state["child"])
-    assert not first.alive
+    assert await asyncio.to_thread(until, lambda: not first.alive)
     second = await start(folder, program(tmp_path), grace=0.5)
     assert second.alive
     assert len(starts(folder)) == 2
