@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,10 @@ from carrel.server.settings_files import user_file
 Parents: TypeAlias = tuple[str, ...]
 """The keys of the tables around an entry, outermost first."""
 Value: TypeAlias = Mapping[str, Any] | str | None
+Check: TypeAlias = Callable[[Mapping[str, Any]], None]
+
+_WRITING = threading.Lock()
+"""One change after the other: each reads the whole file and writes it whole."""
 
 
 def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
@@ -26,9 +31,20 @@ def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
     return _set(("models",), role, fields)
 
 
-def set_source(name: str, fields: Mapping[str, Any] | None) -> Path:
-    """Write what is searched beside the workspace under this id, or with None nothing; return the file. Raises `CarrelError`."""
-    return _set(("sources",), name, fields)
+def set_source(name: str, fields: Mapping[str, Any] | None, *, found: Any) -> Path:
+    """Write what is searched beside the workspace under this id, or with None nothing; return the file.
+
+    Raises `CarrelError`, also where the entry isn't as it was `found` when the person was asked (None for no entry).
+    """
+
+    def is_as_found(options: Mapping[str, Any]) -> None:
+        sources = options.get("sources")
+        if (sources.get(name) if isinstance(sources, Mapping) else None) != found:
+            raise CarrelError(
+                f"`sources.{name}` was changed elsewhere while you were asked, and is left so.", "Look at it and try again."
+            )
+
+    return _set(("sources",), name, fields, check=is_as_found)
 
 
 def set_store(fields: Mapping[str, Any] | None) -> Path:
@@ -44,24 +60,27 @@ def set_tool_source(kind: str, name: str, value: Mapping[str, Any] | str | None)
     return _set(("tools", kind), name, value)
 
 
-def _set(parents: Parents, name: str, value: Value) -> Path:
-    """Write an entry of a table that stands below `parents`."""
+def _set(parents: Parents, name: str, value: Value, *, check: Check | None = None) -> Path:
+    """Write an entry of a table that stands below `parents`, unless `check` raises for what the file holds."""
     path = user_file()
-    try:
-        text = path.read_text("utf-8-sig") if path.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(path, str(error)) from None
-    change = _changed_json if path.suffix == ".json" else _changed_toml
-    _replace(path, change(path, text, parents, name, value))
+    with _WRITING:
+        try:
+            text = path.read_text("utf-8-sig") if path.exists() else ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(path, str(error)) from None
+        change = _changed_json if path.suffix == ".json" else _changed_toml
+        _replace(path, change(path, text, parents, name, value, check))
     return path
 
 
-def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Value) -> str:
+def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
     try:
         document = tomlkit.parse(text)
         wanted = tomllib.loads(text)
     except (TOMLKitError, ValueError) as error:
         raise SettingsError(path, str(error)) from None
+    if check:
+        check(wanted)
     _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
     _apply(path, wanted, parents, name, value, dict)
     changed = tomlkit.dumps(document)
@@ -111,13 +130,15 @@ def _other_form(path: Path, parents: Parents, name: str) -> SettingsError:
     return SettingsError(path, f"its `{table}` are written in a form that can't be changed here; write each as `[{table}.NAME]`")
 
 
-def _changed_json(path: Path, text: str, parents: Parents, name: str, value: Value) -> str:
+def _changed_json(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
     try:
         document = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise SettingsError(path, str(error)) from None
     if not isinstance(document, dict):
         raise SettingsError(path, "it must hold an object")
+    if check:
+        check(document)
     _apply(path, document, parents, name, dict(value) if isinstance(value, Mapping) else value, dict)
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,12 +44,16 @@ class WantedSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceChange:
-    """What would be written: `fields` under the id, or None where the source is removed. `before` is None where it is new."""
+    """What would be written: `fields` under the id, or None where the source is removed. `before` is None where it is new.
+
+    `found` is the entry as the settings file has it, None for none: nothing is written where it isn't so any more.
+    """
 
     id: str
     source: SourceSettings
     before: SourceSettings | None
     fields: Mapping[str, Any] | None
+    found: Any = None
 
     @property
     def leaves(self) -> SourceSettings | None:
@@ -58,19 +65,21 @@ class SourceChange:
 def planned(wanted: WantedSource) -> SourceChange:
     """Return what adding a source would write. Raises `InvalidInput` that says what is wrong with it."""
     name, fields = _repository(wanted) if SCHEME in f"{wanted.id} {wanted.place}" else _local(wanted)
-    try:
-        [(_, source)] = read_sources({name: fields}).by_id
+    written = _written()
+    try:  # with all others, which one too many would switch off
+        source = dict(read_sources({**written, name: fields}).by_id)[name]
     except ValueError as error:
         raise InvalidInput("sources", str(error)) from None
-    return SourceChange(name, source, dict(resolve(read_user())[0].sources.by_id).get(name), fields)
+    return SourceChange(name, source, _readable(written, name), fields, written.get(name))
 
 
 def removal(name: str) -> SourceChange:
     """Return what removing a source would do. Raises `InvalidInput` where there is none of that id."""
-    sources = dict(resolve(read_user())[0].sources.by_id)
-    if name not in sources:
-        raise InvalidInput("id", f"is no source; there are {', '.join(sources) or 'none'}", value=name)
-    return SourceChange(name, sources[name], sources[name], None)
+    written = _written()
+    if name not in written:
+        raise InvalidInput("id", f"is no source; there are {', '.join(written) or 'none'}", value=name)
+    source = _readable(written, name)
+    return SourceChange(name, source or SourceSettings(folder="not readable"), source, None, written[name])
 
 
 def write(change: SourceChange) -> Path:
@@ -78,7 +87,7 @@ def write(change: SourceChange) -> Path:
 
     What is kept of a place that isn't searched any more is deleted.
     """
-    path = set_source(change.id, change.fields)
+    path = set_source(change.id, change.fields, found=change.found)
     if change.leaves:
         knowledge.forget(resolve(read_user())[0], change.id, change.leaves)
     return path
@@ -91,6 +100,10 @@ def confirmation(change: SourceChange) -> Confirmation:
         details["Before"] = place_of(change.leaves)
     if change.source.description:
         details["Description"] = change.source.description
+    if change.source.key:
+        details["Key"] = change.source.key
+    if change.source.outdated_after_days:
+        details["Outdated after days"] = str(change.source.outdated_after_days)
     if change.fields is None:
         risk = "It isn't searched any more, and what Carrel keeps of it is deleted; the source itself stays as it is"
     else:
@@ -108,8 +121,10 @@ def place_of(source: SourceSettings) -> str:
 
 def command_of(wanted: WantedSource) -> str:
     """Return the command that adds a source in a terminal."""
-    more = ["--git"] if wanted.git else []
-    return " ".join(["carrel sources add", wanted.id, *filter(None, [wanted.place]), *more])
+    options = {"--description": wanted.description, "--outdated-after": wanted.outdated_after_days, "--key": wanted.key}
+    given = [word for option, value in options.items() if value for word in (option, str(value))]
+    words = ["carrel", "sources", "add", wanted.id, *filter(None, [wanted.place]), *(["--git"] if wanted.git else []), *given]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def _local(wanted: WantedSource) -> tuple[str, dict[str, Any]]:
@@ -141,13 +156,20 @@ def _folder(text: str) -> str:
     """Return the absolute path of a folder that exists."""
     try:
         path = Path(text).expanduser()
-    except RuntimeError:  # no home folder
+    except (RuntimeError, ValueError):  # no home folder, or a zero byte
         path = Path(text)
     if not path.is_absolute():
         raise InvalidInput("place", f"{text} is no absolute path")
-    if not path.is_dir():
+    try:
+        is_folder, found = path.is_dir(), str(path.resolve())
+        found.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("place", "its name isn't UTF-8, so that no settings file can hold it") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput("place", f"{text} can't be opened ({getattr(error, 'strerror', None) or error})") from None
+    if not is_folder:
         raise InvalidInput("place", f"{text} is no folder")
-    return str(path.resolve())
+    return found
 
 
 def _repository(wanted: WantedSource) -> tuple[str, dict[str, Any]]:
@@ -167,10 +189,22 @@ def destination(source: SourceSettings) -> Destination | None:
     return None if place.local else place
 
 
+def _written() -> Mapping[str, Any]:
+    """Return the sources as they stand in the person's settings file, right or wrong."""
+    sources = read_user().options.get("sources")
+    return sources if isinstance(sources, dict) else {}
+
+
+def _readable(written: Mapping[str, Any], name: str) -> SourceSettings | None:
+    try:
+        return dict(read_sources({name: written[name]}).by_id)[name] if name in written else None
+    except ValueError:
+        return None
+
+
 def _known(name: str, *, moved: bool) -> dict[str, Any]:
     """Return what the person's settings file has under this id; without where it is, if that is given anew."""
-    sources = read_user().options.get("sources")
-    found = sources.get(name) if isinstance(sources, dict) else None
+    found = _written().get(name)
     if not isinstance(found, dict) or found.get("kind") == "repository":
         return {}
     return {key: value for key, value in found.items() if not moved or key not in _PLACE}

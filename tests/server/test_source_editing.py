@@ -1,0 +1,93 @@
+"""Changes to the sources in a person's settings file: checked whole, written as they were shown, one after the other."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from carrel.core.errors import CarrelError, InvalidInput
+from carrel.server.settings_files import user_file
+from carrel.server.source_editing import WantedSource, command_of, confirmation, planned, removal, write
+from carrel.server.source_settings import MOST_SOURCES
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the person's settings file, which is in a folder of its own and isn't there yet."""
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.delenv("CARREL_CONFIG", raising=False)
+    path = user_file()
+    assert tmp_path in path.parents
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def folder(parent: Path, name: str) -> str:
+    path = parent / name
+    path.mkdir()
+    return str(path)
+
+
+def sources(settings: Path) -> dict[str, dict[str, str]]:
+    return tomllib.loads(settings.read_text("utf-8")).get("sources", {}) if settings.exists() else {}
+
+
+def test_what_another_window_changed_meanwhile_is_left(tmp_path: Path, settings: Path) -> None:
+    ours, theirs = folder(tmp_path, "ours"), folder(tmp_path, "theirs")
+    adding = planned(WantedSource("ops", ours))
+    write(planned(WantedSource("ops", theirs)))
+    with pytest.raises(CarrelError, match="changed elsewhere while you were asked"):
+        write(adding)
+    leaving = removal("ops")
+    write(planned(WantedSource("ops", ours)))
+    with pytest.raises(CarrelError, match="changed elsewhere"):
+        write(leaving)
+    assert sources(settings)["ops"]["folder"] == ours
+    write(removal("ops"))
+    assert sources(settings) == {}
+
+
+def test_changes_at_the_same_time_are_all_kept(tmp_path: Path, settings: Path) -> None:
+    changes = [planned(WantedSource(f"s{n}", folder(tmp_path, f"s{n}"))) for n in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, changes))
+    assert sorted(sources(settings)) == [f"s{n}" for n in range(8)]
+
+
+def test_one_source_too_many_is_refused_and_a_broken_one_can_be_removed(tmp_path: Path, settings: Path) -> None:
+    place = folder(tmp_path, "docs")
+    settings.write_text("".join(f"[sources.s{n}]\nfolder = '{place}'\n" for n in range(MOST_SOURCES)), "utf-8")
+    with pytest.raises(InvalidInput, match=str(MOST_SOURCES)):
+        planned(WantedSource("more", place))
+    settings.write_text(f"[sources.good]\nfolder = '{place}'\n[sources.bad]\nfolder = 7\n", "utf-8")
+    with pytest.raises(InvalidInput, match="bad"):
+        planned(WantedSource("more", place))
+    write(removal("bad"))
+    assert sorted(sources(settings)) == ["good"]
+
+
+def test_the_question_tells_all_that_is_written(tmp_path: Path) -> None:
+    change = planned(WantedSource("ops", folder(tmp_path, "ops"), description="runbooks", outdated_after_days=90))
+    assert confirmation(change).details["Outdated after days"] == "90"
+    kept = planned(WantedSource("lib", "qdrant://localhost:6333/lib", key="env:LIB_KEY"))
+    assert confirmation(kept).details["Key"] == "env:LIB_KEY"
+    assert confirmation(kept).hash != confirmation(planned(WantedSource("lib", "qdrant://localhost:6333/lib"))).hash
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal there quotes in another way")
+def test_the_command_says_the_same_in_a_terminal() -> None:
+    wanted = WantedSource("ops", "/srv/my docs; touch x", git=True, description="what on-call does", outdated_after_days=9)
+    words = ["carrel", "sources", "add", "ops", "/srv/my docs; touch x", "--git", "--description", "what on-call does"]
+    assert shlex.split(command_of(wanted)) == [*words, "--outdated-after", "9"]
+
+
+@pytest.mark.parametrize("place", ["/{long}", "/a\0b", "~nobody\0x"])
+def test_a_place_that_cannot_be_opened_is_told(place: str) -> None:
+    with pytest.raises(InvalidInput, match="place"):
+        planned(WantedSource("ops", place.format(long="x" * 300)))
