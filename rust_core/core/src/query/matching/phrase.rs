@@ -10,6 +10,12 @@ const MOST_WORDS: usize = 60;
 
 /// What an identifier in another case counts: `MAX_SIZE` is hardly ever meant by `max_size`.
 const OTHER_CASE: f32 = 0.9;
+/// What a word counts that is joined otherwise to the one before: `restore-keys` is hardly ever meant by `restore keys`.
+const OTHER_JOINT: f32 = 0.8;
+/// What joins the words of one name, as in `x-forwarded-for`, `tcp:8889`, `a/b.py` or `std::mem`.
+const JOINTS: [char; 8] = ['-', '.', '/', ':', '\\', '@', '#', '>'];
+/// A word in capitals of so many letters is a name: `SIGTERM`, `TOXENV`. Shorter ones are often words of speech (`HTTP`, `JSON`).
+const CAPITALS: usize = 5;
 
 /// The longest run of the question's words that stands in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,9 +24,14 @@ pub struct Quote {
     pub share: f32,
     /// Words in the run.
     pub words: u32,
-    /// One of them is an identifier, in the letters' own case.
+    /// There is a name in it: an identifier in the letters' own case, or joined words that are joined alike.
     pub identifier: bool,
 }
+
+/// What a word of speech weighs: `this is a message` is more than `message` …
+const WORD_OF_SPEECH: f32 = 0.3;
+/// … and at either end of a question, where it asks rather: `where does this message come from`.
+const AT_AN_END: f32 = 0.05;
 
 /// A question as a sequence of words with their weights.
 #[derive(Debug, Default)]
@@ -36,6 +47,10 @@ struct Word {
     text: String,
     weight: f32,
     identifier: bool,
+    /// What joins it to the word before; empty where it begins a name or stands alone.
+    joint: String,
+    /// It is the last of joined words.
+    ends_name: bool,
 }
 
 /// A run that ends at some word of the question.
@@ -46,19 +61,38 @@ struct Run {
     /// Words in the letters' own case.
     same_case: u32,
     identifier: bool,
+    /// It holds the name that it is in from its first word on, joined alike.
+    joined: bool,
 }
 
 impl Phrase {
-    /// Take a question apart; `weight` says what each of its words tells. Empty for a question that is too long.
+    /// Take a question apart; `weight` says what each of its words tells, 0 for a word of speech. Empty for a question that is too
+    /// long.
     pub fn new(text: &str, mut weight: impl FnMut(&str) -> f32) -> Self {
-        let words: Vec<&str> = words_of(text).take(MOST_WORDS + 1).collect();
-        if words.len() > MOST_WORDS {
+        let found: Vec<(&str, &str)> = words_of(text).take(MOST_WORDS + 1).collect();
+        if found.len() > MOST_WORDS {
             return Self::default();
         }
-        let words: Vec<Word> = words
-            .into_iter()
-            .map(|word| Word { text: word.to_owned(), weight: weight(word), identifier: is_identifier(word) })
-            .collect();
+        let mut words: Vec<Word> = Vec::with_capacity(found.len());
+        for (gap, word) in found {
+            let joins = !words.is_empty() && !gap.is_empty() && gap.chars().all(|c| JOINTS.contains(&c));
+            if let Some(before) = words.last_mut().filter(|_| joins) {
+                before.ends_name = false;
+            }
+            words.push(Word {
+                text: word.to_owned(),
+                weight: weight(word),
+                identifier: is_identifier(word),
+                joint: if joins { gap.to_owned() } else { String::new() },
+                ends_name: joins,
+            });
+        }
+        let telling = |word: &Word| word.weight > 0.0;
+        let inner =
+            words.iter().position(telling).unwrap_or(0)..words.iter().rposition(telling).map_or(words.len(), |last| last + 1);
+        for (i, word) in words.iter_mut().enumerate().filter(|(_, word)| word.weight <= 0.0) {
+            word.weight = if inner.contains(&i) { WORD_OF_SPEECH } else { AT_AN_END };
+        }
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (i, word) in words.iter().enumerate() {
             places.entry(word.text.to_lowercase()).or_default().push(i);
@@ -82,7 +116,7 @@ impl Phrase {
         let mut before: Vec<(usize, Run)> = Vec::new();
         let mut here: Vec<(usize, Run)> = Vec::new();
         let mut lower = String::new();
-        for word in words_of(text) {
+        for (gap, word) in words_of(text) {
             lower.clear();
             if word.is_ascii() {
                 lower.extend(word.chars().map(|c| c.to_ascii_lowercase()));
@@ -94,12 +128,15 @@ impl Phrase {
                 let asked = &self.words[place];
                 let run = before.iter().find(|(last, _)| last + 1 == place).map_or_else(Run::default, |(_, run)| *run);
                 let same = asked.text == word;
-                let weight = if same || !asked.identifier { asked.weight } else { OTHER_CASE * asked.weight };
+                let alike = asked.joint.is_empty() || asked.joint == gap;
+                let joined = asked.joint.is_empty() || (run.joined && alike);
+                let of_case = if same || !asked.identifier { 1.0 } else { OTHER_CASE };
                 let run = Run {
-                    weight: run.weight + weight,
+                    weight: run.weight + asked.weight * of_case * if run.words == 0 || alike { 1.0 } else { OTHER_JOINT },
                     words: run.words + 1,
                     same_case: run.same_case + u32::from(same),
-                    identifier: run.identifier || (same && asked.identifier),
+                    identifier: run.identifier || (same && asked.identifier) || (joined && asked.ends_name),
+                    joined,
                 };
                 if (run.weight, run.words, run.same_case) > (best.weight, best.words, best.same_case) {
                     best = run;
@@ -112,39 +149,70 @@ impl Phrase {
     }
 }
 
-/// Runs of letters, digits and underscores.
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+/// Runs of letters, digits and underscores, each with what stands between it and the one before.
+fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.find(is_part)?;
+        let (gap, from) = rest.split_at(start);
+        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        rest = after;
+        Some((gap, word))
+    })
 }
 
-/// A name rather than a word of speech: it has an underscore, an inner capital, or digits among letters.
+/// A name rather than a word of speech: it has an underscore, an inner capital, or digits among letters, or it is in capitals.
 fn is_identifier(word: &str) -> bool {
     let has = |test: fn(char) -> bool| word.chars().any(test);
     let inner_capital = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    word.contains('_') || inner_capital || (has(char::is_numeric) && has(char::is_alphabetic))
+    let in_capitals = word.len() >= CAPITALS && word.chars().all(char::is_uppercase);
+    word.contains('_') || inner_capital || in_capitals || (has(char::is_numeric) && has(char::is_alphabetic))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Phrase, Quote};
+    use super::Phrase;
 
     #[track_caller]
     fn check(question: &str, text: &str, share: f32, words: u32, identifier: bool) {
         let found = Phrase::new(question, |word| if word == "the" { 0.0 } else { 1.0 }).find(text);
-        assert_eq!(found, Quote { share, words, identifier }, "{question} in {text}");
+        assert!((found.share - share).abs() < 1e-6, "{question} in {text}: {found:?}");
+        assert_eq!((found.words, found.identifier), (words, identifier), "{question} in {text}");
     }
 
     #[test]
     fn the_longest_run_counts() {
         check("Could not open the file", "raise E('could  not open\n the file')", 1.0, 5, false);
-        check("Could not open the file", "open file; not open", 0.5, 2, false);
+        check("Could not open the file", "open file; not open", 2.0 / 4.3, 2, false);
         check("Could not open", "nothing of it", 0.0, 0, false);
         check("what is max_size for", "MAX_SIZE = 1", 0.225, 1, false);
         check("what is max_size for", "self.max_size", 0.25, 1, true);
+        check("what is SIGTERM for", "on sigterm", 0.225, 1, false);
+        check("what is SIGTERM for", "signal.SIGTERM", 0.25, 1, true);
         check("a b a b c", "a b c", 0.6, 3, false);
         check("", "a", 0.0, 0, false);
+    }
+
+    #[test]
+    fn words_of_speech_count_within_a_quotation_and_hardly_around_it() {
+        check("the connection the", "a connection", 1.0 / 1.1, 1, false);
+        check("connection the file", "connection file", 1.0 / 2.3, 1, false);
+        check("the", "the", 1.0, 1, false);
+    }
+
+    #[test]
+    fn joined_words_are_one_name_where_they_are_joined_alike() {
+        check("restore-keys", "with:\n  restore-keys: |", 1.0, 2, true);
+        check("restore-keys", "Restore-Keys", 1.0, 2, true);
+        check("restore-keys", "restore keys", 0.9, 2, false);
+        check("x-forwarded-for", "forwarded-for", 2.0 / 3.0, 2, false);
+        check("x-forwarded-for", "x/forwarded-for", 2.8 / 3.0, 3, false);
+        check("std::mem", "use std::mem;", 1.0, 2, true);
+        check("tcp:8889", "tcp: 8889", 0.9, 2, false);
+        check("stop here. go on", "stop here. go on", 1.0, 4, false);
     }
 
     #[test]

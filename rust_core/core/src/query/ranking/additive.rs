@@ -49,7 +49,7 @@ const DEFINES_SYMBOL: f64 = 2.2;
 const IN_ITS_FILE: f64 = 1.2;
 const CONSTRUCTOR: f64 = 0.5;
 const VERBATIM: f64 = 0.5;
-const ALONE: f64 = 1.0;
+const ALONE: f64 = 1.5;
 
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 

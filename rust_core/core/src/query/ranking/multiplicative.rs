@@ -35,7 +35,9 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
     let prior = |path: &str, defines: bool| {
         // A file that hands on what others hold may hold code of its own.
         let is_none = |kind: &PathKind| *kind == PathKind::ReExport && defines;
-        let asked_for = |kind: &PathKind| kind.asked_by().iter().any(|&word| context.words.contains(word));
+        // A part of a name asks for nothing: `TEST_NAME` may be a setting. `README` does.
+        let asks = !context.is_symbol || context.words.len() == 1;
+        let asked_for = |kind: &PathKind| asks && kind.asked_by().iter().any(|&word| context.words.contains(word));
         path_kinds(path).into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
     };
     candidates

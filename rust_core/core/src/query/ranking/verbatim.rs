@@ -3,8 +3,11 @@
 //! A pasted message, heading or identifier that stands in one place is that place's evidence, and no prior about its path may
 //! outweigh it. A few common words in a row are none.
 
+use std::collections::HashMap;
+
 use super::kinds::{PathKind, path_kinds};
 use super::{Candidate, RankingContext};
+use crate::base::words::{WordKind, split_words};
 
 /// The least share of the question's weight that a run of 1, 2, 3 or more words must hold to count: short runs stand in many texts.
 const LEAST_SHARE: [f64; 4] = [0.97, 0.9, 0.72, 0.45];
@@ -16,47 +19,90 @@ const SPAN: f64 = 0.2;
 const WORDS_OF_NAME: u32 = 2;
 /// A text holds more of the question than others if it is by this share at least.
 const CLEARLY: f64 = 0.05;
+/// Shares that differ by less are equal.
+const ALIKE: f64 = 0.001;
 /// A text holds all of the question if it is by this share …
 const WHOLE: f64 = 0.97;
 /// … and so many words: fewer stand in a row by chance.
-const LEAST_OF_WHOLE: u32 = 4;
-/// What more places hold literally counts less for each.
+const LEAST_OF_WHOLE: u32 = 3;
+/// The same of a wish for a change.
+const LEAST_OF_WISH: u32 = 4;
+/// What more files hold literally counts less for each.
 const FEW: f64 = 3.0;
+/// What a file with a path penalty that holds all of a question gains where an ordinary one does too: the test of a message stands
+/// behind the code that has it, and before what only speaks of it.
+const BESIDE: f64 = 0.9;
 
 /// Shares from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VerbatimEvidence {
     /// How far it holds the question word for word, shared with others that do.
     pub strength: f64,
-    /// The same where no candidate without a path penalty holds as much: then the penalty yields.
+    /// The same where few hold as much. As far as it goes, a path penalty yields.
     pub unrivalled: f64,
 }
 
 /// For each candidate.
 pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
-    let ordinary = candidates.iter().filter(|candidate| candidate.prior >= 1.0);
-    let most_ordinary = ordinary.clone().map(|candidate| candidate.verbatim).fold(0.0, f64::max);
-    let most_words_ordinary = ordinary.map(|candidate| candidate.verbatim_words).max().unwrap_or(0);
-    let defined = candidates.iter().any(|candidate| candidate.defines >= 1.0);
+    let ordinary = || candidates.iter().filter(|candidate| candidate.prior >= 1.0);
+    let most_words_ordinary = ordinary().map(|candidate| candidate.verbatim_words).max().unwrap_or(0);
+    let (all_files, ordinary_files) = (fullest_of_files(candidates.iter()), fullest_of_files(ordinary()));
+    let most_of = |files: &[f64]| files.iter().copied().fold(0.0, f64::max);
+    let (most, most_ordinary) = (most_of(&all_files), most_of(&ordinary_files));
+    let mut defining = candidates.iter().filter(|candidate| candidate.defines >= 1.0).peekable();
+    let defined = defining.peek().is_some();
+    let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
     let of = |candidate: &Candidate| {
         let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
         let strength = if context.is_change { of_a_wish(candidate) } else { strength(candidate, is_name) };
         // Where the name is defined, its uses are not what was asked for.
-        if strength <= 0.0 || (is_name && defined && candidate.defines < 1.0) {
+        let is_use = is_name && candidate.defines < 1.0 && if candidate.verbatim_words > 1 { whole_defined } else { defined };
+        if strength <= 0.0 || (is_use && !context.is_symbol) {
             return VerbatimEvidence::default();
         }
         // A common word that only one text holds beside the rarer ones adds little to the share.
         let is_more = candidate.verbatim > most_ordinary + CLEARLY
             || (holds_all(candidate) && candidate.verbatim_words > most_words_ordinary);
-        let unrivalled = candidate.prior < 1.0 && is_more && (is_name || !lists_changes(&candidate.path));
-        if candidate.prior < 1.0 && !unrivalled {
+        let penalised = candidate.prior < 1.0;
+        if penalised && !is_name && lists_changes(&candidate.path) {
             return VerbatimEvidence::default();
         }
-        let as_much = candidates.iter().filter(|other| other.verbatim >= candidate.verbatim - 0.001).count();
-        let shared = strength * (FEW / as_much as f64).min(1.0);
-        VerbatimEvidence { strength: shared, unrivalled: if unrivalled { strength } else { 0.0 } }
+        let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
+        let is_whole = candidate.verbatim >= most - ALIKE && (holds_all(candidate) || (is_name && candidate.verbatim >= WHOLE));
+        let few = is_whole && as_full(if penalised { &all_files } else { &ordinary_files }) <= FEW;
+        let unrivalled = match (penalised, is_more) {
+            (true, true) => strength,
+            (false, _) if few => strength,
+            (true, false) if few && !context.is_change => BESIDE * strength,
+            _ => 0.0,
+        };
+        if penalised && unrivalled <= 0.0 {
+            return VerbatimEvidence::default();
+        }
+        let shared = strength * (FEW / as_full(&all_files)).min(1.0);
+        VerbatimEvidence { strength: shared, unrivalled }
     };
     candidates.iter().map(of).collect()
+}
+
+/// For each file the most that one of its candidates holds word for word, where any does.
+fn fullest_of_files<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Vec<f64> {
+    let mut files: HashMap<&str, f64> = HashMap::new();
+    for candidate in candidates.filter(|candidate| candidate.verbatim > 0.0) {
+        let most = files.entry(&candidate.path).or_default();
+        *most = most.max(candidate.verbatim);
+    }
+    files.into_values().collect()
+}
+
+/// Whether the question has the name of what the symbol is in, too: it means `Session.get` by that, and not every `get`.
+fn is_named_with_its_holder(candidate: &Candidate, context: &RankingContext) -> bool {
+    let mut parts = candidate.symbol.rsplit(['.', ':', '#', '\\']).filter(|part| !part.is_empty());
+    parts.nth(1).is_some_and(|holder| {
+        let mut named = true;
+        split_words(holder, &mut |word, kind| named &= kind == WordKind::Whole || context.words.contains(word));
+        named
+    })
 }
 
 fn strength(candidate: &Candidate, is_name: bool) -> f64 {
@@ -67,7 +113,8 @@ fn strength(candidate: &Candidate, is_name: bool) -> f64 {
 
 /// The same of a question that reads like a wish for a change: its words describe what is not there yet, unless all of them are.
 fn of_a_wish(candidate: &Candidate) -> f64 {
-    f64::from(u8::from(holds_all(candidate) && !lists_changes(&candidate.path)))
+    let quotes = holds_all(candidate) && candidate.verbatim_words >= LEAST_OF_WISH;
+    f64::from(u8::from(quotes && !lists_changes(&candidate.path)))
 }
 
 fn holds_all(candidate: &Candidate) -> bool {
@@ -145,6 +192,53 @@ mod tests {
     fn the_penalty_yields_where_ordinary_files_hold_all_but_a_common_word() {
         let held = [candidate("src/a.py", 0.96, 3, false), candidate("tests/test_a.py", 1.0, 4, false)];
         assert_eq!(first(&held, false), "tests/test_a.py");
+    }
+
+    fn ordered(candidates: &[Signals], query: &ParsedQuery) -> Vec<String> {
+        let mut candidates: Vec<Candidate> = candidates.iter().cloned().map(Candidate::from).collect();
+        let context = RankingContext::new(query, &[]);
+        let order = rank(&mut candidates, &context, &EditorContext::default(), &HashSet::new());
+        order.into_iter().map(|i| candidates[i].path.clone()).collect()
+    }
+
+    #[test]
+    fn the_few_texts_that_hold_all_of_it_come_before_what_speaks_of_it() {
+        let about = |path: &str| Signals { lexical: 1.0, dense: 0.9, ..candidate(path, 0.4, 2, false) };
+        let quoting = |path: &str| Signals { lexical: 0.5, dense: 0.1, ..candidate(path, 1.0, 4, false) };
+        let mut found = vec![about("src/a.py"), about("src/b.py"), quoting("tests/test_c.py"), quoting("src/c.py")];
+        assert_eq!(ordered(&found, &ParsedQuery::default())[..2], ["src/c.py", "tests/test_c.py"]);
+        // A phrase that many files have is none that anybody quotes.
+        found.extend((0..9).map(|i| quoting(&format!("src/other{i}.py"))));
+        assert_eq!(ordered(&found, &ParsedQuery::default())[..2], ["src/a.py", "src/b.py"]);
+    }
+
+    #[test]
+    fn what_holds_less_gains_nothing_beside_what_holds_all() {
+        let about = Signals { lexical: 1.0, dense: 0.9, ..candidate("src/a.py", 0.0, 0, false) };
+        let nearly = Signals { lexical: 0.2, dense: 0.0, ..candidate("src/b.py", 0.98, 3, false) };
+        let whole = Signals { lexical: 0.2, dense: 0.0, ..candidate("src/c.py", 1.0, 4, false) };
+        assert_eq!(ordered(&[about, nearly, whole], &ParsedQuery::default()), ["src/c.py", "src/a.py", "src/b.py"]);
+    }
+
+    #[test]
+    fn a_part_of_a_name_asks_for_no_tests() {
+        let words = |words: &[&str]| ParsedQuery {
+            is_symbol: true,
+            plain: words.iter().map(|&word| word.to_owned()).collect(),
+            ..ParsedQuery::default()
+        };
+        let found = [candidate("tests/a.py", 0.0, 0, false), Signals { dense: 0.1, ..candidate("src/a.py", 0.0, 0, false) }];
+        assert_eq!(ordered(&found, &words(&["test", "name"]))[0], "src/a.py");
+        assert_eq!(ordered(&found, &words(&["tests"]))[0], "tests/a.py");
+    }
+
+    #[test]
+    fn a_qualified_name_is_defined_where_its_holder_is_named_too() {
+        let defining = |symbol: &str| Signals { symbol: symbol.to_owned(), defines: 1.0, ..candidate("src/a.py", 0.0, 0, false) };
+        let using = Signals { lexical: 0.4, ..candidate("src/b.py", 1.0, 2, true) };
+        let asked = ParsedQuery { plain: ["session", "get"].map(str::to_owned).into(), ..ParsedQuery::default() };
+        assert_eq!(ordered(&[using.clone(), defining("Session.get")], &asked)[0], "src/a.py");
+        assert_eq!(ordered(&[using, defining("Cache.get")], &asked)[0], "src/b.py");
     }
 
     #[test]

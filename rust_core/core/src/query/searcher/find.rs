@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::quotes::Quoted;
 use super::{Scope, Searcher};
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
@@ -17,7 +18,7 @@ use crate::query::top_k::{Scored, TopK};
 use crate::query::view::View;
 
 /// So many chunks that hold nearly all words of a question are candidates.
-const COVERING: usize = 60;
+const COVERING: usize = 100;
 
 /// What may be found, and how much of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +70,12 @@ impl Searcher {
         let names = query.sought_names();
         let defining = if names.is_empty() { Vec::new() } else { self.definitions_within(&scope, &names, pool)? };
         let quotes = !query.quoted.is_empty();
-        let covering = if quotes { self.covering_within(&scope, &terms, COVERING, cancel)? } else { Vec::new() };
+        let covering = if quotes {
+            // With its words of speech: where many places have the telling ones, few have all.
+            self.covering_within(&scope, &terms, &self.terms(&query.quoted), COVERING, cancel)?
+        } else {
+            Vec::new()
+        };
 
         let mut docs: Vec<Doc> = Vec::new();
         let mut at: HashMap<Doc, usize> = HashMap::new();
@@ -90,7 +96,8 @@ impl Searcher {
             signals[at[&found.doc]].defines = found.score.into();
         }
         if quotes {
-            Self::find_quotes(&terms, &query.quoted, &mut signals, texts_of);
+            let covering = covering.iter().map(|found| (found.doc, found.score)).collect();
+            Self::find_quotes(&Quoted { text: &query.quoted, terms: &terms, covering }, &mut signals, texts_of);
         }
         Ok(signals)
     }

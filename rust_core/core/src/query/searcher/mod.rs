@@ -131,10 +131,18 @@ impl Searcher {
         })
     }
 
-    /// The `k` chunks that hold most of the words searched for, however long they are: at least three quarters of their weight.
-    fn covering_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
+    /// The `k` chunks that hold most of the `telling` words, however long they are: at least three quarters of their weight. Of
+    /// equal ones those that hold most of all `words`.
+    fn covering_within(
+        &self,
+        scope: &Scope<'_>,
+        telling: &Terms<'_>,
+        words: &Terms<'_>,
+        k: usize,
+        cancel: &CancelToken,
+    ) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
-        self.widening(k, scope.filter, |k| covering_chunks(&views, terms, k, cancel))
+        self.widening(k, scope.filter, |k| covering_chunks(&views, telling, words, k, cancel))
     }
 
     /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).

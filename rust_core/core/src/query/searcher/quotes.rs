@@ -19,26 +19,31 @@ const AS_MUCH: f32 = 1e-4;
 const LEAST_HELD: f32 = 0.5;
 /// … and this share of what the fullest one holds.
 const OF_THE_BEST: f32 = 0.7;
-/// What a word of speech weighs: `this is a message` is more than `message`.
-const WORD_OF_SPEECH: f32 = 0.3;
+
+/// What texts are asked for word for word.
+pub(super) struct Quoted<'a> {
+    pub text: &'a str,
+    /// Its words but those of speech.
+    pub terms: &'a Terms<'a>,
+    /// How far chunks hold all its words, as far as that was looked for.
+    pub covering: HashMap<Doc, f32>,
+}
 
 impl Searcher {
-    /// Set what each candidate holds of `quoted` word for word; words weigh what they do in `terms`, which leave out words of
-    /// speech. Candidates that hold few of these keep none. `texts_of` reads the texts of some chunks; those that it has no
-    /// text for keep none either.
+    /// Set what each candidate holds of the quoted text word for word. Words weigh what they do in its terms. Candidates that hold
+    /// few of these keep none. `texts_of` reads the texts of some chunks; those that it has no text for keep none either.
     pub(super) fn find_quotes(
-        terms: &Terms<'_>,
-        quoted: &str,
+        quoted: &Quoted<'_>,
         candidates: &mut [Signals],
         texts_of: impl FnOnce(&[Doc]) -> Vec<Option<String>>,
     ) {
-        let whole: f32 = terms.weights().map(|(_, weight)| weight).sum();
-        let weights: HashMap<&str, f32> = terms.weights().collect();
+        let whole: f32 = quoted.terms.weights().map(|(_, weight)| weight).sum();
+        let weights: HashMap<&str, f32> = quoted.terms.weights().collect();
         let mut splitter = Splitter::new();
-        let phrase = Phrase::new(quoted, |word| {
+        let phrase = Phrase::new(quoted.text, |word| {
             let mut weight = 0.0;
             splitter.split(word, &mut |term, _| weight += weights.get(term).copied().unwrap_or(0.0));
-            weight.max(WORD_OF_SPEECH)
+            weight
         });
         if phrase.is_empty() {
             return;
@@ -48,11 +53,15 @@ impl Searcher {
         let mut fullest: Vec<(usize, f32)> = candidates.iter().enumerate().map(|(i, candidate)| (i, held(candidate))).collect();
         let most = fullest.iter().map(|(_, held)| *held).fold(0.0, f32::max);
         fullest.retain(|(_, held)| *held >= LEAST_HELD.max(OF_THE_BEST * most));
+        let covering = |i: usize| quoted.covering.get(&candidates[i].doc).copied().unwrap_or(0.0);
         // By what is in them, so that the choice doesn't depend on how segments lie.
         fullest.sort_by(|(a, of_a), (b, of_b)| {
             let place = |i: usize| (&candidates[i].path, candidates[i].start_line);
             let lexical = |i: usize| candidates[i].lexical;
-            of_b.total_cmp(of_a).then_with(|| lexical(*b).total_cmp(&lexical(*a))).then_with(|| place(*a).cmp(&place(*b)))
+            of_b.total_cmp(of_a)
+                .then_with(|| covering(*b).total_cmp(&covering(*a)))
+                .then_with(|| lexical(*b).total_cmp(&lexical(*a)))
+                .then_with(|| place(*a).cmp(&place(*b)))
         });
         let equals = fullest.iter().take_while(|(_, held)| *held >= most - AS_MUCH).count();
         fullest.truncate(equals.clamp(MOST_READ, MOST_OF_EQUALS));

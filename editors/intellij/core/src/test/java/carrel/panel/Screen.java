@@ -8,6 +8,7 @@ import java.awt.Component;
 import java.awt.Container;
 import java.awt.Dimension;
 import java.awt.GraphicsEnvironment;
+import java.awt.Point;
 import java.awt.Robot;
 import java.awt.event.InputEvent;
 import java.awt.image.BufferedImage;
@@ -54,13 +55,18 @@ final class Screen implements AutoCloseable {
         return type.cast(found);
     }
 
-    /** Press and release the mouse on a component, as a person does. */
+    /** Press and release the mouse on a component, as a person does: once it takes clicks and stays where it is. */
     void click(String name) throws Exception {
         var target = find(Component.class, name);
-        var middle = onEdt(() -> {
+        Callable<Point> place = () -> {
             var corner = target.getLocationOnScreen();
             corner.translate(Math.min(12, target.getWidth() / 2), target.getHeight() / 2);
             return corner;
+        };
+        shows(() -> target.isShowing() && target.isEnabled(), takes -> takes);
+        var middle = shows(place, seen -> {
+            robot.waitForIdle();
+            return seen.equals(onEdt(place));
         });
         robot.mouseMove(middle.x, middle.y);
         robot.mousePress(InputEvent.BUTTON1_DOWN_MASK);
