@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -58,6 +59,98 @@ def test_changes_at_the_same_time_are_all_kept(tmp_path: Path, settings: Path) -
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(write, changes))
     assert sorted(sources(settings)) == [f"s{n}" for n in range(8)]
+
+
+def test_changes_of_several_processes_are_all_kept(tmp_path: Path, settings: Path) -> None:
+    program = """
+import sys
+from carrel.server.source_editing import WantedSource, planned, write
+for name in sys.argv[2:]:
+    write(planned(WantedSource(name, sys.argv[1])))
+"""
+    names = [[f"p{process}n{n}" for n in range(6)] for process in range(3)]
+    running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), *some]) for some in names]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert sorted(sources(settings)) == sorted(name for some in names for name in some)
+
+
+COMMENTED = """\
+# Mine.
+
+[sources.a]  # first
+folder = "{a}"
+# not yet sure
+description = "A"
+
+# What b is for.
+[sources.b]
+folder = "{b}"
+
+# The model.
+[models.chat]
+provider = "x"
+"""
+
+
+def commented(tmp_path: Path, settings: Path) -> str:
+    places = {name: folder(tmp_path, name) for name in "ab"}
+    text = COMMENTED.format(**places)
+    settings.write_text(text, "utf-8")
+    return text
+
+
+def test_everything_else_stays_where_it_is(tmp_path: Path, settings: Path) -> None:
+    text = commented(tmp_path, settings)
+    write(planned(WantedSource("a", description="Ours", outdated_after_days=3)))
+    changed = text.replace('description = "A"\n', 'description = "Ours"\noutdatedAfterDays = 3\n')
+    assert settings.read_text("utf-8") == changed
+    write(planned(WantedSource("c", str(tmp_path))))
+    assert f'\n[sources.c]\nfolder = "{tmp_path}"\n\n# The model.\n' in settings.read_text("utf-8")
+    write(removal("c"))
+    assert settings.read_text("utf-8") == changed
+    write(removal("a"))
+    assert settings.read_text("utf-8") == "# Mine.\n\n" + text[text.index("# What b") :]
+
+
+def test_a_string_that_looks_like_a_table_misleads_nobody(tmp_path: Path, settings: Path) -> None:
+    text = '[models.chat]\nnote = """\n[sources.a]\nfolder = "no"\n"""\n\n[sources.a]\nfolder = "{a}"\n'
+    settings.write_text(text.format(a=folder(tmp_path, "a")), "utf-8")
+    write(planned(WantedSource("a", description="A")))
+    write(removal("a"))
+    assert tomllib.loads(settings.read_text("utf-8")) == {"models": {"chat": {"note": '[sources.a]\nfolder = "no"\n'}}}
+
+
+def test_line_ends_and_the_byte_order_mark_stay(tmp_path: Path, settings: Path) -> None:
+    text = commented(tmp_path, settings)
+    settings.write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
+    write(planned(WantedSource("a", description="Ours")))
+    assert settings.read_bytes() == ("\ufeff" + text.replace('"A"', '"Ours"').replace("\n", "\r\n")).encode()
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path: Path, settings: Path) -> None:
+    text = commented(tmp_path, settings)
+    settings.chmod(0o444)
+    with pytest.raises(CarrelError, match=r"is read-only\. Make it writable"):
+        write(removal("a"))
+    assert settings.read_text("utf-8") == text
+    settings.chmod(0o600)
+
+
+def test_a_published_source_keeps_its_key_when_its_description_changes(settings: Path) -> None:
+    write(planned(WantedSource("lib", "qdrant://localhost:6333/lib", key="env:LIB_KEY")))
+    write(planned(WantedSource("lib", description="Ours")))
+    entry = {"kind": "repository", "url": "qdrant://localhost:6333/lib", "key": "env:LIB_KEY", "description": "Ours"}
+    assert sources(settings)["lib"] == entry
+    write(planned(WantedSource("lib", "qdrant://elsewhere.example:6333/lib")))
+    assert "key" not in sources(settings)["lib"], "it was for the other server"
+
+
+def test_what_is_wrong_is_told_without_passwords_and_control_characters(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="control characters"):
+        planned(WantedSource("ops", str(tmp_path), description="a\x1b[2Jb"))
+    with pytest.raises(InvalidInput) as error:
+        planned(WantedSource("lib", "qdrant://me:hunter2@host:port/lib"))
+    assert "hunter2" not in str(error.value)
 
 
 def test_one_source_too_many_is_refused_and_a_broken_one_can_be_removed(tmp_path: Path, settings: Path) -> None:

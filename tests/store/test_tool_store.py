@@ -10,8 +10,8 @@ import pytest
 
 from carrel.core.catalogue_tool import CatalogueTool
 from carrel.core.errors import StoreError
+from carrel.core.file_lock import locked
 from carrel.store import tool_store
-from carrel.store.file_lock import locked
 from carrel.store.tool_store import ToolStore
 
 ROUNDS = 40

@@ -29,6 +29,8 @@ SHORT_COMMIT = 12
 """Digits of a commit where it is shown."""
 LONGEST_TEXT = 20_000
 """Characters of a chunk; Carrel cuts at 8,000."""
+_USER = re.compile(r"//.*@", re.DOTALL)
+"""What may be a name and a password in an address: no message repeats it."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -49,7 +51,8 @@ class PublishedAddress:
     @staticmethod
     def read(url: str) -> PublishedAddress:
         """Read an address. Raises `InvalidInput`."""
-        wrong = InvalidInput("url", "is no address of a repository", "Write `qdrant://HOST:PORT/NAME`.", value=url[:200])
+        shown = _USER.sub("//…@", url[:200])
+        wrong = InvalidInput("url", "is no address of a repository", "Write `qdrant://HOST:PORT/NAME`.", value=shown)
         try:
             parts = urlsplit(url)
             port = parts.port

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
+import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +15,8 @@ from tomlkit.items import Table
 
 from carrel.core.atomic_file import OWNER_ONLY, replace_file
 from carrel.core.errors import CarrelError, SettingsError
+from carrel.core.file_lock import locked
+from carrel.server import settings_lines
 from carrel.server.settings_files import user_file
 
 Parents: TypeAlias = tuple[str, ...]
@@ -22,8 +24,10 @@ Parents: TypeAlias = tuple[str, ...]
 Value: TypeAlias = Mapping[str, Any] | str | None
 Check: TypeAlias = Callable[[Mapping[str, Any]], None]
 
-_WRITING = threading.Lock()
-"""One change after the other: each reads the whole file and writes it whole."""
+_PATIENCE_SECONDS, _PAUSE_SECONDS = 5.0, 0.02
+"""How long a change waits for another one, and how often it looks: each reads the whole file and writes it whole."""
+_MARK = "\ufeff"
+"""Some editors begin a file with a byte order mark."""
 
 
 def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
@@ -63,14 +67,20 @@ def set_tool_source(kind: str, name: str, value: Mapping[str, Any] | str | None)
 def _set(parents: Parents, name: str, value: Value, *, check: Check | None = None) -> Path:
     """Write an entry of a table that stands below `parents`, unless `check` raises for what the file holds."""
     path = user_file()
-    with _WRITING:
-        try:
-            text = path.read_text("utf-8-sig") if path.exists() else ""
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(path, str(error)) from None
-        change = _changed_json if path.suffix == ".json" else _changed_toml
-        _replace(path, change(path, text, parents, name, value, check))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path.with_name(f".{path.name}.lock"), _PATIENCE_SECONDS, _PAUSE_SECONDS) as held:
+            if not held:
+                raise CarrelError(f"{path} is being written by another Carrel process.", "Try again.")
+            _rewrite(path, lambda text: _changed(path, text, parents, name, value, check))
+    except OSError as error:
+        raise CarrelError(f"{path} can't be written ({error.strerror})", "Make it and its folder writable.") from None
     return path
+
+
+def _changed(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
+    changed = _changed_json if path.suffix == ".json" else _changed_toml
+    return changed(path, text, parents, name, value, check)
 
 
 def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
@@ -81,16 +91,23 @@ def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Val
         raise SettingsError(path, str(error)) from None
     if check:
         check(wanted)
-    _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
     _apply(path, wanted, parents, name, value, dict)
+    # By lines where that does it, so that comments stay before the table that they are about.
+    by_lines = settings_lines.changed(text, (*parents, name), value)
+    if by_lines is not None and _holds(by_lines, wanted):
+        return by_lines
+    _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
     changed = tomlkit.dumps(document)
-    try:
-        fits = tomllib.loads(changed) == wanted
-    except tomllib.TOMLDecodeError:
-        fits = False
-    if not fits:  # something else in the file would be changed by it
+    if not _holds(changed, wanted):  # something else in the file would be changed by it
         raise _other_form(path, parents, name)
     return changed
+
+
+def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def _as_toml(value: Value) -> Any:
@@ -143,12 +160,21 @@ def _changed_json(path: Path, text: str, parents: Parents, name: str, value: Val
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write the file whole or not at all; a link to it stays a link."""
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    """Write the changed text of a file whole or not at all; a link to it stays a link. Raises `CarrelError` and `OSError`.
+
+    Its byte order mark and its line ends stay as they are.
+    """
+    target = path.resolve()
+    there = target.exists()
+    mode = stat.S_IMODE(target.stat().st_mode) if there else OWNER_ONLY
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        target = path.resolve()
-        mode = target.stat().st_mode & 0o777 if target.exists() else OWNER_ONLY
-        replace_file(target, text.encode(), mode=mode)
-    except OSError as error:
-        raise CarrelError(f"{path} can't be written ({error.strerror})", "Make it and its folder writable.") from None
+        text = target.read_bytes().decode() if there else ""
+    except UnicodeDecodeError as error:
+        raise SettingsError(path, str(error)) from None
+    mark = _MARK if text.startswith(_MARK) else ""
+    ends = "\r\n" if "\r\n" in text else "\n"
+    changed = change(text.removeprefix(_MARK).replace("\r\n", "\n"))
+    if not mode & stat.S_IWUSR:
+        raise CarrelError(f"{path} is read-only.", "Make it writable.")
+    replace_file(target, (mark + changed.replace("\n", ends)).encode(), mode=mode & 0o777)

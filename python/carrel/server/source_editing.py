@@ -64,8 +64,11 @@ class SourceChange:
 
 def planned(wanted: WantedSource) -> SourceChange:
     """Return what adding a source would write. Raises `InvalidInput` that says what is wrong with it."""
-    name, fields = _repository(wanted) if SCHEME in f"{wanted.id} {wanted.place}" else _local(wanted)
     written = _written()
+    known = written.get(wanted.id)
+    published = isinstance(known, dict) and known.get("kind") == "repository" and not wanted.place
+    is_repository = published or SCHEME in f"{wanted.id} {wanted.place}"
+    name, fields = _repository(wanted) if is_repository else _local(wanted)
     try:  # with all others, which one too many would switch off
         source = dict(read_sources({**written, name: fields}).by_id)[name]
     except ValueError as error:
@@ -176,9 +179,13 @@ def _repository(wanted: WantedSource) -> tuple[str, dict[str, Any]]:
     """Return the id and the settings of a published repository; where no id is given, its name is one."""
     if wanted.git or wanted.outdated_after_days:
         raise InvalidInput("place", "is no folder", "Leave out --git and --outdated-after.")
-    address = PublishedAddress.read(wanted.place or wanted.id)
-    name = wanted.id if wanted.place else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
-    return name, to_options(SourceSettings(kind="repository", url=str(address), key=wanted.key, description=wanted.description))
+    known = _known(wanted.id, moved=False, repository=True)
+    address = PublishedAddress.read(wanted.place or str(known.get("url", wanted.id)))
+    name = wanted.id if wanted.place or known else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
+    if str(address) != known.get("url"):  # a key is for one server
+        known.pop("key", None)
+    given = SourceSettings(kind="repository", url=str(address), key=wanted.key, description=wanted.description)
+    return name, {**known, **to_options(given)}
 
 
 def destination(source: SourceSettings) -> Destination | None:
@@ -202,10 +209,12 @@ def _readable(written: Mapping[str, Any], name: str) -> SourceSettings | None:
         return None
 
 
-def _known(name: str, *, moved: bool) -> dict[str, Any]:
-    """Return what the person's settings file has under this id; without where it is, if that is given anew."""
+def _known(name: str, *, moved: bool, repository: bool = False) -> dict[str, Any]:
+    """Return what the person's settings file has under this id, if it is of that kind; without where it is, if that is given
+    anew.
+    """
     found = _written().get(name)
-    if not isinstance(found, dict) or found.get("kind") == "repository":
+    if not isinstance(found, dict) or (found.get("kind") == "repository") != repository:
         return {}
     return {key: value for key, value in found.items() if not moved or key not in _PLACE}
 

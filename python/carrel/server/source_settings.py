@@ -7,6 +7,7 @@ a folder to be read.
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -76,6 +77,9 @@ def _read(name: str, raw: object) -> SourceSettings:
     if not isinstance(raw, dict):
         raise ValueError(f"{name}: must be a table with {', '.join(known)}")  # noqa: TRY004 - likewise
     refuse_unknown(raw, SourceSettings, f"{name}.")
+    for key, value in raw.items():
+        if isinstance(value, str) and any(unicodedata.category(c) == "Cc" for c in value):
+            raise ValueError(f"{name}.{key}: must have no control characters")
     try:
         found = decode(SourceSettings, raw)
     except InvalidInput as error:

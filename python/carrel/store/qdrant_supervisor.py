@@ -24,7 +24,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from carrel.core.child_environment import child_environment
-from carrel.store.file_lock import locked
+from carrel.core.file_lock import locked
 
 USUAL_PORT = 6333
 GRACE_SECONDS = 10.0

@@ -17,7 +17,7 @@ from msgspec import convert
 from carrel.core.atomic_file import replace_file
 from carrel.core.catalogue_tool import RISKS, CatalogueTool, HttpCall, KeptSource, KeptTools
 from carrel.core.errors import StoreError
-from carrel.store.file_lock import locked
+from carrel.core.file_lock import locked
 
 log = logging.getLogger(__name__)
 _VERSION = 2
