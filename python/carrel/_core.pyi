@@ -239,6 +239,7 @@ class Candidate:
         verbatim: float = 0.0,
         verbatim_words: int = 0,
         verbatim_name: bool = False,
+        rare_name: bool = False,
         relatedness: float = 0.0,
     ) -> Candidate: ...
     @property

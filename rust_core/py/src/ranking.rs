@@ -20,7 +20,7 @@ pub struct PyCandidate(pub Candidate);
 #[pymethods]
 impl PyCandidate {
     #[new]
-    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, relatedness=0.0))]
+    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, rare_name=false, relatedness=0.0))]
     #[allow(clippy::too_many_arguments)] // all signals
     fn new(
         doc: u64,
@@ -42,6 +42,7 @@ impl PyCandidate {
         verbatim: f64,
         verbatim_words: u32,
         verbatim_name: bool,
+        rare_name: bool,
         relatedness: f64,
     ) -> PyResult<Self> {
         let id = if id.is_empty() { 0 } else { parse_id(id).map_err(|error| to_python(&error))? };
@@ -65,6 +66,7 @@ impl PyCandidate {
             verbatim,
             verbatim_words,
             verbatim_name,
+            rare_name,
             relatedness,
         })))
     }

@@ -1,6 +1,8 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
-use super::{FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, rarities, related_files};
+use super::{
+    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, rare_names, rarities, related_files,
+};
 use crate::base::cancel::CancelToken;
 use crate::base::language::Language;
 use crate::base::types::{Chunk, ChunkKind, Span};
@@ -97,6 +99,23 @@ fn of_chunks_with_all_telling_words_those_with_its_words_of_speech_come_first() 
     let (telling, words) = (terms(&views, "connection lost"), terms(&views, "the connection was not lost"));
     let found = covering_chunks(&views, &telling, &words, 2, &CancelToken::new()).unwrap();
     assert_eq!(segment.chunk(found[0].chunk).symbol, "quoting");
+}
+
+#[test]
+fn a_name_that_few_chunks_hold_is_found_among_many_words() {
+    let common: Vec<String> = (0..9).map(|i| format!("open_file close the connection {i}")).collect();
+    let mut chunks: Vec<(&str, &str)> = common.iter().map(|text| ("other", text.as_str())).collect();
+    chunks.push(("naming", "x = get_content_size()"));
+    let segment = segment(&[("a.py", &chunks)]);
+    let files = FileMask::new_all(segment.file_count());
+    let views = [View { segment: &segment, files: &files }];
+    let ask = |text: &str| {
+        let found = rare_names(&views, &terms(&views, text), text);
+        found.into_iter().map(|one| segment.chunk(one.chunk).symbol).collect::<Vec<_>>()
+    };
+    assert_eq!(ask("we close the connection with open_file and then getContentSize or get_content_size fails"), ["naming"]);
+    assert!(ask("open_file and the connection").is_empty(), "every chunk has it");
+    assert!(ask("content").is_empty(), "no name");
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub struct Signals {
     pub verbatim_words: u32,
     /// Whether that run has an identifier in it, in the same case.
     pub verbatim_name: bool,
+    /// Whether it holds a name of the question that hardly any chunk holds.
+    pub rare_name: bool,
     /// How closely its file is related to the active one by names.
     pub relatedness: f64,
 }

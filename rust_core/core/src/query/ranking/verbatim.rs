@@ -38,7 +38,7 @@ const BESIDE: f64 = 0.9;
 pub struct VerbatimEvidence {
     /// How far it holds the question word for word, shared with others that do.
     pub strength: f64,
-    /// The same where few hold as much. As far as it goes, a path penalty yields.
+    /// The same where few hold as much, and 1 where it holds a rare name. As far as it goes, a path penalty yields.
     pub unrivalled: f64,
 }
 
@@ -51,6 +51,7 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
     let (most, most_ordinary) = (most_of(&all_files), most_of(&ordinary_files));
     let mut defining = candidates.iter().filter(|candidate| candidate.defines >= 1.0).peekable();
     let defined = defining.peek().is_some();
+    let rare_in_ordinary = ordinary().any(|candidate| candidate.rare_name);
     let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
     let of = |candidate: &Candidate| {
         let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
@@ -82,7 +83,20 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         let shared = strength * (FEW / as_full(&all_files)).min(1.0);
         VerbatimEvidence { strength: shared, unrivalled }
     };
-    candidates.iter().map(of).collect()
+    // A name that is hardly anywhere else tells the place among whatever other words.
+    let of_a_rare_name = |candidate: &Candidate| {
+        let is_told = candidate.rare_name && !context.is_change && (candidate.defines >= 1.0 || !defined);
+        match (is_told, candidate.prior < 1.0 && rare_in_ordinary) {
+            (false, _) => 0.0,
+            (true, true) => BESIDE,
+            (true, false) => 1.0,
+        }
+    };
+    let with_rare_names = |candidate: &Candidate| {
+        let found = of(candidate);
+        VerbatimEvidence { unrivalled: found.unrivalled.max(of_a_rare_name(candidate)), ..found }
+    };
+    candidates.iter().map(with_rare_names).collect()
 }
 
 /// For each file the most that one of its candidates holds word for word, where any does.
@@ -239,6 +253,16 @@ mod tests {
         let asked = ParsedQuery { plain: ["session", "get"].map(str::to_owned).into(), ..ParsedQuery::default() };
         assert_eq!(ordered(&[using.clone(), defining("Session.get")], &asked)[0], "src/a.py");
         assert_eq!(ordered(&[using, defining("Cache.get")], &asked)[0], "src/b.py");
+    }
+
+    #[test]
+    fn a_rare_name_tells_the_place_among_other_words() {
+        let about = Signals { lexical: 1.0, dense: 0.9, ..candidate("src/a.py", 0.1, 3, false) };
+        let naming = Signals { lexical: 0.05, dense: 0.0, rare_name: true, ..candidate("docs/b.md", 0.02, 1, true) };
+        assert_eq!(ordered(&[about.clone(), naming.clone()], &ParsedQuery::default())[0], "docs/b.md");
+        // A change names what it adds as well.
+        let wish = ParsedQuery { is_change: true, ..ParsedQuery::default() };
+        assert_eq!(ordered(&[about, naming], &wish)[0], "src/a.py");
     }
 
     #[test]

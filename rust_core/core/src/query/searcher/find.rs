@@ -70,16 +70,16 @@ impl Searcher {
         let names = query.sought_names();
         let defining = if names.is_empty() { Vec::new() } else { self.definitions_within(&scope, &names, pool)? };
         let quotes = !query.quoted.is_empty();
-        let covering = if quotes {
+        let (mut covering, mut naming) = (Vec::new(), Vec::new());
+        if quotes {
             // With its words of speech: where many places have the telling ones, few have all.
-            self.covering_within(&scope, &terms, &self.terms(&query.quoted), COVERING, cancel)?
-        } else {
-            Vec::new()
-        };
+            covering = self.covering_within(&scope, &terms, &self.terms(&query.quoted), COVERING, cancel)?;
+            naming = self.rare_names_within(&scope, &terms, &query.search_text)?;
+        }
 
         let mut docs: Vec<Doc> = Vec::new();
         let mut at: HashMap<Doc, usize> = HashMap::new();
-        for found in dense.iter().chain(&lexical).chain(&defining).chain(&covering) {
+        for found in dense.iter().chain(&lexical).chain(&defining).chain(&covering).chain(&naming) {
             at.entry(found.doc).or_insert_with(|| {
                 docs.push(found.doc);
                 docs.len() - 1
@@ -94,6 +94,9 @@ impl Searcher {
         }
         for found in &defining {
             signals[at[&found.doc]].defines = found.score.into();
+        }
+        for found in &naming {
+            signals[at[&found.doc]].rare_name = true;
         }
         if quotes {
             let covering = covering.iter().map(|found| (found.doc, found.score)).collect();

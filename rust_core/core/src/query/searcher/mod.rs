@@ -19,7 +19,9 @@ use crate::formats::segment::FileMask;
 use crate::index::segment_set::{BufferText, LiveSegment};
 use crate::query::dense::dense_top_k;
 use crate::query::filter::{Filter, FilterOptions};
-use crate::query::lexical::{FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, rarities};
+use crate::query::lexical::{
+    FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, rare_names, rarities,
+};
 use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
 use crate::query::top_k::Scored;
 use crate::query::view::View;
@@ -143,6 +145,12 @@ impl Searcher {
     ) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
         self.widening(k, scope.filter, |k| covering_chunks(&views, telling, words, k, cancel))
+    }
+
+    /// The chunks that hold a name of `text` which hardly any chunk holds; `terms` are those of the text.
+    fn rare_names_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, text: &str) -> Result<Vec<ScoredDoc>> {
+        let views = self.views(scope);
+        self.widening(usize::MAX, scope.filter, |_| Ok(rare_names(&views, terms, text)))
     }
 
     /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).

@@ -1,0 +1,35 @@
+//! Chunks that hold a name of a question which hardly any chunk holds: evidence that a long question drowns.
+
+use std::collections::HashSet;
+
+use super::query::Terms;
+use crate::base::words::{WordKind, split_words};
+use crate::query::top_k::Scored;
+use crate::query::view::View;
+
+/// A name that so many chunks hold is rare.
+const FEW: u64 = 5;
+
+/// The chunks that hold a rare one of the names in `text`, whose terms these are. Names are words of several parts: `max_size`,
+/// `getServer`. A score is 1.
+pub fn rare_names(views: &[View<'_>], Terms(terms): &Terms<'_>, text: &str) -> Vec<Scored> {
+    let mut names: HashSet<String> = HashSet::new();
+    split_words(text, &mut |word, kind| {
+        if kind == WordKind::Whole {
+            names.insert(word.to_owned());
+        }
+    });
+    let rare = |count: u64| (1..=FEW).contains(&count);
+    let mut found = Vec::new();
+    for term in terms.iter().filter(|term| rare(term.count) && names.contains(&term.text)) {
+        for (view, (of_view, list)) in (0..).zip(views.iter().zip(&term.lists)) {
+            let Some(list) = list else { continue };
+            list.each(|chunk, _| {
+                if chunk < of_view.segment.chunk_count() && of_view.files.get(of_view.segment.file_of(chunk)) {
+                    found.push(Scored { view, chunk, score: 1.0 });
+                }
+            });
+        }
+    }
+    found
+}
