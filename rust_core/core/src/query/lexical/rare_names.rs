@@ -3,23 +3,27 @@
 use std::collections::HashSet;
 
 use super::query::Terms;
+use super::statistics::Statistics;
 use crate::base::words::{WordKind, split_words};
 use crate::query::top_k::Scored;
 use crate::query::view::View;
 
-/// A name that so many chunks hold is rare.
+/// A name that so many chunks hold is rare …
 const FEW: u64 = 5;
+/// … if no more than one chunk of so many holds it: in a small project every name is in few chunks.
+const ONE_OF: u64 = 200;
 
 /// The chunks that hold a rare one of the names in `text`, whose terms these are. Names are words of several parts: `max_size`,
 /// `getServer`. A score is 1.
-pub fn rare_names(views: &[View<'_>], Terms(terms): &Terms<'_>, text: &str) -> Vec<Scored> {
+pub fn rare_names(views: &[View<'_>], statistics: &Statistics, Terms(terms): &Terms<'_>, text: &str) -> Vec<Scored> {
     let mut names: HashSet<String> = HashSet::new();
     split_words(text, &mut |word, kind| {
         if kind == WordKind::Whole {
             names.insert(word.to_owned());
         }
     });
-    let rare = |count: u64| (1..=FEW).contains(&count);
+    let most = FEW.min(statistics.chunks() / ONE_OF);
+    let rare = |count: u64| (1..=most).contains(&count);
     let mut found = Vec::new();
     for term in terms.iter().filter(|term| rare(term.count) && names.contains(&term.text)) {
         for (view, (of_view, list)) in (0..).zip(views.iter().zip(&term.lists)) {

@@ -103,14 +103,14 @@ fn of_chunks_with_all_telling_words_those_with_its_words_of_speech_come_first() 
 
 #[test]
 fn a_name_that_few_chunks_hold_is_found_among_many_words() {
-    let common: Vec<String> = (0..9).map(|i| format!("open_file close the connection {i}")).collect();
+    let common: Vec<String> = (0..199).map(|i| format!("open_file close the connection {i}")).collect();
     let mut chunks: Vec<(&str, &str)> = common.iter().map(|text| ("other", text.as_str())).collect();
     chunks.push(("naming", "x = get_content_size()"));
     let segment = segment(&[("a.py", &chunks)]);
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &files }];
     let ask = |text: &str| {
-        let found = rare_names(&views, &terms(&views, text), text);
+        let found = rare_names(&views, &Statistics::new(&views), &terms(&views, text), text);
         found.into_iter().map(|one| segment.chunk(one.chunk).symbol).collect::<Vec<_>>()
     };
     assert_eq!(ask("we close the connection with open_file and then getContentSize or get_content_size fails"), ["naming"]);

@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_rare_name_tells_the_place_among_other_words() {
-        let about = Signals { lexical: 1.0, dense: 0.9, ..candidate("src/a.py", 0.1, 3, false) };
+        let about = Signals { lexical: 0.6, dense: 0.6, ..candidate("src/a.py", 0.1, 3, false) };
         let naming = Signals { lexical: 0.05, dense: 0.0, rare_name: true, ..candidate("docs/b.md", 0.02, 1, true) };
         assert_eq!(ordered(&[about.clone(), naming.clone()], &ParsedQuery::default())[0], "docs/b.md");
         // A change names what it adds as well.

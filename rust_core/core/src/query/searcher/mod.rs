@@ -150,7 +150,7 @@ impl Searcher {
     /// The chunks that hold a name of `text` which hardly any chunk holds; `terms` are those of the text.
     fn rare_names_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, text: &str) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
-        self.widening(usize::MAX, scope.filter, |_| Ok(rare_names(&views, terms, text)))
+        self.widening(usize::MAX, scope.filter, |_| Ok(rare_names(&views, self.statistics(), terms, text)))
     }
 
     /// How rare each word is: the natural logarithm of about (chunks / chunks that hold it).
