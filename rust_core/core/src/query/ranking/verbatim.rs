@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::kinds::{PathKind, path_kinds};
 use super::{Candidate, RankingContext};
 use crate::base::words::{WordKind, split_words};
+use crate::query::matching::name_stems;
 
 /// The least share of the question's weight that a run of 1, 2, 3 or more words must hold to count: short runs stand in many texts.
 const LEAST_SHARE: [f64; 4] = [0.97, 0.9, 0.72, 0.45];
@@ -109,10 +110,11 @@ fn fullest_of_files<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Vec<
     files.into_values().collect()
 }
 
-/// Whether the question has the name of what the symbol is in, too: it means `Session.get` by that, and not every `get`.
+/// Whether the question has the name of what the symbol is in, too: it means `Session.get` by that, and not every `get`. The chunk
+/// of a small class is called like the class.
 fn is_named_with_its_holder(candidate: &Candidate, context: &RankingContext) -> bool {
-    let mut parts = candidate.symbol.rsplit(['.', ':', '#', '\\']).filter(|part| !part.is_empty());
-    parts.nth(1).is_some_and(|holder| {
+    let parts = candidate.symbol.rsplit(['.', ':', '#', '\\']).filter(|part| !part.is_empty());
+    parts.take(2).filter(|part| name_stems(part).iter().any(|word| !context.symbol_words.contains(word))).any(|holder| {
         let mut named = true;
         split_words(holder, &mut |word, kind| named &= kind == WordKind::Whole || context.words.contains(word));
         named
@@ -250,9 +252,14 @@ mod tests {
     fn a_qualified_name_is_defined_where_its_holder_is_named_too() {
         let defining = |symbol: &str| Signals { symbol: symbol.to_owned(), defines: 1.0, ..candidate("src/a.py", 0.0, 0, false) };
         let using = Signals { lexical: 0.4, ..candidate("src/b.py", 1.0, 2, true) };
-        let asked = ParsedQuery { plain: ["session", "get"].map(str::to_owned).into(), ..ParsedQuery::default() };
-        assert_eq!(ordered(&[using.clone(), defining("Session.get")], &asked)[0], "src/a.py");
-        assert_eq!(ordered(&[using, defining("Cache.get")], &asked)[0], "src/b.py");
+        let plain = ["session", "get"].map(str::to_owned).into();
+        let asked = ParsedQuery { plain, names: vec!["get".to_owned()], ..ParsedQuery::default() };
+        for symbol in ["Session.get", "Session"] {
+            assert_eq!(ordered(&[using.clone(), defining(symbol)], &asked)[0], "src/a.py", "{symbol}");
+        }
+        for symbol in ["Cache.get", "get", "Cache"] {
+            assert_eq!(ordered(&[using.clone(), defining(symbol)], &asked)[0], "src/b.py", "{symbol}");
+        }
     }
 
     #[test]
