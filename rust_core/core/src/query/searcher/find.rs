@@ -18,7 +18,7 @@ use crate::query::top_k::{Scored, TopK};
 use crate::query::view::View;
 
 /// So many chunks that hold nearly all words of a question are candidates.
-const COVERING: usize = 100;
+const COVERING: usize = 60;
 
 /// What may be found, and how much of it.
 #[derive(Clone, Copy, Debug, Default)]
