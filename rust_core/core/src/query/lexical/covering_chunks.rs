@@ -15,7 +15,7 @@ const RAREST: usize = 2;
 const MOST_CHUNKS: u64 = 4000;
 /// The least share of the question's weight that a chunk must hold.
 const LEAST_HELD: f32 = 0.75;
-/// What all words of speech together count beside the telling ones: they decide among chunks that hold these alike.
+/// What the share of all words counts beside that of the telling ones: words of speech decide among chunks that hold these alike.
 const SPEECH: f32 = 0.05;
 
 /// The `k` chunks that hold most of the weight of a question's `telling` terms, from 0.75 of it on, and of equal ones those that hold

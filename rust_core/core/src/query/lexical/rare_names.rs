@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::query::Terms;
 use super::statistics::Statistics;
-use crate::base::words::{WordKind, split_words};
 use crate::query::top_k::Scored;
 use crate::query::view::View;
 
@@ -13,15 +12,11 @@ const FEW: u64 = 5;
 /// … if no more than one chunk of so many holds it: in a small project every name is in few chunks.
 const ONE_OF: u64 = 200;
 
-/// The chunks that hold a rare one of the names in `text`, whose terms these are. Names are words of several parts: `max_size`,
-/// `getServer`. A score is 1.
+/// The chunks that hold a rare one of the names in `text`, whose terms these are. Names are `max_size` and `getServer`: products are
+/// written like `PyCharm` and `utf8`. A score is 1.
 pub fn rare_names(views: &[View<'_>], statistics: &Statistics, Terms(terms): &Terms<'_>, text: &str) -> Vec<Scored> {
-    let mut names: HashSet<String> = HashSet::new();
-    split_words(text, &mut |word, kind| {
-        if kind == WordKind::Whole {
-            names.insert(word.to_owned());
-        }
-    });
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let names: HashSet<String> = words.filter(|word| is_name(word)).map(|word| word.trim_matches('_').to_lowercase()).collect();
     let most = FEW.min(statistics.chunks() / ONE_OF);
     let rare = |count: u64| (1..=most).contains(&count);
     let mut found = Vec::new();
@@ -36,4 +31,9 @@ pub fn rare_names(views: &[View<'_>], statistics: &Statistics, Terms(terms): &Te
         }
     }
     found
+}
+
+fn is_name(word: &str) -> bool {
+    let begins_small = word.chars().next().is_some_and(char::is_lowercase);
+    word.trim_matches('_').contains('_') || (begins_small && word.chars().any(char::is_uppercase))
 }

@@ -106,6 +106,7 @@ fn a_name_that_few_chunks_hold_is_found_among_many_words() {
     let common: Vec<String> = (0..199).map(|i| format!("open_file close the connection {i}")).collect();
     let mut chunks: Vec<(&str, &str)> = common.iter().map(|text| ("other", text.as_str())).collect();
     chunks.push(("naming", "x = get_content_size()"));
+    chunks.push(("products", "PyCharm utf8"));
     let segment = segment(&[("a.py", &chunks)]);
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &files }];
@@ -116,6 +117,7 @@ fn a_name_that_few_chunks_hold_is_found_among_many_words() {
     assert_eq!(ask("we close the connection with open_file and then getContentSize or get_content_size fails"), ["naming"]);
     assert!(ask("open_file and the connection").is_empty(), "every chunk has it");
     assert!(ask("content").is_empty(), "no name");
+    assert!(ask("PyCharm and utf8").is_empty(), "products");
 }
 
 #[test]

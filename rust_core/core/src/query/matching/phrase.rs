@@ -14,6 +14,7 @@ const OTHER_CASE: f32 = 0.9;
 const OTHER_JOINT: f32 = 0.8;
 /// What joins the words of one name, as in `x-forwarded-for`, `tcp:8889`, `a/b.py` or `std::mem`.
 const JOINTS: [char; 8] = ['-', '.', '/', ':', '\\', '@', '#', '>'];
+const LONGEST_JOINT: usize = 2;
 /// A word in capitals of so many letters is a name: `SIGTERM`, `TOXENV`. Shorter ones are often words of speech (`HTTP`, `JSON`).
 const CAPITALS: usize = 5;
 
@@ -75,7 +76,8 @@ impl Phrase {
         }
         let mut words: Vec<Word> = Vec::with_capacity(found.len());
         for (gap, word) in found {
-            let joins = !words.is_empty() && !gap.is_empty() && gap.chars().all(|c| JOINTS.contains(&c));
+            let is_joint = !gap.is_empty() && gap.chars().count() <= LONGEST_JOINT && gap.chars().all(|c| JOINTS.contains(&c));
+            let joins = is_joint && !words.is_empty();
             if let Some(before) = words.last_mut().filter(|_| joins) {
                 before.ends_name = false;
             }
@@ -90,6 +92,12 @@ impl Phrase {
         let telling = |word: &Word| word.weight > 0.0;
         let inner =
             words.iter().position(telling).unwrap_or(0)..words.iter().rposition(telling).map_or(words.len(), |last| last + 1);
+        // Two words with a hyphen are often speech ("a read-only view"), unless nothing else is asked for.
+        for end in 1..words.len() {
+            let [before, last] = &mut words[end - 1..=end] else { continue };
+            let plain = matches!(last.joint.as_str(), "-" | "/") && !(before.identifier || last.identifier);
+            last.ends_name &= !(plain && before.joint.is_empty()) || inner == (end - 1..end + 1);
+        }
         for (i, word) in words.iter_mut().enumerate().filter(|(_, word)| word.weight <= 0.0) {
             word.weight = if inner.contains(&i) { WORD_OF_SPEECH } else { AT_AN_END };
         }
@@ -166,7 +174,7 @@ fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
 fn is_identifier(word: &str) -> bool {
     let has = |test: fn(char) -> bool| word.chars().any(test);
     let inner_capital = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    let in_capitals = word.len() >= CAPITALS && word.chars().all(char::is_uppercase);
+    let in_capitals = word.chars().count() >= CAPITALS && word.chars().all(char::is_uppercase);
     word.contains('_') || inner_capital || in_capitals || (has(char::is_numeric) && has(char::is_alphabetic))
 }
 
@@ -213,6 +221,14 @@ mod tests {
         check("std::mem", "use std::mem;", 1.0, 2, true);
         check("tcp:8889", "tcp: 8889", 0.9, 2, false);
         check("stop here. go on", "stop here. go on", 1.0, 4, false);
+        check("stop...go", "stop...go", 1.0, 2, false);
+        check("x-forwarded-for", "x-forwarded", 2.0 / 3.0, 2, false);
+        check("src/app.py a->b", "src/app.py", 0.6, 3, true);
+        check("where the read-only flag", "read-only flag", 3.0 / 4.3, 3, false);
+        check("the read-only", "read-only", 2.0 / 2.05, 2, true);
+        check("ABORT it", "ABORT", 0.5, 1, true);
+        check("JSON it", "JSON", 0.5, 1, false);
+        check("НЕТ it", "НЕТ", 0.5, 1, false);
     }
 
     #[test]

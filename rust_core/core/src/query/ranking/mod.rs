@@ -46,6 +46,8 @@ pub struct RankingContext {
     is_symbol: bool,
     /// The question asks for a change: its words describe what the code should become.
     is_change: bool,
+    /// The question, where it may be the name of a file.
+    file_name: String,
     weights: &'static Weights,
     /// What files gain by the commits that the repository remembers for such a change.
     history: HashMap<String, f64>,
@@ -66,6 +68,7 @@ impl RankingContext {
             words: query.plain.clone(),
             is_symbol: query.is_symbol,
             is_change: query.is_change,
+            file_name: if query.text.contains(char::is_whitespace) { String::new() } else { query.text.clone() },
             weights: if query.is_change { &FOR_CHANGES } else { &FOR_QUESTIONS },
             history: HashMap::new(),
         }

@@ -39,7 +39,8 @@ const BESIDE: f64 = 0.9;
 pub struct VerbatimEvidence {
     /// How far it holds the question word for word, shared with others that do.
     pub strength: f64,
-    /// The same where few hold as much, and 1 where it holds a rare name. As far as it goes, a path penalty yields.
+    /// The same where few hold as much; at least .9 where it holds a rare name, and 1 where its file is called like the question. As
+    /// far as it goes, a path penalty yields.
     pub unrivalled: f64,
 }
 
@@ -57,16 +58,22 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
     let of = |candidate: &Candidate| {
         let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
         let strength = if context.is_change { of_a_wish(candidate) } else { strength(candidate, is_name) };
-        // Where the name is defined, its uses are not what was asked for.
-        let is_use = is_name && candidate.defines < 1.0 && if candidate.verbatim_words > 1 { whole_defined } else { defined };
-        if strength <= 0.0 || (is_use && !context.is_symbol) {
+        // Where the name is defined, its uses are not what was asked for. A bare symbol's come after its definitions anyway.
+        let is_use = is_name
+            && if candidate.verbatim_words > 1 {
+                whole_defined && !(candidate.defines >= 1.0 && is_named_with_its_holder(candidate, context))
+            } else {
+                defined && candidate.defines < 1.0 && !context.is_symbol
+            };
+        if strength <= 0.0 || is_use {
             return VerbatimEvidence::default();
         }
         // A common word that only one text holds beside the rarer ones adds little to the share.
         let is_more = candidate.verbatim > most_ordinary + CLEARLY
             || (holds_all(candidate) && candidate.verbatim_words > most_words_ordinary);
         let penalised = candidate.prior < 1.0;
-        if penalised && !is_name && lists_changes(&candidate.path) {
+        let is_elsewhere = defined || most_ordinary >= candidate.verbatim - ALIKE;
+        if penalised && (!is_name || is_elsewhere) && lists_changes(&candidate.path) {
             return VerbatimEvidence::default();
         }
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
@@ -86,18 +93,33 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
     };
     // A name that is hardly anywhere else tells the place among whatever other words.
     let of_a_rare_name = |candidate: &Candidate| {
-        let is_told = candidate.rare_name && !context.is_change && (candidate.defines >= 1.0 || !defined);
+        let is_meant = candidate.rare_name && !lists_changes(&candidate.path);
+        let is_told = is_meant && !context.is_change && (candidate.defines >= 1.0 || !defined);
         match (is_told, candidate.prior < 1.0 && rare_in_ordinary) {
             (false, _) => 0.0,
             (true, true) => BESIDE,
             (true, false) => 1.0,
         }
     };
+    // `README` or `app.py` asks for the file, not for what mentions it.
+    let is_the_file = |candidate: &Candidate| is_called(&candidate.path, &context.file_name);
+    if candidates.iter().any(is_the_file) {
+        let of_the_file = |it: bool| VerbatimEvidence { strength: 0.0, unrivalled: f64::from(u8::from(it)) };
+        return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
+    }
     let with_rare_names = |candidate: &Candidate| {
         let found = of(candidate);
         VerbatimEvidence { unrivalled: found.unrivalled.max(of_a_rare_name(candidate)), ..found }
     };
     candidates.iter().map(with_rare_names).collect()
+}
+
+/// Whether a file has this name: with its ending, or without it where that is in capitals.
+fn is_called(path: &str, name: &str) -> bool {
+    let own = path.rsplit('/').next().unwrap_or(path);
+    let stem = own.split('.').next().unwrap_or(own);
+    let is_in_capitals = || name.chars().all(|c| c.is_uppercase() || c == '_');
+    !name.is_empty() && ((own == name && name.contains('.')) || (stem == name && is_in_capitals()))
 }
 
 /// For each file the most that one of its candidates holds word for word, where any does.
@@ -260,6 +282,18 @@ mod tests {
         for symbol in ["Cache.get", "get", "Cache"] {
             assert_eq!(ordered(&[using.clone(), defining(symbol)], &asked)[0], "src/b.py", "{symbol}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_file_asks_for_the_file() {
+        let file = |path: &str| Signals { lexical: 0.3, dense: 0.1, ..candidate(path, 0.0, 0, false) };
+        let mention = candidate("docs/contributing.md", 1.0, 1, true);
+        for (text, path) in [("README", "README.md"), ("README.md", "README.md"), ("pyproject.toml", "pyproject.toml")] {
+            let asked = ParsedQuery { text: text.to_owned(), ..ParsedQuery::default() };
+            assert_eq!(ordered(&[mention.clone(), file(path)], &asked)[0], path);
+        }
+        let asked = ParsedQuery { text: "readme".to_owned(), ..ParsedQuery::default() };
+        assert_eq!(ordered(&[mention, file("README.md")], &asked)[0], "docs/contributing.md");
     }
 
     #[test]
