@@ -14,6 +14,11 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
+    /// Whether this is one of its chunks, and may be found.
+    pub fn has(&self, chunk: u32) -> bool {
+        chunk < self.segment.chunk_count() && self.files.get(self.segment.file_of(chunk))
+    }
+
     /// The chunks that may be found, as ascending ranges; neighbouring files make one range.
     pub fn live_ranges(&self) -> Vec<Range<u32>> {
         let mut ranges: Vec<Range<u32>> = Vec::new();

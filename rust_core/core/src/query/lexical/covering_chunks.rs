@@ -40,7 +40,7 @@ pub fn covering_chunks(
         }
         chunks.sort_unstable();
         chunks.dedup();
-        chunks.retain(|&chunk| chunk < view.segment.chunk_count() && view.files.get(view.segment.file_of(chunk)));
+        chunks.retain(|&chunk| view.has(chunk));
         let mut full = Vec::new();
         for (&chunk, of_telling) in chunks.iter().zip(held(&chunks, i, telling)) {
             if of_telling >= LEAST_HELD * whole {

@@ -20,7 +20,7 @@ pub fn definitions(views: &[View<'_>], names: &[&str], limit: usize) -> Vec<Scor
             let lower = name.to_lowercase();
             let Some(list) = view.segment.dictionary().find(definition_hash(name)) else { continue };
             list.each(|chunk, _| {
-                if chunk < view.segment.chunk_count() && view.files.get(view.segment.file_of(chunk)) {
+                if view.has(chunk) {
                     let mut score = 0.0_f32;
                     view.segment.each_definition(chunk, |defined| score = score.max(likeness(defined, name, &lower)));
                     if score > 0.0 {

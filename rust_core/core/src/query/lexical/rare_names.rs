@@ -24,7 +24,7 @@ pub fn rare_names(views: &[View<'_>], statistics: &Statistics, Terms(terms): &Te
         for (view, (of_view, list)) in (0..).zip(views.iter().zip(&term.lists)) {
             let Some(list) = list else { continue };
             list.each(|chunk, _| {
-                if chunk < of_view.segment.chunk_count() && of_view.files.get(of_view.segment.file_of(chunk)) {
+                if of_view.has(chunk) {
                     found.push(Scored { view, chunk, score: 1.0 });
                 }
             });

@@ -14,6 +14,7 @@ const OTHER_CASE: f32 = 0.9;
 const OTHER_JOINT: f32 = 0.8;
 /// What joins the words of one name, as in `x-forwarded-for`, `tcp:8889`, `a/b.py` or `std::mem`.
 const JOINTS: [char; 8] = ['-', '.', '/', ':', '\\', '@', '#', '>'];
+/// In characters: `...` is punctuation.
 const LONGEST_JOINT: usize = 2;
 /// A word in capitals of so many letters is a name: `SIGTERM`, `TOXENV`. Shorter ones are often words of speech (`HTTP`, `JSON`).
 const CAPITALS: usize = 5;

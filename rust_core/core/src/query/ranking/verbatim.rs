@@ -46,6 +46,12 @@ pub struct VerbatimEvidence {
 
 /// For each candidate.
 pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
+    // `README` or `app.py` asks for the file, not for what mentions it.
+    let is_the_file = |candidate: &Candidate| is_called(&candidate.path, &context.file_name);
+    if candidates.iter().any(is_the_file) {
+        let of_the_file = |it: bool| VerbatimEvidence { strength: 0.0, unrivalled: f64::from(u8::from(it)) };
+        return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
+    }
     let ordinary = || candidates.iter().filter(|candidate| candidate.prior >= 1.0);
     let most_words_ordinary = ordinary().map(|candidate| candidate.verbatim_words).max().unwrap_or(0);
     let (all_files, ordinary_files) = (fullest_of_files(candidates.iter()), fullest_of_files(ordinary()));
@@ -101,12 +107,6 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
             (true, false) => 1.0,
         }
     };
-    // `README` or `app.py` asks for the file, not for what mentions it.
-    let is_the_file = |candidate: &Candidate| is_called(&candidate.path, &context.file_name);
-    if candidates.iter().any(is_the_file) {
-        let of_the_file = |it: bool| VerbatimEvidence { strength: 0.0, unrivalled: f64::from(u8::from(it)) };
-        return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
-    }
     let with_rare_names = |candidate: &Candidate| {
         let found = of(candidate);
         VerbatimEvidence { unrivalled: found.unrivalled.max(of_a_rare_name(candidate)), ..found }
@@ -186,10 +186,7 @@ mod tests {
 
     #[track_caller]
     fn first(candidates: &[Signals], is_change: bool) -> String {
-        let mut candidates: Vec<Candidate> = candidates.iter().cloned().map(Candidate::from).collect();
-        let context = RankingContext::new(&ParsedQuery { is_change, ..ParsedQuery::default() }, &[]);
-        let order = rank(&mut candidates, &context, &EditorContext::default(), &HashSet::new());
-        candidates[order[0]].path.clone()
+        ordered(candidates, &ParsedQuery { is_change, ..ParsedQuery::default() }).swap_remove(0)
     }
 
     #[test]
