@@ -74,7 +74,7 @@ def running(pid: int) -> bool:
         return False
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z" if Path("/proc").exists() else True
-    except FileNotFoundError:  # it ended meanwhile
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while, this was read
         return False
 
 
