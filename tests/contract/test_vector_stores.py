@@ -85,6 +85,20 @@ class TestLanceDB(OnDisk, suites.VectorStoreContract):
     def make(self) -> VectorStore:
         return cast("VectorStore", self.kept(LanceStore(str(self.folder()), "chunks", self.DIM)))
 
+    async def test_a_damaged_table_is_told_as_one(self) -> None:
+        """Some bytes make LanceDB panic, others give an error, others do no harm."""
+        folder = self.folder()
+        await LanceStore(str(folder), "chunks", self.DIM).publish(records(directions(5, self.DIM)))
+        manifest = min(folder.glob("chunks.lance/_versions/*.manifest"))  # the newest: LanceDB counts down
+        whole, told = manifest.read_bytes(), 0
+        for at in range(0, len(whole), 3):
+            manifest.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+            try:
+                await LanceStore(str(folder), "chunks", self.DIM).count()
+            except StoreError as error:
+                told += str(folder) in str(error)
+        assert told > 20
+
 
 @pytest.mark.skipif(not object_store.ENDPOINT, reason="set CARREL_S3_ENDPOINT to a server that speaks S3")
 class TestLanceDBOnAnObjectStore(OnDisk, suites.VectorStoreContract):

@@ -226,10 +226,10 @@ class LanceStore:
         }
 
     async def _done(self, work: Awaitable[T]) -> T:
-        """Await LanceDB; its errors, which have no common class but are never ours, become `StoreError`s."""
+        """Await LanceDB; its errors and panics, which have no common class but are never ours, become `StoreError`s."""
         try:
             return await work
-        except (OSError, RuntimeError, ValueError, pa.ArrowException) as error:
+        except Exception as error:
             text = str(error)
             told = next((told for marks, *told in _CAUSES if any(mark in text for mark in marks)), None)
             reason, remedy = told or (f"failed ({type(error).__name__})", "Look at the disk or the object store, or delete it.")
