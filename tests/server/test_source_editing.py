@@ -54,6 +54,18 @@ def test_what_another_window_changed_meanwhile_is_left(tmp_path: Path, settings:
     assert sources(settings) == {}
 
 
+def test_a_folder_below_home_is_the_same_place_however_it_is_written(
+    tmp_path: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USERPROFILE" if sys.platform == "win32" else "HOME", str(tmp_path))
+    ours, other = folder(tmp_path, "ours"), folder(tmp_path, "other")
+    settings.write_text('[sources.ops]\nkind = "documents"\nfolder = "~/ours"\n')
+    assert planned(WantedSource("ops", ours, description="Runbooks")).leaves is None
+    left = planned(WantedSource("ops", other)).leaves
+    assert left is not None
+    assert left.folder == "~/ours"
+
+
 def test_changes_at_the_same_time_are_all_kept(tmp_path: Path, settings: Path) -> None:
     changes = [planned(WantedSource(f"s{n}", folder(tmp_path, f"s{n}"))) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:

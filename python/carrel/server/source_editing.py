@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import shlex
@@ -19,7 +20,7 @@ from carrel.server import knowledge
 from carrel.server.settings import resolve
 from carrel.server.settings_files import read_user
 from carrel.server.settings_writer import set_source
-from carrel.server.source_settings import SourceSettings, read_sources, to_options
+from carrel.server.source_settings import SourceSettings, folder_of, read_sources, to_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -219,4 +220,9 @@ def _known(written: Mapping[str, Any], name: str, *, moved: bool, repository: bo
 
 
 def _place(source: SourceSettings) -> tuple[object, ...]:
-    return tuple(getattr(source, field) for field in _PLACE)
+    """Return where a source is, the same for each way to write its folder."""
+    folder: object = source.folder
+    if source.folder:
+        with contextlib.suppress(OSError, RuntimeError, ValueError):  # one that can't be opened is compared as it is written
+            folder = folder_of(source).resolve()
+    return (folder, *(getattr(source, field) for field in _PLACE if field != "folder"))
