@@ -68,15 +68,19 @@ struct Run {
 }
 
 impl Phrase {
+    /// Tell whether a text has words and is short enough to be a quotation.
+    pub fn may_be(text: &str) -> bool {
+        (1..=MOST_WORDS).contains(&words_of(text).take(MOST_WORDS + 1).count())
+    }
+
     /// Take a question apart; `weight` says what each of its words tells, 0 for a word of speech. Empty for a question that is too
     /// long.
     pub fn new(text: &str, mut weight: impl FnMut(&str) -> f32) -> Self {
-        let found: Vec<(&str, &str)> = words_of(text).take(MOST_WORDS + 1).collect();
-        if found.len() > MOST_WORDS {
+        if !Self::may_be(text) {
             return Self::default();
         }
-        let mut words: Vec<Word> = Vec::with_capacity(found.len());
-        for (gap, word) in found {
+        let mut words: Vec<Word> = Vec::new();
+        for (gap, word) in words_of(text) {
             let is_joint = !gap.is_empty() && gap.chars().count() <= LONGEST_JOINT && gap.chars().all(|c| JOINTS.contains(&c));
             let joins = is_joint && !words.is_empty();
             if let Some(before) = words.last_mut().filter(|_| joins) {

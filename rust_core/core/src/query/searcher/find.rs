@@ -11,6 +11,7 @@ use crate::index::segment_set::LiveSegment;
 use crate::query::dense::PARALLEL_FROM;
 use crate::query::filter::Filter;
 use crate::query::lexical::{LexicalEvidence, Terms, evidence};
+use crate::query::matching::Phrase;
 use crate::query::parsed_query::{Meaning, ParsedQuery};
 use crate::query::ranking::Signals;
 use crate::query::results::{Doc, ScoredDoc, segment_and_chunk};
@@ -69,11 +70,14 @@ impl Searcher {
         }
         let names = query.sought_names();
         let defining = if names.is_empty() { Vec::new() } else { self.definitions_within(&scope, &names, pool)? };
-        let quotes = !query.quoted.is_empty();
+        let quotes = Phrase::may_be(&query.quoted);
         let (mut covering, mut naming) = (Vec::new(), Vec::new());
         if quotes {
             // With its words of speech: where many places have the telling ones, few have all.
-            covering = self.covering_within(&scope, &terms, &self.terms(&query.quoted), COVERING, cancel)?;
+            let with_speech = (query.quoted != query.search_text).then(|| self.terms(&query.quoted));
+            covering = self.covering_within(&scope, &terms, with_speech.as_ref().unwrap_or(&terms), COVERING, cancel)?;
+        }
+        if !query.quoted.is_empty() {
             naming = self.rare_names_within(&scope, &terms, &query.search_text)?;
         }
 
