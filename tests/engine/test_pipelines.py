@@ -145,12 +145,31 @@ def test_risk_is_computed_and_can_only_be_raised() -> None:
     assert checked([{"tool": "head"}]).risk == "safe"
 
 
+def test_what_a_person_sees_of_an_answer_is_what_the_next_tool_gets() -> None:
+    given: list[Any] = []
+
+    async def run(tool: CatalogueTool, arguments: Mapping[str, Any]) -> StepOutput:
+        given.append(arguments)
+        return StepOutput('{"a": 1}', {"b": 2}) if tool.name == "stat" else StepOutput("done", {"b": 2})
+
+    takes = described("take", {"o": {"type": "object"}})
+    pipeline, _ = parse(
+        {"steps": [{"tool": "stat", "args": {"path": "x"}}, {"tool": "take", "args": {"o": "{{step_0.output}}"}}]}
+    )
+    assert pipeline is not None
+    found = validate(pipeline, "", lambda name: resolve(name, [*TOOLS, takes]))
+    result = asyncio.run(run_pipeline(pipeline, "", found, run))
+    assert given[1] == {"o": {"a": 1}}
+    assert [step.output for step in result.steps] == ['{"a": 1}\n{"b":2}', 'done\n{"b":2}']
+    assert [step.bytes for step in result.steps] == [16, 12]
+
+
 def test_a_failing_step_is_named_and_what_was_before_is_kept() -> None:
     told: list[StepReport] = []
     result = ran([{"tool": "head"}, {"tool": "fail"}, {"tool": "head"}], "kept", told=told)
-    assert result.problem == "step 1 failed: no such file"
+    assert result.problem == 'step 1 failed: fail says "no such file"'
     assert result.output == "kept"
-    assert [(step.step, step.error) for step in told] == [(0, ""), (1, "no such file")]
+    assert [(step.step, step.error) for step in told] == [(0, ""), (1, 'fail says "no such file"')]
 
 
 def test_limits_of_time_and_size_end_a_run() -> None:

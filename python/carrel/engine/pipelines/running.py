@@ -17,6 +17,7 @@ from carrel.core.background import is_being_cancelled
 from carrel.core.catalogue_tool import CatalogueTool, Risk, canonical
 from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.structs import whole_characters
+from carrel.engine.appearance import visible
 from carrel.engine.model_call import settled
 from carrel.engine.model_json import parse as parse_json
 from carrel.engine.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference
@@ -72,6 +73,7 @@ class PipelineResult:
     problem: str = ""
 
 
+_LONGEST_ERROR = 500
 MOST_CHARACTERS = 5_000_000
 """Of a step's arguments: a plan may name the same large input many times."""
 
@@ -92,24 +94,27 @@ async def run_pipeline(
     """Run a pipeline that has no problems. `notify` is told each step when it ends."""
     began = time.monotonic()
     outputs: list[StepOutput] = []
+    total = 0
     reports: list[StepReport] = []
     for number, (step, tool) in enumerate(zip(pipeline.steps, validated.tools, strict=True)):
         started = time.perf_counter()
-        output, cause = StepOutput(""), ""
+        output, shown, cause = StepOutput(""), "", ""
         try:
             arguments = arguments_of(number, step, tool, input_data, outputs)
             left = limits.seconds - (time.monotonic() - began)
             output = await _run(tool, arguments, run_tool, min(limits.step_seconds, left))
-            _check_size(output, outputs, limits)
+            shown = _shown(output)
+            total += _size(shown)
+            _check_size(_size(shown), total, limits)
         except _Failed as failure:
             cause = str(failure)
-            output = StepOutput(output.text[: limits.output_bytes // 4])
+            shown = output.text[: limits.output_bytes // 4]
         report = StepReport(
             number,
             tool.qualified,
             round(1000 * (time.perf_counter() - started), 3),
-            _size(output.text),
-            output.text,
+            _size(shown),
+            shown,
             cause,
         )
         reports.append(report)
@@ -155,9 +160,11 @@ def _typed(text: str, value: Any, spec: object) -> Any:
     kind = spec.get("type") if isinstance(spec, Mapping) else None
     if not isinstance(kind, str) or kind == "string":
         return text
+    read = parse_json(text.strip())
+    if isinstance(read, Mapping if kind == "object" else list if kind == "array" else ()):
+        return read  # what the person saw, whatever else the tool gave as its value
     if value is not None and isinstance(value, Mapping if kind == "object" else list if kind == "array" else ()):
         return value
-    read = parse_json(text.strip())
     return text if read is None else read
 
 
@@ -182,17 +189,24 @@ async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunT
     if output is None:
         raise _Failed(f"{tool.name} gave nothing within {seconds:.3g} s and was stopped")
     if output.is_error:
-        raise _Failed(" ".join(whole_characters(output.text).split())[:500] or f"{tool.name} failed")
+        said = visible(whole_characters(output.text[:_LONGEST_ERROR]))
+        raise _Failed(f'{tool.name} says "{said}"' if said.strip() else f"{tool.name} failed")
     text = output.text or ("" if output.value is None else canonical(output.value))
     return StepOutput(whole_characters(text), output.value)
 
 
-def _check_size(output: StepOutput, outputs: list[StepOutput], limits: PipelineLimits) -> None:
-    size = _size(output.text)
+def _check_size(size: int, total: int, limits: PipelineLimits) -> None:
     if size > limits.output_bytes:
         raise _Failed(f"its output has {size:,} bytes, and {limits.output_bytes:,} are allowed")
-    if size + sum(_size(before.text) for before in outputs) > limits.total_bytes:
+    if total > limits.total_bytes:
         raise _Failed(f"all outputs together have more than {limits.total_bytes:,} bytes")
+
+
+def _shown(output: StepOutput) -> str:
+    """Return what a step gave, with its structured value where the text says something else."""
+    if output.value is None or output.text == canonical(output.value) or parse_json(output.text.strip()) == output.value:
+        return output.text
+    return f"{output.text}\n{canonical(output.value)}"
 
 
 def _size(text: str) -> int:
