@@ -152,11 +152,14 @@ class ToolCatalogue:
         """Return the tool that a name means among those that pipelines may use, or why there is none."""
         stated = {item.tool.qualified: item for item in self.state(settings, built_in).tools}
         runnable = [
-            item.tool
+            item
             for item in stated.values()
             if item.state == "builtIn" or (_can_run(item.tool, settings) and _matches(item.tool.qualified, settings.allow))
         ]
-        tool, problem = resolve(name, runnable)
+        # A tool that nobody approved yet takes no name away from one that is used.
+        tool, problem = resolve(name, [item.tool for item in runnable if item.state != "new"])
+        if tool is None and all(item.state == "new" for item in runnable if name in (item.tool.name, item.tool.qualified)):
+            tool, problem = resolve(name, [item.tool for item in runnable])
         return (stated[tool.qualified], "") if tool else (None, problem)
 
     def search(self, query: ToolQuery, tools: Sequence[CatalogueTool], vector: bytes) -> list[FoundTool]:
@@ -202,7 +205,7 @@ class ToolCatalogue:
     async def _read(self, name: str, settings: ToolSettings) -> tuple[list[CatalogueTool], list[str]]:
         if server := settings.servers.get(name):
             async with self.connect(name, server) as connection:
-                return from_mcp(await connection.list_tools(), name)
+                return await asyncio.to_thread(from_mcp, await connection.list_tools(), name)
         read = from_file if name in settings.files else from_openapi
         path = Path(settings.document(name))
         document = await asyncio.to_thread(self._read_document, path)
