@@ -104,6 +104,15 @@ def test_duplicates_and_clashes_are_told_apart() -> None:
         ({"name": "x" * 200}, "no name"),
         ({"name": "a", "inputSchema": {"type": "nonsense"}}, "must describe an object"),
         ({"name": "a", "inputSchema": {"type": "object", "properties": {"b": {"type": 5}}}}, "not a JSON schema"),
+        (
+            {"name": "a", "inputSchema": {"properties": {"b": {"items": [{"required": 5}]}}}},
+            "b[].required must be a list of names",
+        ),
+        ({"name": "a", "inputSchema": {"properties": []}}, "properties must be an object"),
+        ({"name": "a", "inputSchema": {"additionalProperties": 5}}, "* must be an object or a boolean"),
+        ({"name": "a", "inputSchema": {"properties": {"b": {"minLength": -1}}}}, "b.minLength must be a number from 0 on"),
+        ({"name": "a", "inputSchema": {"properties": {"b": {"enum": "x"}}}}, "b.enum must be a list"),
+        ({"name": "a", "outputSchema": {"properties": {"b": {"maximum": "x"}}}}, "b.maximum must be a number"),
         ({"name": "a", "inputSchema": []}, "must be an object"),
         ({"name": "a", "inputSchema": {"x": "y" * 200_000}}, "longer than"),
         ("no object", "no name"),
@@ -113,6 +122,24 @@ def test_a_tool_that_cant_be_used_is_left_out_and_told(row: Any, problem: str) -
     tools, problems = from_mcp([row, {"name": "good", "inputSchema": {"type": "object"}}], "s")
     assert [tool.name for tool in tools] == ["good"]
     assert problem in problems[0]
+
+
+def test_what_no_part_of_carrel_reads_of_a_schema_is_not_judged() -> None:
+    """Its own check of some patterns fails or takes minutes, and so do some lists'."""
+    patterns = [{"pattern": "a{99999999999}"}, {"pattern": "(?i)" + "[\u0100-\uffff]" * 5_000}, {"pattern": "("}]
+    mixed = {"$schema": "http://json-schema.org/draft-04/schema#", "enum": [item for n in range(5_000) for item in (n, str(n))]}
+    rows = [
+        {"name": f"t{n}", "inputSchema": {"properties": {"x": part}}} for n, part in enumerate([*patterns, mixed, {"$ref": 5}])
+    ]
+    tools, problems = from_mcp(rows, "s")
+    assert (len(tools), problems) == (5, [])
+
+
+def test_a_source_says_a_bounded_amount_in_all() -> None:
+    rows = [{"name": f"t{n}", "description": "x" * 9_000, "inputSchema": {"title": "y" * 90_000}} for n in range(50)]
+    tools, problems = from_mcp(rows, "s")
+    assert len(tools) == 40
+    assert problems == ["s: its tools say more than 4,000,000 characters; the first 40 count"]
 
 
 def test_a_servers_word_never_makes_a_tool_safe() -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+from carrel.core import leftovers
 
 if TYPE_CHECKING:
     import anyio
@@ -24,29 +24,88 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16_000_000
 """Of one message."""
+MOST_VALUES = 50_000
+"""Values in one message. The SDK makes an object of each, and an error of 6 kB of each that isn't as it should be."""
+MOST_IN_ALL = 64_000_000
+"""Bytes of one connection."""
+MOST_MESSAGES = 20_000
+"""Of one connection."""
+MOST_REQUESTS = 1_000
+"""That a program makes of Carrel, which can do nothing for it but answer: the answers wait until it reads them."""
 _FLUSH_SECONDS = 0.5
 _EXIT_SECONDS = 2.0
 _POLL_SECONDS = 0.01
 
 
 class Bound:
-    """Whether a server said too much at once. What asks it waits for `exceeded`, too: the SDK drops some failures."""
+    """Whether a server said too much. What asks it waits for `exceeded`, too: the SDK drops some failures."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self.most = most
         self.exceeded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    @property
-    def problem(self) -> str:
-        """Say what was too much, as the end of a sentence."""
-        return f"it sent more than {self.most:,} bytes at once"
+        self.problem = ""
+        """What was too much, as the end of a sentence."""
+        self._bytes = self._messages = self._requests = 0
 
     def check(self, size: int) -> None:
-        """Raise `ValueError` for a message that is too long."""
+        """Raise `ValueError` for a message of so many bytes, if that is too long."""
         if size > self.most:
-            if not self.exceeded.done():
-                self.exceeded.set_result(None)
-            raise ValueError("too long a message")
+            self.end(f"it sent more than {self.most:,} bytes at once")
+
+    def check_values(self, values: int) -> None:
+        """Raise `ValueError` for a message of so many values, if they are too many."""
+        if values > MOST_VALUES:
+            self.end(f"it sent more than {MOST_VALUES:,} values at once")
+
+    def took(self, size: int, *, messages: int = 1) -> None:
+        """Count what was read. Raises `ValueError` where it is too much in all."""
+        self._bytes += size
+        self._messages += messages
+        if self._bytes > MOST_IN_ALL or self._messages > MOST_MESSAGES:
+            self.end(f"it sent more than {MOST_IN_ALL:,} bytes or {MOST_MESSAGES:,} messages in all")
+
+    def was_asked(self) -> None:
+        """Count a request of the server's. Raises `ValueError` where there are too many."""
+        self._requests += 1
+        if self._requests > MOST_REQUESTS:
+            self.end(f"it made more than {MOST_REQUESTS:,} requests")
+
+    def end(self, problem: str) -> NoReturn:
+        """Give the server up. Raises `ValueError`."""
+        if not self.exceeded.done():
+            self.problem = problem
+            self.exceeded.set_result(None)
+        raise ValueError(problem)
+
+
+class Values:
+    """Counts the values of a JSON text that comes in pieces, by the marks outside its strings."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._in_string = False
+        self._escaped = False
+
+    def add(self, piece: bytes) -> int:
+        """Count those of the next piece; return how many there are by now."""
+        for number, line in enumerate(piece.split(b"\n")):
+            if number:  # no string of JSON holds a line end: what stands between messages can't hide what follows
+                self._in_string = self._escaped = False
+            self._line(line)
+        return self.count
+
+    def _line(self, line: bytes) -> None:
+        if self._escaped:
+            line, self._escaped = line[1:], not line
+        line = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+        self._escaped = self._escaped or line.endswith(b"\\")
+        quotes = line.count(b'"')
+        if quotes > 4 * MOST_VALUES:  # too many strings to be taken apart
+            self.count += quotes
+            return
+        outside = line.split(b'"')[1 if self._in_string else 0 :: 2]
+        self.count += sum(part.count(mark) for part in outside for mark in (b",", b"[", b"{"))
+        self._in_string ^= quotes % 2 == 1
 
 
 async def lines_of(stream: ByteReceiveStream, bound: Bound) -> AsyncIterator[bytes]:
@@ -62,7 +121,10 @@ async def lines_of(stream: ByteReceiveStream, bound: Bound) -> AsyncIterator[byt
             return
         *ends, rest = piece.split(b"\n")
         for end in ends:
-            yield b"".join([*parts, end])
+            line = b"".join([*parts, end])
+            bound.took(len(line))
+            bound.check_values(Values().add(line))
+            yield line
             parts, size = [], 0
         size += len(rest)
         bound.check(size)
@@ -77,7 +139,7 @@ async def program(
     import anyio
     from mcp.client.stdio import get_default_environment
     from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
+    from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 
     process = await _started(command, args, get_default_environment() | dict(env), folder, errors)
     said, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -92,10 +154,14 @@ async def program(
                         try:
                             message = jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
                         except ValueError as error:
+                            if line.startswith(b"{") and not _is_json(line):  # it may be the answer that is waited for
+                                bound.end("it sent a message that can't be read")
                             await said.send(error)
                             continue
+                        if isinstance(message, JSONRPCRequest):
+                            bound.was_asked()
                         await said.send(SessionMessage(message))
-                except ValueError:  # too long a line
+                except ValueError:  # too much
                     return
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                     # The session is gone: what the program still writes must not keep it from ending.
@@ -128,6 +194,16 @@ async def program(
             tasks.cancel_scope.cancel()
 
 
+def _is_json(line: bytes) -> bool:
+    from pydantic_core import from_json
+
+    try:
+        from_json(line)
+    except ValueError:
+        return False
+    return True
+
+
 async def _started(command: str, args: Sequence[str], env: dict[str, str], folder: str | Path, errors: TextIO) -> Any:
     """Start a program so that it can be stopped with all that it starts."""
     if sys.platform == "win32":
@@ -137,7 +213,9 @@ async def _started(command: str, args: Sequence[str], env: dict[str, str], folde
         return await create_windows_process(found, list(args), env, errors, folder)
     import anyio
 
-    return await anyio.open_process([command, *args], env=env, stderr=errors, cwd=folder, start_new_session=True)
+    process = await anyio.open_process([command, *args], env=env, stderr=errors, cwd=folder, start_new_session=True)
+    leftovers.add_group(process.pid)
+    return process
 
 
 async def _stopped(process: Any, written: anyio.Event) -> None:
@@ -152,9 +230,8 @@ async def _stopped(process: Any, written: anyio.Event) -> None:
             await written.wait()
         await _ended(process)
     finally:
-        if process.returncode is None and sys.platform != "win32":
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform != "win32":  # what it started may be there when it isn't any more
+            leftovers.end_group(process.pid)
         if sys.platform == "win32":
             from mcp.os.win32.utilities import close_process_job
 
@@ -205,13 +282,17 @@ def bounded_answers(bound: Bound) -> dict[str, list[Any]]:
             self._events = events
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size, last = 0, b""
+            size, last, values = 0, b"", Values()
             async for piece in self._stream:
                 last = (last + piece[-4:])[-4:]
+                ends = 0
                 if self._events and (b"\n\n" in piece or b"\r\n\r\n" in piece or last.replace(b"\r", b"").endswith(b"\n\n")):
-                    size = 0
+                    ends = max(piece.count(b"\n\n") + piece.count(b"\r\n\r\n"), 1)
+                    size, values = 0, Values()
                 size += len(piece)
                 bound.check(size)
+                bound.check_values(values.add(piece))
+                bound.took(len(piece), messages=ends)
                 yield piece
 
         async def aclose(self) -> None:

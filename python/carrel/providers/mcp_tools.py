@@ -14,10 +14,11 @@ import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from carrel.core import leftovers
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.outbound import Destination, Outbound, is_loopback
 from carrel.providers.mcp_bounds import Bound, bounded_answers, program
@@ -33,7 +34,8 @@ START_SECONDS = 60.0
 STOP_SECONDS = 6.0
 """How long one may take to end; the SDK kills a program that doesn't within 2."""
 _READ_SECONDS = 20.0
-_MOST_PAGES = 100
+_MOST_ROWS = 5_000
+"""Of the tools or resources that a server lists."""
 _SDK = "mcp>=2,<3"
 
 
@@ -74,7 +76,11 @@ class McpConnection:
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
         """Run a tool. Raises `ProviderError` where the server fails; what the tool itself says of its failure is an answer."""
-        result = await self._ask(f"failed to run {tool}", self._client.call_tool(tool, dict(arguments)), None)
+        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+        # Not `call_tool`: it checks the answer against the server's own schema, whose patterns may hold up everything for hours.
+        asked = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        result = await self._ask(f"failed to run {tool}", self._client.session.send_request(asked, CallToolResult), None)
         return McpAnswer("\n".join(map(_text_of, result.content)), result.structured_content, bool(result.is_error))
 
     async def list_resources(self) -> list[dict[str, Any]]:
@@ -92,38 +98,38 @@ class McpConnection:
     async def _resource_pages(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         cursor: str | None = None
-        for _ in range(_MOST_PAGES):
+        while cursor != "" and len(rows) <= _MOST_ROWS:
             page = await self._client.list_resources(cursor=cursor, cache_mode="bypass")
             rows += [resource.model_dump(mode="json", by_alias=True, exclude_none=True) for resource in page.resources]
-            cursor = page.next_cursor
-            if not cursor:
-                break
+            cursor = page.next_cursor or ""
         return rows
 
     async def _pages(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         cursor: str | None = None
-        for _ in range(_MOST_PAGES):
+        while cursor != "" and len(rows) <= _MOST_ROWS:
             page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
             rows += [tool.model_dump(by_alias=True, exclude_none=True) for tool in page.tools]
-            cursor = page.next_cursor
-            if not cursor:
-                break
+            cursor = page.next_cursor or ""
         return rows
 
     async def _ask(self, what: str, request: Coroutine[Any, Any, T], seconds: float | None) -> T:
         """Wait for an answer, as long as the server is there."""
         task = asyncio.ensure_future(request)
+        waited: set[asyncio.Future[Any]] = {task, self._holder, self._bound.exceeded}
+        failure: ProviderError | None = None
         try:
-            waited: set[asyncio.Future[Any]] = {task, self._holder, self._bound.exceeded}
             await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if task.done() and not self._bound.exceeded.done():
                 return task.result()
-        except Exception as error:
-            raise _failed(self._name, what, error) from None
+        except Exception as error:  # which may hold much of what the server sent: nothing must keep it
+            failure = _failed(self._name, what, error)
         finally:
             task.cancel()
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            del task, waited
+        if failure:
+            raise failure
         if self._bound.exceeded.done():
             raise ProviderError(f"The MCP server {self._name} {what}: {self._bound.problem}")
         why = "it ended" if self._holder.done() else f"not within {seconds:g} s"
@@ -143,9 +149,7 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
         waited: set[asyncio.Future[Any]] = {ready, bound.exceeded}
         await asyncio.wait(waited, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if bound.exceeded.done():
-            raise ProviderError(
-                f"The MCP server {server.name} could not be started: it sent more than {bound.most:,} bytes at once"
-            )
+            raise ProviderError(f"The MCP server {server.name} could not be started: {bound.problem}")
         if not ready.done():
             raise ProviderError(f"The MCP server {server.name} was not ready within {START_SECONDS:g} s")
         yield McpConnection(ready.result(), server.name, holder, bound)
@@ -192,7 +196,10 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
     if server.command:
         env = {name: os.environ[name] for name in server.env if name in os.environ}
         # Never where Carrel itself was started: `python -m` and `npx` run what a folder holds, and that may be somebody's clone.
-        folder = server.cwd or stack.enter_context(TemporaryDirectory(prefix="carrel-mcp-", ignore_cleanup_errors=True))
+        folder = server.cwd or await asyncio.to_thread(mkdtemp, prefix="carrel-mcp-")
+        if not server.cwd:
+            leftovers.add_folder(folder)
+            stack.push_async_callback(asyncio.to_thread, leftovers.remove_folder, folder)  # it may hold any number of files
         # A file, not a pipe that nobody empties: what a server logs is no concern of ours.
         errors = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: ASYNC230, PTH123, SIM115
         return program(server.command, server.args, env, folder, errors, bound)

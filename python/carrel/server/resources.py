@@ -31,7 +31,7 @@ def fetcher(source: SourceSettings, tools: ToolSettings, catalogue: Callable[[],
 
 
 async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCatalogue) -> list[ResourceText]:
-    from carrel.engine.documents.resource_mirror import ResourceText
+    from carrel.engine.documents.resource_mirror import LONGEST_TEXT, MOST_CHARACTERS, ResourceText
 
     server = tools.servers.get(source.server)
     if server is None:
@@ -40,6 +40,7 @@ async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCat
             f"Add it with `carrel tools add {source.server} -- PROGRAM`.",
         )
     found: list[ResourceText] = []
+    left = MOST_CHARACTERS
     try:
         async with asyncio.timeout(SECONDS), catalogue.connect(source.server, server) as connection:
             rows = [row for row in await connection.list_resources() if str(row.get("uri", "")).startswith(source.prefix)]
@@ -53,7 +54,10 @@ async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCat
                 except ProviderError as error:
                     found.append(ResourceText(uri, problem=str(error), unread=True))
                     continue
-                found.append(_resource(row, text))
+                found.append(_resource(row, text[:LONGEST_TEXT]))
+                left -= len(found[-1].text)
+                if left < 0:  # what keeps them says so of the last one
+                    break
     except TimeoutError:
         if not found:
             raise ProviderError(f"The MCP server {source.server} gave no resources within {SECONDS:g} s") from None

@@ -9,14 +9,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import Draft202012Validator, validator_for
-
 from carrel.core.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
 from carrel.core.structs import whole_characters
+from carrel.engine.catalogue.schema_check import schema_flaw
 
 MOST_TOOLS = 5_000
 """Of one source."""
+MOST_CHARACTERS = 4_000_000
+"""Of all texts and schemas of one source."""
 _LONGEST_NAME = 128
 _LONGEST_DESCRIPTION = 10_000
 _LONGEST_SCHEMA = 100_000
@@ -63,6 +63,7 @@ def _annotated_risk(row: Mapping[str, Any]) -> Risk:
 def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[CatalogueTool], list[str]]:
     tools: dict[str, CatalogueTool] = {}
     problems: list[str] = []
+    left = MOST_CHARACTERS
     for number, row in enumerate(rows[:MOST_TOOLS]):
         name = row.get("name") if isinstance(row, Mapping) else None
         if not isinstance(row, Mapping) or not isinstance(name, str) or not usable_name(name):
@@ -76,7 +77,7 @@ def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[Catalogu
         if name in tools:
             problems.append(f"{source}.{name}: is there twice; the first one counts")
             continue
-        tools[name] = CatalogueTool(
+        tool = CatalogueTool(
             source=source,
             name=name,
             description=_text(row.get("description"), _LONGEST_DESCRIPTION),
@@ -86,6 +87,11 @@ def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[Catalogu
             output_schema=output,
             examples=_texts(row.get("examples"), _MOST_EXAMPLES, _LONGEST_EXAMPLE),
         )
+        left -= sum(map(len, (tool.description, *tool.examples, canonical(schema), canonical(output))))
+        if left < 0:
+            problems.append(f"{source}: its tools say more than {MOST_CHARACTERS:,} characters; the first {len(tools):,} count")
+            break
+        tools[name] = tool
     if len(rows) > MOST_TOOLS:
         problems.append(f"{source}: has {len(rows):,} tools; the first {MOST_TOOLS:,} count")
     return list(tools.values()), problems
@@ -111,12 +117,10 @@ def schema_problem(schema: object) -> str:
             return f"its schema is longer than {_LONGEST_SCHEMA:,} characters"
         if schema.get("type", "object") != "object":
             return "its schema must describe an object"
-        validator_for(schema, default=Draft202012Validator).check_schema(dict(schema))
-    except SchemaError as error:
-        return f"its schema is not a JSON schema: {error.message[:120]}"
+        flaw = schema_flaw(schema)
     except (RecursionError, ValueError, TypeError):
         return "its schema can't be read"
-    return ""
+    return f"its schema is not a JSON schema: {flaw[:120]}" if flaw else ""
 
 
 def _text(value: object, most: int) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 MINUTES = 10.0
 RETRY_MINUTES = 1.0
-_LONGEST_TEXT = 1_000_000
-_MOST_CHARACTERS = 20_000_000
+LONGEST_TEXT = 1_000_000
+MOST_CHARACTERS = 20_000_000
 _FORMAT = 1
 
 
@@ -131,17 +131,17 @@ class ResourceMirror:
 
     def _write(self, found: Sequence[ResourceText]) -> int:
         """Write what is new or changed and delete what is offered no more."""
-        self._failed, changed, left, kept = {}, 0, _MOST_CHARACTERS, set[str]()
+        self._failed, changed, left, kept = {}, 0, MOST_CHARACTERS, set[str]()
         for resource in found:
             if resource.problem:
                 self._failed[resource.uri] = resource.problem
                 if resource.unread:
                     kept.add(_file_name(resource.uri))
                 continue
-            text = whole_characters(resource.text[:_LONGEST_TEXT])
+            text = whole_characters(resource.text[:LONGEST_TEXT])
             left -= len(text)
             if left < 0:
-                self._failed[resource.uri] = f"the resources hold more than {_MOST_CHARACTERS:,} characters"
+                self._failed[resource.uri] = f"the resources hold more than {MOST_CHARACTERS:,} characters"
                 continue
             name = _file_name(resource.uri)
             kept.add(name)

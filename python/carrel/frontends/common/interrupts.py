@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -30,23 +31,23 @@ def leave_at_once(*others: str) -> None:
 
 
 @contextmanager
-def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[None]:
+def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[list[int]]:
     """Have the first Ctrl-C call `ask` in the main thread, and a second one end the process at once.
 
-    `others` are names of signals that count as Ctrl-C; those that this system lacks or this process ignores don't.
+    `others` are names of signals that count as Ctrl-C; those that this system lacks or this process ignores don't. The list holds
+    the signal that came.
     """
-    asked = False
+    came: list[int] = []
 
-    def interrupt(_number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if came:
             _leave(signal.SIGINT, frame)
-        asked = True
+        came.append(number)
         ask()
 
     before = {number: signal.signal(number, interrupt) for number in _heeded("SIGINT", *others)}
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -62,4 +63,6 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, _SHOW_CURSOR)  # a progress bar hides it
+    if leftovers := sys.modules.get("carrel.core.leftovers"):  # an import would take time, and may be under way
+        leftovers.clear()
     os._exit(128 + number)

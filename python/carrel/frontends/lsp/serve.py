@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
+from carrel.core import leftovers
 from carrel.frontends.common.core_dumps import disable_core_dumps
 from carrel.frontends.common.interrupts import leave_at_once
 from carrel.frontends.common.transport import BadFrame, claim_stdio, frame, read_frame
@@ -85,6 +86,7 @@ def main() -> None:
     disable_core_dumps()
     code = serve()
     sys.stderr.flush()
+    leftovers.clear()
     os._exit(code)
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from lsprotocol import types
 from pygls.protocol import default_converter
 
+from carrel.core import leftovers
 from carrel.core.caller import COPILOT_PROXY, Caller
 from carrel.core.errors import CarrelError, NotAllowed
 from carrel.frontends.common import logs, parent_process
@@ -243,4 +244,5 @@ def _on_loop(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) ->
 
 def _leave_after(seconds: float, code: int) -> None:
     threading.Event().wait(seconds)
+    leftovers.clear()
     os._exit(code)
