@@ -16,6 +16,9 @@ Risk = Literal["safe", "moderate", "dangerous"]
 
 RISKS: tuple[Risk, ...] = get_args(Risk)
 
+BUILT_IN = "carrel"
+"""The source of the tools that Carrel has itself."""
+
 
 def higher(first: Risk, second: Risk) -> Risk:
     """Return the higher of two risks."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from carrel.core.catalogue_tool import CatalogueTool, Risk, canonical
+from carrel.core.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
 from carrel.core.errors import CarrelError, NotPermitted, ProviderError
 from carrel.core.outbound import Destination, Load
 from carrel.core.ports import Tool
@@ -24,7 +24,7 @@ from carrel.engine.tools.text_tools import Grep, Head, Sort
 from carrel.server import access
 from carrel.server.allow_settings import AllowSettings, Right
 from carrel.server.catalogue import CatalogueState, Connection, StatedTool, ToolCatalogue
-from carrel.server.tool_settings import BUILT_IN, ToolSettings
+from carrel.server.tool_settings import ToolSettings
 from carrel.server.whole_question import whole_question
 
 if TYPE_CHECKING:

@@ -10,12 +10,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from carrel.core.catalogue_tool import Risk
+from carrel.core.catalogue_tool import BUILT_IN, Risk
 from carrel.server.setting_checks import check_key_place, check_url, decode_object, refuse_unknown
 
 _SOURCE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-BUILT_IN = "carrel"
-"""The source of the tools that Carrel has itself."""
 
 
 class ToolServer(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

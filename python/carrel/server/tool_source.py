@@ -10,10 +10,9 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from carrel.core.catalogue_tool import CatalogueTool
+from carrel.core.catalogue_tool import BUILT_IN, CatalogueTool
 from carrel.core.errors import CarrelError
 from carrel.core.types import Chunk, Hit, Origin, Signals, Span
-from carrel.server.tool_settings import BUILT_IN
 
 if TYPE_CHECKING:
     from carrel.server.workspace import Workspace

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from carrel.core.background import is_being_cancelled
-from carrel.core.catalogue_tool import CatalogueTool, Risk, canonical
+from carrel.core.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
 from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.structs import whole_characters
 from carrel.engine.appearance import visible
@@ -190,7 +190,8 @@ async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunT
         raise _Failed(f"{tool.name} gave nothing within {seconds:.3g} s and was stopped")
     if output.is_error:
         said = visible(whole_characters(output.text[:_LONGEST_ERROR]))
-        raise _Failed(f'{tool.name} says "{said}"' if said.strip() else f"{tool.name} failed")
+        quoted = said if tool.source == BUILT_IN else f'{tool.name} says "{said}"'
+        raise _Failed(quoted if said.strip() else f"{tool.name} failed")
     text = output.text or ("" if output.value is None else canonical(output.value))
     return StepOutput(whole_characters(text), output.value)
 
