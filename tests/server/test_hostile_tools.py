@@ -71,7 +71,7 @@ async def ran(mode: str, folder: Path, plan: dict[str, Any] = GREET) -> tuple[Ru
 @pytest.mark.parametrize(
     ("mode", "problem"),
     [
-        ("values", "it sent more than 50,000 values at once"),
+        ("values", "it sent more than 100,000 values at once"),
         ("pings", "it made more than 1,000 requests"),
         ("notes", "it sent more than 64,000,000 bytes or 20,000 messages in all"),
         ("surrogate", "it sent a message that can't be read"),
