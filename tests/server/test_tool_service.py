@@ -96,7 +96,7 @@ async def approved(make: Make) -> None:
     """Have the tools of `t` read and approved."""
     service = make(Person().confirm)
     if LISTED:
-        service.catalogue.keep("t", service.settings, LISTED)
+        await service.catalogue.keep("t", service.settings, LISTED)
     else:
         assert await service.catalogue.refresh(service.settings) == []
         LISTED[:] = [item.tool for item in service.state().tools if item.tool.source == "t"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.core.catalogue_tool import CatalogueTool
+from carrel.core.catalogue_tool import CatalogueTool, KeptTools
 from carrel.core.errors import StoreError
 from carrel.core.file_lock import locked
 from carrel.store import tool_store
@@ -18,7 +18,7 @@ ROUNDS = 40
 CHANGES = """
 import sys
 from pathlib import Path
-from carrel.core.catalogue_tool import CatalogueTool
+from carrel.core.catalogue_tool import CatalogueTool, KeptTools
 from carrel.store.tool_store import ToolStore
 
 store, who = ToolStore(Path(sys.argv[1])), sys.argv[2]
@@ -88,3 +88,24 @@ def test_a_lock_that_is_never_let_go_is_told(tmp_path: Path, monkeypatch: pytest
         assert held
         with pytest.raises(StoreError, match="another process"):
             ToolStore(tmp_path / "tools.json").remove("s")
+
+
+def test_what_a_newer_carrel_kept_is_neither_used_nor_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text('{"version": 99, "tools": "otherwise"}')
+    assert ToolStore(path).kept() == KeptTools()
+    assert "a newer Carrel wrote it" in caplog.text
+    with pytest.raises(StoreError, match="written by a newer Carrel"):
+        ToolStore(path).put("s", "origin", [_tool("s")])
+    assert "otherwise" in path.read_text()
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"version": 1}', '{"version": "2"}', "\0"])
+def test_a_damaged_file_is_put_aside(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(damage)
+    store = ToolStore(path)
+    assert store.kept() == KeptTools()
+    store.put("s", "origin", [_tool("s")])
+    assert set(store.kept().sources) == {"s"}
+    assert (tmp_path / "tools.json.damaged").read_text() == damage

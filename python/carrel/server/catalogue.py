@@ -63,7 +63,7 @@ class KeepsTools(Protocol):
         """Return what is kept; the same object as long as nothing changes."""
 
     def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
-        """Keep what a source holds now."""
+        """Keep what a source holds now; what another origin stood behind is approved no more. Raises `StoreError`."""
 
     def remove(self, name: str) -> None:
         """Forget a source, and what was approved of it."""
@@ -187,20 +187,18 @@ class ToolCatalogue:
                 problems.append(f"{name}: {error}")
                 continue
             problems += found
-            self.keep(name, settings, tools)
+            await self.keep(name, settings, tools)
         rated = self.store.kept().rated
         if _named(rated, settings) != rated:
-            self.store.approve((), lambda held: _named(held, settings))
+            await asyncio.to_thread(self.store.approve, (), lambda held: _named(held, settings))
         return problems
 
-    def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
-        """Keep what a source holds now. What another program stood behind is approved no more."""
+    async def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
+        """Keep what a source holds now. What another program stood behind is approved no more. Raises `StoreError`."""
         origin = origin_of(settings, name)
         before = self.store.kept().sources.get(name)
-        if before is not None and before.origin != origin:
-            self.store.remove(name)
         if before is None or before.origin != origin or before.tools != tuple(tools):
-            self.store.put(name, origin, tools)
+            await asyncio.to_thread(self.store.put, name, origin, tools)  # it may wait for another process
 
     async def _read(self, name: str, settings: ToolSettings) -> tuple[list[CatalogueTool], list[str]]:
         if server := settings.servers.get(name):
@@ -218,21 +216,39 @@ class ToolCatalogue:
     # --- approval
 
     async def approve(self, items: Sequence[StatedTool], confirm: Confirm, settings: ToolSettings) -> bool:
-        """Show tools to the person, and keep that they approved them. Raises `ProviderError` where nobody can be asked."""
+        """Show tools to the person, and keep that they approved them.
+
+        Raises `ProviderError` where nobody can be asked or the tools are no longer those that were shown, `StoreError`.
+        """
         waiting = [item for item in items if not item.usable]
         if not waiting:
             return True
         kept = self.store.kept()
-        raw = {tool.qualified: tool for held in kept.sources.values() for tool in held.tools}
-        asked = [raw[item.tool.qualified] for item in waiting]
+        asked = _still_held(waiting, kept)
         if not await confirm(of_tools(waiting)):
             return False
-        now = {tool.qualified: tool for held in self.store.kept().sources.values() for tool in held.tools}
-        if any(now.get(tool.qualified) != tool for tool in asked):
-            raise ProviderError("The tools changed while you were asked about them", "Look at them again.", retryable=True)
+        if _still_held(waiting, self.store.kept()) != asked:
+            raise ProviderError(*_CHANGED, retryable=True)
         rated = {tool.qualified: _basis(tool, kept) for tool in asked if tool.qualified in settings.risk}
-        self.store.approve(asked, lambda held: _named({**held, **rated}, settings))
+        await asyncio.to_thread(self.store.approve, asked, lambda held: _named({**held, **rated}, settings))
         return True
+
+
+_CHANGED = ("The tools changed while you were asked about them", "Look at them again.")
+
+
+def _still_held(items: Sequence[StatedTool], kept: KeptTools) -> list[CatalogueTool]:
+    """Return the tools as their sources gave them. Raises `ProviderError` where one is gone or another than was shown."""
+    held = {tool.qualified: tool for source in kept.sources.values() for tool in source.tools}
+    found = [held.get(item.tool.qualified) for item in items]
+    same = [
+        tool
+        for tool, item in zip(found, items, strict=True)
+        if tool is not None and replace(tool, risk=item.tool.risk) == item.tool
+    ]
+    if len(same) != len(items):
+        raise ProviderError(*_CHANGED, retryable=True)
+    return same
 
 
 def of_tools(items: Sequence[StatedTool]) -> Confirmation:

@@ -179,7 +179,7 @@ class ToolService:
         for name in dict.fromkeys(tool.source for tool in tools if tool.source in self.settings.servers):
             connection = await stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
             now, _ = await asyncio.to_thread(from_mcp, await connection.list_tools(), name)
-            self.catalogue.keep(name, self.settings, now)
+            await self.catalogue.keep(name, self.settings, now)
             usable = {item.tool.qualified: item for item in self.state().tools if item.usable}
             for tool in tools:
                 if tool.source == name and (tool.qualified not in usable or usable[tool.qualified].tool != tool):

@@ -21,8 +21,14 @@ from carrel.core.file_lock import locked
 
 log = logging.getLogger(__name__)
 _VERSION = 2
+_DAMAGED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+_UNREADABLE = (OSError, *_DAMAGED)
 _LOCK_SECONDS = 5.0
 """How long a change waits for that of another process."""
+
+
+class _NewerVersionError(ValueError):
+    """A newer Carrel wrote the file."""
 
 
 class ToolStore:
@@ -35,18 +41,20 @@ class ToolStore:
 
     def kept(self) -> KeptTools:
         """Return what is kept; the same object as long as nothing changes. A file that can't be read holds nothing."""
+        read = self._read
         try:
             found = self._path.stat()
         except OSError:
-            return KeptTools() if self._read[0] is not None else self._read[1]
+            return KeptTools() if read[0] is not None else read[1]
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if self._read[0] != stamp:
+        if read[0] != stamp:
             try:
-                self._read = (stamp, _decode(json.loads(self._path.read_text("utf-8"))))
-            except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                log.warning("%s can't be read, so no tool in it counts: %s", self._path, type(error).__name__)
-                self._read = (stamp, KeptTools())
-        return self._read[1]
+                read = (stamp, self._load())
+            except _UNREADABLE as error:
+                log.warning("%s can't be read, so no tool in it counts: %s", self._path, _reason(error))
+                read = (stamp, KeptTools())
+            self._read = read
+        return read[1]
 
     def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
         """Keep what a source holds now; what another origin stood behind is approved no more. Raises `StoreError`."""
@@ -80,10 +88,30 @@ class ToolStore:
                 with locked(lock, _LOCK_SECONDS, pause=0.01) as alone:
                     if not alone:
                         raise StoreError(f"{self._path} is being changed by another process", "Try again.")
+                    yield self._held()
                     self._read = (None, KeptTools())  # two writes within a tick of the clock may look the same
-                    yield self.kept()
         except OSError as error:
             raise StoreError(f"{self._path} can't be written ({error.strerror})", "Make its folder writable.") from None
+
+    def _held(self) -> KeptTools:
+        """Read what a change starts from; a damaged file is put aside. Raises `StoreError` for one of a newer Carrel."""
+        try:
+            return self._load()
+        except FileNotFoundError:
+            return KeptTools()
+        except _NewerVersionError:
+            raise StoreError(
+                f"{self._path} was written by a newer Carrel, so nothing in it is changed",
+                "Update Carrel, or move the file away and approve your tools again.",
+            ) from None
+        except _DAMAGED:
+            aside = self._path.with_name(f"{self._path.name}.damaged")
+            self._path.replace(aside)
+            log.warning("%s was damaged: it is %s now, and tools have to be approved again", self._path, aside)
+            return KeptTools()
+
+    def _load(self) -> KeptTools:
+        return _decode(json.loads(self._path.read_text("utf-8")))
 
     def _write(self, kept: KeptTools) -> None:
         document = {
@@ -96,6 +124,10 @@ class ToolStore:
             "rated": dict(kept.rated),
         }
         replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
+
+
+def _reason(error: Exception) -> str:
+    return "a newer Carrel wrote it" if isinstance(error, _NewerVersionError) else type(error).__name__
 
 
 def _without(kept: KeptTools, name: str) -> KeptTools:
@@ -120,6 +152,8 @@ def _encode(tool: CatalogueTool) -> dict[str, Any]:
 
 
 def _decode(raw: Any) -> KeptTools:
+    if raw["version"] > _VERSION:
+        raise _NewerVersionError
     if raw["version"] != _VERSION:
         raise ValueError("another version")
     sources = {
