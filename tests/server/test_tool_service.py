@@ -22,6 +22,7 @@ import pytest
 
 from carrel.core.caller import Caller
 from carrel.core.catalogue_tool import CatalogueTool
+from carrel.core.errors import ProviderError
 from carrel.core.fakes import FakeAuditLog
 from carrel.core.remote import Confirm, Confirmation
 from carrel.engine.catalogue.search import ToolQuery
@@ -251,6 +252,21 @@ async def test_tools_that_change_while_the_person_thinks_are_not_run(make: Make,
     run = await service.run(plan({"tool": "wipe", "args": {"path": str(file)}}), "")
     assert "changed while you were asked" in run.problem
     assert file.exists()
+
+
+async def test_tools_that_changed_since_they_were_listed_are_not_asked_about(make: Make) -> None:
+    person = Person()
+    service = make(person.confirm)
+    await service.catalogue.refresh(service.settings)
+    listed = service.state().tools
+    first, *others = [item.tool for item in listed if item.tool.source == "t"]
+    await service.catalogue.keep("t", service.settings, [dataclasses.replace(first, description="Another."), *others])
+    with pytest.raises(ProviderError, match="changed while you were asked"):
+        await service.approve(listed)
+    await service.catalogue.keep("t", service.settings, others)
+    with pytest.raises(ProviderError, match="changed while you were asked"):
+        await service.approve(listed)
+    assert person.asked == []
 
 
 async def test_a_failure_of_a_tool_and_the_end_of_a_server_are_named(make: Make) -> None:
