@@ -145,9 +145,8 @@ def measure(tree: WorkTree, case: Case, embedder: CoreEmbedder, tokenizer: Token
     )
 
 
-def measured(cases: Sequence[Case], clones: Path, cache: Path) -> Iterator[tuple[Case, Figures]]:
-    """Every case whose commit is there, each repository in the order of its history."""
-    embedder, tokenizer = bundled(), ExactTokenizer()
+def at_their_commits(cases: Sequence[Case], clones: Path, trees: Path) -> Iterator[tuple[Case, WorkTree]]:
+    """Yield every case whose commit is there with its work tree at that commit, each repository in the order of its history."""
     by_clone: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_clone[case.clone].append(case)
@@ -156,7 +155,7 @@ def measured(cases: Sequence[Case], clones: Path, cache: Path) -> Iterator[tuple
         if git_directory is None:
             print(f"{clone} is left out: there is no clone of it in {clones}", file=sys.stderr)
             continue
-        tree = WorkTree(cache / "trees" / clone, git_directory)
+        tree = WorkTree(trees / clone, git_directory)
         for case in sorted(of_clone, key=lambda case: tree.commit_time(case.base_commit)):
             try:
                 tree.move_to(case.base_commit)
@@ -166,7 +165,14 @@ def measured(cases: Sequence[Case], clones: Path, cache: Path) -> Iterator[tuple
             if missing := [path for path in case.gold_files if not (tree.folder / path).exists()]:
                 print(f"{case.id} is left out: the clone has no {missing[0]} at {case.base_commit}", file=sys.stderr)
                 continue
-            yield case, measure(tree, case, embedder, tokenizer, cache / "indexes")
+            yield case, tree
+
+
+def measured(cases: Sequence[Case], clones: Path, cache: Path) -> Iterator[tuple[Case, Figures]]:
+    """Measure every case whose commit is there."""
+    embedder, tokenizer = bundled(), ExactTokenizer()
+    for case, tree in at_their_commits(cases, clones, cache / "trees"):
+        yield case, measure(tree, case, embedder, tokenizer, cache / "indexes")
 
 
 def percent(values: Iterable[float]) -> str:

@@ -2,21 +2,21 @@
 
 A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
 begins, title and prose together, the names in it, and all of it. What the parts find is joined by a linear model, files first,
-then the chunks of good files. The files' weights were fitted on issues of three projects and checked on two others, the chunks'
-on issues of 51 projects and checked on 26 others (docs/quality.md has the figures).
+then the chunks of good files (`issue_chunks`). The files' weights were fitted on issues of three projects and checked on two
+others; docs/quality.md has the figures.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, path_kinds
 from carrel.engine.candidates import Stopwatch, search_each
+from carrel.engine.issue_chunks import PLACE, Definers, FileStanding, FoundChunk, order_chunks
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank
@@ -34,26 +34,10 @@ _FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
 _DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
 _IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
 
-# Fitted weights of chunks: together the logarithm of the odds that a fix changes one, up to a constant.
-_CHUNK_WORDS = {OPENING: 0.57, NAMES: 1.5, WHOLE: 1.61}
-"""For a chunk's share of the words of a part, as a share of the best chunk's."""
-_CHUNK_TITLE_DENSE, _CHUNK_TITLE_LEXICAL = 1.28, 1.08
-_IS_FUNCTION, _IS_PRIVATE = 1.14, 0.55
-_LENGTH, _NAME_WRITTEN = 0.34, 0.35
-"""For the logarithms of how many lines a chunk has, and of how often the text has its name."""
-_LAST_FUNCTION_IN_TRACE = 1.34
-_FILE_SCORE_WEIGHT, _FILE_PLACE_WEIGHT = 0.43, 1.38
-"""For each point by which its file is behind the best one, and for its file's place."""
-_PATH_WEIGHT = 0.5
-"""For what its path adds to its file's score, which counts there already: tests come after code in small projects too."""
-_BEST_CHUNK_BONUS = 0.5
-_FURTHER_CHUNK_PENALTY, _MOST_PENALTIES = 0.17, 10
-"""For each chunk of its file that the parts find before it."""
 _TOOLING_PENALTY = -0.9
 _TEST_OR_DOCUMENT_PENALTY = -6.0
 """Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
 
-_PLACE = 6.0
 _TOLD_PLACES = 3
 """A place further down a list is no reason that a person would give."""
 _MOST_DEFINERS = 8
@@ -65,10 +49,6 @@ _MOST_OWNERS = 2
 _MOST_PARTS = 20
 """A dotted word of more parts is data."""
 _MOST_NAMES_LOOKED_UP = 100
-_SHORTEST_NAME = 3
-"""Characters of a name that counts as written in the text: shorter ones are words."""
-_NAME = re.compile(r"\b[A-Za-z_]\w{0,199}")
-_LAST_NAME = re.compile(r"\w{1,200}\Z")
 _LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
 _ASKED_FOR = (
     (
@@ -86,10 +66,6 @@ _ASKED_FOR = (
 )
 """Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
 _TOOLING_PATH = re.compile(r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$")
-
-
-_Definers = Mapping[str, Sequence[tuple[int, str]]]
-"""By name, the chunks that define exactly it, as (number, path)."""
 
 
 @dataclass(slots=True)
@@ -123,11 +99,10 @@ class LocatedFile:
 
 @dataclass(frozen=True, slots=True)
 class Localization:
-    """Files and chunks, best first. `scores` are those of the chunks, in their order."""
+    """Files and chunks, best first."""
 
     files: tuple[LocatedFile, ...]
-    chunks: tuple[Candidate, ...]
-    scores: tuple[float, ...]
+    chunks: list[FoundChunk]
     context: RankingContext
 
 
@@ -147,14 +122,14 @@ def localize(
     watch.lap("rank")
     definers = _definers(view, issue)
     files = _files(issue, lists, definers)
-    chunks, scores = _chunks(issue, lists, files, definers, frozenset(query.pinned))
+    chunks = order_chunks(issue, lists, _standings(files, frozenset(query.pinned)), definers)
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
     located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
-    return Localization(located, chunks, scores, context)
+    return Localization(located, chunks, context)
 
 
-def _definers(view: SnapshotView, issue: IssueText) -> _Definers:
+def _definers(view: SnapshotView, issue: IssueText) -> Definers:
     """Look up who defines the names of the title and of the code, and the functions of the trace."""
     names = [*issue.title_names[:_MOST_NAMES_LOOKED_UP], *issue.code_names[:_MOST_NAMES_LOOKED_UP]]
     names += [frame.function for frame in issue.frames if frame.function]
@@ -162,12 +137,12 @@ def _definers(view: SnapshotView, issue: IssueText) -> _Definers:
     return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
 
 
-def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: _Definers) -> dict[str, _FileEvidence]:
+def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Definers) -> dict[str, _FileEvidence]:
     files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
         for place, path in enumerate(dict.fromkeys(r.path for r in ranked)):
-            files[path].add(_FILE_PLACE[part] * _PLACE / (_PLACE + place))
+            files[path].add(_FILE_PLACE[part] * PLACE / (PLACE + place))
             files[path].places[part] = place
         for r in ranked:
             best = files[r.path].best
@@ -199,7 +174,7 @@ def _path_gain(path: str, later_kinds: frozenset[str]) -> float:
     return (_TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0) + (_TOOLING_PENALTY if _TOOLING_PATH.search(path) else 0.0)
 
 
-def _add_definers(issue: IssueText, files: dict[str, _FileEvidence], definers: _Definers) -> None:
+def _add_definers(issue: IssueText, files: dict[str, _FileEvidence], definers: Definers) -> None:
     """Find files that define a name of the title or of the code, when few do."""
     for names, weight, where in (
         (issue.title_names, _DEFINES_TITLE_NAME, "title"),
@@ -277,72 +252,16 @@ def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
     return ()
 
 
-def _chunks(
-    issue: IssueText,
-    lists: dict[str, list[Candidate]],
-    files: dict[str, _FileEvidence],
-    definers: _Definers,
-    pinned: frozenset[str],
-) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """Order the chunks, and give each its score; the best of a good file a bonus, so that good files show early."""
-    known: dict[int, Candidate] = {}
-    scores: dict[int, float] = defaultdict(float)
-    places: dict[int, float] = defaultdict(float)
-    for part, ranked in lists.items():
-        most = max((r.lexical for r in ranked), default=0.0)
-        by_words = _CHUNK_WORDS.get(part, 0.0) / most if most > 0 else 0.0
-        for place, r in enumerate(ranked):
-            doc = r.doc
-            places[doc] += _PLACE / (_PLACE + place)
-            if part == TITLE:
-                scores[doc] += _CHUNK_TITLE_DENSE * r.dense + _CHUNK_TITLE_LEXICAL * r.lexical
-            elif by_words:
-                scores[doc] += by_words * r.lexical
-            if part == LEAD or doc not in known:
-                known[doc] = r
+def _standings(files: Mapping[str, _FileEvidence], pinned: frozenset[str]) -> dict[str, FileStanding]:
+    """Return where each file stands. What a person pinned comes first, be it a test."""
     best = max((found.score for found in files.values()), default=0.0)
     by_score = sorted(files, key=lambda path: (-files[path].score, path))
-    place_share = {path: _PLACE / (_PLACE + place) for place, path in enumerate(by_score)}
-    of_file = {
-        path: _FILE_SCORE_WEIGHT * (found.score - best) + _FILE_PLACE_WEIGHT * place_share[path] + _PATH_WEIGHT * found.path_gain
-        for path, found in files.items()
+    return {
+        path: FileStanding(
+            behind=files[path].score - best,
+            place=PLACE / (PLACE + place),
+            path_gain=files[path].path_gain,
+            lift=-2 * _TEST_OR_DOCUMENT_PENALTY if path in pinned else 0.0,
+        )
+        for place, path in enumerate(by_score)
     }
-    written = Counter(_NAME.findall(issue.whole))
-    last_traced = _last_traced(issue, definers)
-    paths = {doc: r.path for doc, r in known.items()}
-    tie = {doc: (paths[doc], r.start_line) for doc, r in known.items()}  # what decides between equal ones
-    before: dict[str, int] = defaultdict(int)
-    for doc in sorted(known, key=lambda doc: (-places[doc], tie[doc])):
-        path = paths[doc]
-        scores[doc] += of_file[path] + _of_itself(known[doc], written)
-        scores[doc] += _LAST_FUNCTION_IN_TRACE if doc in last_traced else 0.0
-        scores[doc] -= _FURTHER_CHUNK_PENALTY * min(before[path], _MOST_PENALTIES)
-        before[path] += 1
-    seen: set[str] = set()
-    for doc in sorted(known, key=lambda doc: (-scores[doc], tie[doc])):
-        path = paths[doc]
-        if path not in seen:
-            seen.add(path)
-            scores[doc] += _BEST_CHUNK_BONUS * place_share[path]
-            scores[doc] -= 2 * _TEST_OR_DOCUMENT_PENALTY if path in pinned else 0.0  # what a person pinned comes first
-    ordered = sorted(known, key=lambda doc: (-scores[doc], tie[doc]))
-    return tuple(known[doc] for doc in ordered), tuple(scores[doc] for doc in ordered)
-
-
-def _of_itself(r: Candidate, written: Mapping[str, int]) -> float:
-    """Return what a chunk gains by what it is: a function that has some length, and a name that the text has."""
-    gain = _LENGTH * math.log1p(r.end_line - r.start_line) + (_IS_FUNCTION if r.callable else 0.0)
-    if name := _LAST_NAME.search(r.symbol):
-        last = name[0]
-        gain += _IS_PRIVATE if last.startswith("_") and not last.startswith("__") else 0.0
-        gain += _NAME_WRITTEN * math.log1p(written[last]) if last in written and len(last) >= _SHORTEST_NAME else 0.0
-    return gain
-
-
-def _last_traced(issue: IssueText, definers: _Definers) -> frozenset[int]:
-    """Find the chunks that define the last function of the trace that is here, in a file that is called like its frame's."""
-    for frame in reversed(issue.frames):
-        name = frame.path.rpartition("/")[2]
-        if frame.function and (there := [doc for doc, path in definers[frame.function] if path.rpartition("/")[2] == name]):
-            return frozenset(there)
-    return frozenset()

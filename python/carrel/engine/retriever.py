@@ -113,7 +113,8 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     read_files, files, stands_for = ReadFiles(), tuple[LocatedFile, ...](), dict[int, Candidate]()
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
-        ordered, scores, context, files = located.chunks, located.scores, located.context, located.files
+        context, files = located.context, located.files
+        ordered, scores = tuple(found.chunk for found in located.chunks), tuple(found.score for found in located.chunks)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
         searched = prepared.reference.searched(query) if prepared.reference else query
