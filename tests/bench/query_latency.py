@@ -1,15 +1,17 @@
-"""Search in process, stage by stage: `python -m tests.bench.query_latency FOLDER [ROUNDS]`.
+"""Search in process, stage by stage: `python -m tests.bench.query_latency FOLDER [--rounds N] [--issues FILE]`.
 
 Indexes FOLDER once (kept in the cache folder for the next run) and asks questions in turn; prints the median and the 99th
-percentile of every stage in milliseconds.
+percentile of every stage in milliseconds. With `--issues`, asks 120 texts of FILE instead, drawn evenly over its lines; each line
+is a JSON object with `text`. A text that isn't read in parts is left out.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
+import json
 import resource
 import statistics
-import sys
 import time
 from pathlib import Path
 
@@ -36,12 +38,18 @@ QUESTIONS = (
     "the function that returns a new value for each item in the list of objects",
     "getConnection",
 )
+MOST_ISSUES = 120
 
 
 def main() -> None:
     """Measure."""
-    root = Path(sys.argv[1]).resolve()
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--issues", type=Path)
+    arguments = parser.parse_args()
+    root = arguments.folder.resolve()
+    questions = issue_texts(arguments.issues) if arguments.issues else QUESTIONS
     model = bundled()
     directory = Path(platformdirs.user_cache_dir("carrel-bench-index")) / "latency" / root.name
     store = Store.open(
@@ -53,8 +61,8 @@ def main() -> None:
     view, tokenizer = store.snapshot(), ExactTokenizer()
     gc.freeze()  # as the server does once it has started
     stages: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        for text in QUESTIONS:
+    for _ in range(arguments.rounds):
+        for text in questions:
             began = time.perf_counter()
             found = retrieve(view, prepare_blocking(Query(text, limit=10), model), CancelToken())
             searched = time.perf_counter()
@@ -66,6 +74,14 @@ def main() -> None:
     print(f"{view.chunks} chunks of {view.files} files, peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
     for stage, times in stages.items():
         print(f"{stage:14} p50 {statistics.median(times):6.2f}  p99 {sorted(times)[int(len(times) * 0.99)]:6.2f} ms")
+
+
+def issue_texts(file: Path) -> list[str]:
+    """Return up to 120 of the texts in `file` that are read in parts, spread over it."""
+    texts = [json.loads(line)["text"] for line in file.read_text("utf-8").splitlines()]
+    read_in_parts = [text for text in texts if prepare_blocking(Query(text), bundled()).issue]
+    step = max(1, len(read_in_parts) // MOST_ISSUES)
+    return read_in_parts[::step][:MOST_ISSUES]
 
 
 if __name__ == "__main__":
