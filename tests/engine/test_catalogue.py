@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from carrel.core.catalogue_tool import CatalogueTool
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.engine.catalogue.clashes import problems_of, resolve
 from carrel.engine.catalogue.exports import ExportForm, export, exported_names
-from carrel.engine.catalogue.files import from_file, from_mcp, is_shell
+from carrel.engine.catalogue.files import from_file, from_mcp, is_shell, schema_problem
 from carrel.engine.catalogue.openapi import from_openapi
 from carrel.engine.catalogue.search import ToolIndex, ToolQuery
 from carrel.providers.tool_files import read_document
@@ -219,3 +220,14 @@ def test_files_that_cant_be_read_say_why(tmp_path: Path) -> None:
             read_document(tmp_path / name)
     with pytest.raises(CarrelError, match="can't be read"):
         read_document(tmp_path / "missing.json")
+
+
+def test_a_flaw_deep_in_a_schema_is_told_briefly() -> None:
+    long = {"type": "object", "properties": {"n" * 30_000: {"items": [1] * 20_000}}}
+    tracemalloc.start()
+    problem = schema_problem(long)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert problem.startswith("its schema is not a JSON schema: nnn")
+    assert "…[] must be an object" in problem
+    assert peak < 20_000_000

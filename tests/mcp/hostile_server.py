@@ -68,14 +68,35 @@ def stay(where: Path) -> None:
     where.write_text(f"{os.getpid()} {child.pid}", "utf-8")
     if MODE == "stay":
         time.sleep(120)
+    if MODE == "dies":
+        os._exit(1)
+
+
+def many_values(identity: object) -> None:
+    """Answer with more values than are read: items that must be checked, or plain numbers."""
+    key, items = ("content", ["{}"] * 300_000) if MODE == "values" else ("structuredContent", ["1"] * 1_100_000)
+    send(f'{{"jsonrpc": "2.0", "id": {identity}, "result": {{"{key}": [{",".join(items)}]}}}}')
+
+
+def honest(identity: object, good: dict[str, Any]) -> None:
+    """Say much that does no harm, and something that is no message."""
+    for _ in range(20_500):
+        send('{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}')
+    send("{ foo: 'bar' }")
+    result(identity, {**good, "structuredContent": {"x": list(range(110_000))}})
 
 
 def call(identity: object) -> None:
     """Answer a call of the tool."""
     good = {"content": [{"type": "text", "text": "hi"}], "structuredContent": {"x": "a" * 40 + "!"}}
     match MODE if bad() else "":
-        case "values":
-            send(f'{{"jsonrpc": "2.0", "id": {identity}, "result": {{"content": [{",".join(["{}"] * 300_000)}]}}}}')
+        case "values" | "many values":
+            many_values(identity)
+        case "honest":
+            honest(identity, good)
+        case "dies" | "stay" | "child":
+            stay(STATE.with_suffix(".pids"))
+            result(identity, good)
         case "pings":
             while True:
                 send(f'{{"jsonrpc": "2.0", "id": "{time.monotonic_ns()}", "method": "ping"}}')
@@ -88,9 +109,6 @@ def call(identity: object) -> None:
             result(identity, {"content": [{}] * 5_000})
         case "other value":
             result(identity, {**good, "structuredContent": {"x": "y" * 2_000_000}})
-        case "stay" | "child":
-            stay(STATE.with_suffix(".pids"))
-            result(identity, good)
         case _:
             result(identity, good)
 

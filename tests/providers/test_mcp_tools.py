@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.mcp.hostile_service import serving
 
 from carrel.core.errors import ProviderError
 from carrel.core.fakes import fake_outbound
@@ -69,6 +70,29 @@ async def test_an_answer_is_given_up_while_it_is_read(tmp_path: Path, monkeypatc
             assert (await connection.call("shout", {"characters": 100_000})).text == "x" * 100_000
             with pytest.raises(ProviderError, match="failed to run shout: it sent more than 300,000 bytes at once"):
                 await connection.call("shout", {"characters": 1_000_000})
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        ("comment", "it sent more than 100,000 values at once"),
+        ("values", "it sent more than 100,000 values at once"),
+        ("gzip", "it answered compressed, which it wasn't asked to"),
+        ("pings", "it made more than 1,000 requests"),
+    ],
+)
+async def test_a_service_that_says_too_much_is_given_up(how: str, problem: str) -> None:
+    with serving() as url:
+        async with connected(McpServerSpec("tests", url=f"{url}/{how}"), fake_outbound()) as connection:
+            with pytest.raises(ProviderError, match=problem):
+                await connection.call("greet", {})
+
+
+@pytest.mark.parametrize("how", ["good", "notes"])
+async def test_a_service_may_use_any_line_end_and_tell_of_its_progress(how: str) -> None:
+    with serving() as url:
+        async with connected(McpServerSpec("tests", url=f"{url}/{how}"), fake_outbound()) as connection:
+            assert (await connection.call("greet", {})).text == "hi"
 
 
 async def test_a_program_that_never_ends_its_line_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.core.caller import Caller
-from carrel.core.fakes import FakeAuditLog
+from carrel.core.errors import ProviderError
+from carrel.core.fakes import FakeAuditLog, fake_outbound
 from carrel.core.remote import Confirmation
 from carrel.frontends.common.lsp_client import LspClient
-from carrel.providers.mcp_bounds import Values
+from carrel.providers.mcp_bounds import LineEnds, Values
+from carrel.providers.mcp_tools import McpServerSpec, connected
 from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.outbound import OutboundServices
@@ -72,11 +74,12 @@ async def ran(mode: str, folder: Path, plan: dict[str, Any] = GREET) -> tuple[Ru
     ("mode", "problem"),
     [
         ("values", "it sent more than 100,000 values at once"),
+        ("many values", "it sent more than 1,000,000 values at once"),
         ("pings", "it made more than 1,000 requests"),
-        ("notes", "it sent more than 64,000,000 bytes or 20,000 messages in all"),
+        ("notes", "it sent more than 256,000,000 bytes or 100,000 messages in all"),
         ("surrogate", "it sent a message that can't be read"),
         ("wrong", "failed to run greet (ValidationError)"),
-        ("other value", "its output has 2,000,011 bytes"),
+        ("other value", "its output has 2,000,008 bytes"),
     ],
 )
 async def test_a_server_that_says_too_much_or_nonsense_is_given_up(tmp_path: Path, mode: str, problem: str) -> None:
@@ -113,6 +116,14 @@ async def test_a_tool_that_nobody_approved_takes_no_name_away(tmp_path: Path) ->
         assert (run.result.problem, [step.tool for step in run.result.steps]) == ("", ["t.greet", "carrel.grep"])
 
 
+async def test_a_server_may_say_much_that_is_no_harm(tmp_path: Path) -> None:
+    """20,500 notes of progress, a line that is none of the protocol's, and a value of 110,000 numbers."""
+    run, problem = await ran("honest", tmp_path)
+    assert problem == ""
+    assert run.result is not None
+    assert run.result.steps[0].output.startswith('hi\n{"x":[0,1,2')
+
+
 def alive(pids: list[int]) -> list[int]:
     return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
 
@@ -134,6 +145,18 @@ def gone(where: Path) -> bool:
 async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
     assert (await ran("child", tmp_path))[1] == ""
     assert await asyncio.to_thread(gone, tmp_path / "state.pids")
+
+
+@LINUX
+async def test_what_a_server_started_ends_when_it_ends_itself(tmp_path: Path) -> None:
+    """Not only with the connection: by then another program may have its number."""
+    state = tmp_path / "state"
+    state.write_text("bad", "utf-8")
+    spec = McpServerSpec("t", sys.executable, (str(SERVER), "dies", str(state)))
+    async with connected(spec, fake_outbound()) as connection:
+        with pytest.raises(ProviderError):
+            await connection.call("greet", {})
+        assert await asyncio.to_thread(gone, tmp_path / "state.pids")
 
 
 def settings_of(folder: Path, env: dict[str, str]) -> dict[str, str]:
@@ -218,3 +241,23 @@ def test_values_are_counted_outside_strings_whatever_the_pieces(value: Any, plai
         counted.add(text[before:cut])
         before = max(before, min(cut, len(text)))
     assert counted.count == marks(value)
+
+
+@given(st.text("a\r\n", max_size=40).map(str.encode), st.lists(st.integers(0, 40), max_size=6))
+def test_events_are_told_apart_whatever_the_line_ends_and_the_pieces(text: bytes, cuts: list[int]) -> None:
+    ends, found, before = LineEnds(), [b""], 0
+    for cut in [*sorted(min(cut, len(text)) for cut in cuts), len(text)]:
+        first, *others = ends.events(text[before:cut])
+        found[-1] += first
+        found += others
+        before = cut
+    plain = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    expected = [event.replace(b"\n", b"") for event in plain.split(b"\n\n")]
+    assert [event for one in found if (event := one.replace(b"\n", b""))] == [event for event in expected if event]
+
+
+def test_a_string_of_a_comment_hides_no_values() -> None:
+    ends, counted = LineEnds(), Values()
+    for part in ends.events(b': "\rdata: [1,2,3,4]\r'):
+        counted.add(part)
+    assert counted.count == 4

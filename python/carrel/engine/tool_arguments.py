@@ -32,7 +32,8 @@ def read_arguments(given: object, schema: Mapping[str, Any]) -> tuple[dict[str, 
         return None, False
     meant = _named(_unwrapped(value, schema), schema)
     properties = _properties(schema)
-    required = schema.get("required", ())
+    required = schema.get("required")
+    required = required if isinstance(required, list) else ()  # a boolean before draft 4
     meant = {name: item for name, item in meant.items() if item is not None or name in required or _allows_null(properties, name)}
     meant = {name: _of_type(item, properties.get(name)) for name, item in meant.items()}
     return meant, meant != given

@@ -14,14 +14,14 @@ import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from carrel.core import leftovers
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.outbound import Destination, Outbound, is_loopback
-from carrel.providers.mcp_bounds import Bound, bounded_answers, program
+from carrel.providers.mcp_bounds import Bound, bounded_answers, service
+from carrel.providers.mcp_program import program
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -131,7 +131,7 @@ class McpConnection:
         if failure:
             raise failure
         if self._bound.exceeded.done():
-            raise ProviderError(f"The MCP server {self._name} {what}: {self._bound.problem}")
+            raise ProviderError(f"The MCP server {self._name} {what}: {self._bound.problem}", self._bound.remedy)
         why = "it ended" if self._holder.done() else f"not within {seconds:g} s"
         raise ProviderError(f"The MCP server {self._name} {what}: {why}")
 
@@ -149,7 +149,7 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
         waited: set[asyncio.Future[Any]] = {ready, bound.exceeded}
         await asyncio.wait(waited, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if bound.exceeded.done():
-            raise ProviderError(f"The MCP server {server.name} could not be started: {bound.problem}")
+            raise ProviderError(f"The MCP server {server.name} could not be started: {bound.problem}", bound.remedy)
         if not ready.done():
             raise ProviderError(f"The MCP server {server.name} was not ready within {START_SECONDS:g} s")
         yield McpConnection(ready.result(), server.name, holder, bound)
@@ -196,15 +196,13 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
     if server.command:
         env = {name: os.environ[name] for name in server.env if name in os.environ}
         # Never where Carrel itself was started: `python -m` and `npx` run what a folder holds, and that may be somebody's clone.
-        folder = server.cwd or await asyncio.to_thread(mkdtemp, prefix="carrel-mcp-")
+        folder = server.cwd or leftovers.new_folder("carrel-mcp-")
         if not server.cwd:
-            leftovers.add_folder(folder)
-            stack.push_async_callback(asyncio.to_thread, leftovers.remove_folder, folder)  # it may hold any number of files
+            stack.push_async_callback(asyncio.to_thread, leftovers.drop_folder, folder)  # it may hold any number of files
         # A file, not a pipe that nobody empties: what a server logs is no concern of ours.
         errors = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: ASYNC230, PTH123, SIM115
         return program(server.command, server.args, env, folder, errors, bound)
     import httpx2
-    from mcp.client.streamable_http import streamable_http_client
 
     parts = urlsplit(server.url)
     host = parts.netloc.lower()
@@ -225,7 +223,7 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
             event_hooks=bounded_answers(bound),
         )
     )
-    return streamable_http_client(server.url, http_client=client)
+    return service(server.url, client, bound)
 
 
 def _how_to_install() -> str:

@@ -43,22 +43,36 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
 """Keywords, what their values must be, and how that is said."""
 
 
+_Place = tuple["_Place", str] | None
+"""A part of a schema by the part that it is in: a text for each would take the square of the schema's length."""
+_LONGEST_NAME, _MOST_TOLD = 60, 8
+
+
 def schema_flaw(schema: Mapping[str, Any]) -> str:
     """Return what is wrong with a schema, with the place in it; empty for nothing."""
-    left: list[tuple[str, Any]] = [("", schema)]
+    left: list[tuple[_Place, Any]] = [(None, schema)]
     while left:
         place, part = left.pop()
         if isinstance(part, bool):
             continue
         if not isinstance(part, Mapping):
-            return f"{place or 'it'} must be an object or a boolean"
+            return f"{_told(place) or 'it'} must be an object or a boolean"
         if flaw := _own_flaw(part):
-            return f"{place}.{flaw}".lstrip(".")
-        left += [(f"{place}.{name}".lstrip("."), inner) for name, inner in part.get("properties", {}).items()]
+            return f"{_told(place)}.{flaw}".lstrip(".")
+        left += [((place, name), inner) for name, inner in part.get("properties", {}).items()]
         items = part.get("items", True)  # a list of schemas before draft 2020-12
-        left += [(f"{place}[]", inner) for inner in (items if isinstance(items, list) else [items])]
-        left.append((f"{place}.*", part.get("additionalProperties", True)))
+        left += [((place, "[]"), inner) for inner in (items if isinstance(items, list) else [items])]
+        left.append(((place, "*"), part.get("additionalProperties", True)))
     return ""
+
+
+def _told(place: _Place) -> str:
+    """Return a place as it is written: the names of the parts around it, cut, and the inner ones of many."""
+    names: list[str] = []
+    while place is not None and len(names) < _MOST_TOLD:
+        place, name = place
+        names.append(name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…")
+    return ".".join(reversed(names)).replace(".[]", "[]")
 
 
 def _own_flaw(part: Mapping[str, Any]) -> str:

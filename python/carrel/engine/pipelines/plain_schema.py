@@ -33,6 +33,7 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         if left < 0 or depth > MOST_DEPTH:
             return {}
         kept = {key: value for key, value in part.items() if key in _KEPT}
+        _modernise(kept)
         properties = part.get("properties")
         if isinstance(properties, Mapping):
             kept["properties"] = {name: plain(inner, depth + 1) for name, inner in properties.items()}
@@ -43,3 +44,14 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         return kept
 
     return dict(plain(schema, 0))
+
+
+def _modernise(part: dict[str, Any]) -> None:
+    """Read what is a boolean before draft 6 as it was meant then: whether the bound itself is left out. `required` on a property
+    says nothing about its own value.
+    """
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(part.get(exclusive), bool) and part.pop(exclusive) and bound in part:
+            part[exclusive] = part.pop(bound)
+    if isinstance(part.get("required"), bool):
+        del part["required"]

@@ -7,6 +7,7 @@ plan's. A tool that fails, hangs or says too much ends the run; what was there b
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +20,7 @@ from carrel.core.errors import Cancelled, CarrelError, place_of
 from carrel.core.structs import whole_characters
 from carrel.engine.appearance import visible
 from carrel.engine.model_call import settled
+from carrel.engine.model_json import LONGEST
 from carrel.engine.model_json import parse as parse_json
 from carrel.engine.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference
 from carrel.engine.pipelines.plain_schema import plain_schema
@@ -53,7 +55,7 @@ RunTool = Callable[[CatalogueTool, Mapping[str, Any]], Awaitable[StepOutput]]
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What a step did. `output` is kept also when a later one fails."""
+    """What a step did. `output` is kept also when a later one fails; `bytes` are its own."""
 
     step: int
     tool: str
@@ -103,9 +105,10 @@ async def run_pipeline(
             arguments = arguments_of(number, step, tool, input_data, outputs)
             left = limits.seconds - (time.monotonic() - began)
             output = await _run(tool, arguments, run_tool, min(limits.step_seconds, left))
-            shown = _shown(output)
+            beside = _beside(output)
+            shown = f"{output.text}\n{beside}" if beside else output.text
             total += _size(shown)
-            _check_size(_size(shown), total, limits)
+            _check_size(max(_size(output.text), _size(beside)), total, limits)
         except _Failed as failure:
             cause = str(failure)
             shown = output.text[: limits.output_bytes // 4]
@@ -160,12 +163,23 @@ def _typed(text: str, value: Any, spec: object) -> Any:
     kind = spec.get("type") if isinstance(spec, Mapping) else None
     if not isinstance(kind, str) or kind == "string":
         return text
-    read = parse_json(text.strip())
-    if isinstance(read, Mapping if kind == "object" else list if kind == "array" else ()):
-        return read  # what the person saw, whatever else the tool gave as its value
-    if value is not None and isinstance(value, Mapping if kind == "object" else list if kind == "array" else ()):
+    wanted = Mapping if kind == "object" else list if kind == "array" else ()
+    whole = _json(text)
+    if isinstance(whole, wanted):
+        return whole  # what the person saw, whatever else the tool gave as its value
+    if value is not None and isinstance(value, wanted):
         return value
-    return text if read is None else read
+    if whole is None and len(text) <= LONGEST:  # a longer one would be cut, and what is missing made up
+        whole = parse_json(text.strip())
+    return text if whole is None else whole
+
+
+def _json(text: str) -> Any:
+    """Return the JSON that a text is, or None."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunTool, seconds: float) -> StepOutput:
@@ -189,9 +203,9 @@ async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunT
     if output is None:
         raise _Failed(f"{tool.name} gave nothing within {seconds:.3g} s and was stopped")
     if output.is_error:
-        said = visible(whole_characters(output.text[:_LONGEST_ERROR]))
-        quoted = said if tool.source == BUILT_IN else f'{tool.name} says "{said}"'
-        raise _Failed(quoted if said.strip() else f"{tool.name} failed")
+        said = visible(" ".join(whole_characters(output.text[:_LONGEST_ERROR]).split()))
+        quoted = said if tool.source == BUILT_IN else f"{tool.name} says {json.dumps(said, ensure_ascii=False)}"
+        raise _Failed(quoted if said else f"{tool.name} failed")
     text = output.text or ("" if output.value is None else canonical(output.value))
     return StepOutput(whole_characters(text), output.value)
 
@@ -203,11 +217,26 @@ def _check_size(size: int, total: int, limits: PipelineLimits) -> None:
         raise _Failed(f"all outputs together have more than {limits.total_bytes:,} bytes")
 
 
-def _shown(output: StepOutput) -> str:
-    """Return what a step gave, with its structured value where the text says something else."""
-    if output.value is None or output.text == canonical(output.value) or parse_json(output.text.strip()) == output.value:
-        return output.text
-    return f"{output.text}\n{canonical(output.value)}"
+def _beside(output: StepOutput) -> str:
+    """Return a step's structured value, where its text says something else; empty where it says the same."""
+    text, value = output.text, output.value
+    if value is None or _says(text, value):
+        return ""
+    if isinstance(value, Mapping) and len(value) == 1:  # many servers put what is no object into one
+        [only] = value.values()
+        if _says(text, only):
+            return ""
+    written = canonical(value)
+    return "" if text == written else written
+
+
+def _says(text: str, value: Any) -> bool:
+    """Tell whether a text is a value, as JSON or in plain words; a list of texts has one a line."""
+    if isinstance(value, str):
+        return text == value
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return text == "\n".join(value)
+    return bool(_json(text) == value)
 
 
 def _size(text: str) -> int:

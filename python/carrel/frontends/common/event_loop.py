@@ -29,7 +29,8 @@ def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(told())
     except asyncio.CancelledError:
+        raise Cancelled from None
+    finally:
         for number in came:
             if number != signal.SIGINT:
                 signal.raise_signal(number)
-        raise Cancelled from None

@@ -41,7 +41,7 @@ def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[list
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if came:
-            _leave(signal.SIGINT, frame)
+            _leave(came[0], frame)
         came.append(number)
         ask()
 
@@ -64,5 +64,6 @@ def _leave(number: int, _frame: FrameType | None) -> None:
         if os.isatty(2):
             os.write(2, _SHOW_CURSOR)  # a progress bar hides it
     if leftovers := sys.modules.get("carrel.core.leftovers"):  # an import would take time, and may be under way
-        leftovers.clear()
-    os._exit(128 + number)
+        leftovers.leave(128 + number)
+    else:
+        os._exit(128 + number)

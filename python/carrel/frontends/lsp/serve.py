@@ -8,7 +8,6 @@ soon, the tokenizer's table, which is read without the interpreter's lock, is lo
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from typing import Any, BinaryIO
@@ -86,8 +85,7 @@ def main() -> None:
     disable_core_dumps()
     code = serve()
     sys.stderr.flush()
-    leftovers.clear()
-    os._exit(code)
+    leftovers.leave(code)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-import os
 import signal
 import threading
 from functools import partial
@@ -244,5 +243,4 @@ def _on_loop(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) ->
 
 def _leave_after(seconds: float, code: int) -> None:
     threading.Event().wait(seconds)
-    leftovers.clear()
-    os._exit(code)
+    leftovers.leave(code)
