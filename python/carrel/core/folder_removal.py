@@ -10,6 +10,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+_FOLDER_ITSELF = os.O_RDONLY
+if sys.platform != "win32":
+    _FOLDER_ITSELF |= os.O_DIRECTORY | os.O_NOFOLLOW
+
 
 def remove_folder(folder: str, seconds: float = float("inf")) -> bool:
     """Remove a folder as far as possible, and give up after `seconds`; tell whether it is gone. Follows no link.
@@ -68,4 +72,4 @@ def _folders_in(folder: int, end: float) -> list[str]:
 
 
 def _opened(name: str, within: int | None) -> int:
-    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
+    return os.open(name, _FOLDER_ITSELF, dir_fd=within)
