@@ -211,6 +211,18 @@ def test_a_path_that_is_seldom_meant_takes_from_the_score_and_a_reranker_has_all
     assert contributions(test, 0.9, 0.9, reranked=True) == (("reranker", 0.9),)
 
 
+def test_a_question_for_documents_lifts_what_is_written_for_people_and_no_test() -> None:
+    code = candidate("src/restart.py")
+    document, test = (candidate(path, lexical=0.55) for path in ("docs/restart.md", "tests/test_restart.py"))
+    assert order([code, document, test], "how is it stored") == [
+        "src/restart.py:1",
+        "tests/test_restart.py:1",
+        "docs/restart.md:1",
+    ]
+    asked = "what does our runbook say"
+    assert order([code, document, test], asked) == ["docs/restart.md:1", "src/restart.py:1", "tests/test_restart.py:1"]
+
+
 def test_history_adds_what_files_gain_and_no_number_that_cannot_be_added() -> None:
     history = {"a.py": 0.5, "b.py": float("nan"), "c.py": float("inf"), "d.py": -1.0}
     context = RankingContext(read("Add a pool"), history=history)

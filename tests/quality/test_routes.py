@@ -30,6 +30,19 @@ def test_requests_go_where_their_answers_are(kept_aside: bool, exact: float, rea
     assert found >= reached, misses
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "where is it decided which task comes next",
+        "try again in a few minutes",
+        "what decides between auto and manual mode",
+        "warn when one piece of work hangs for minutes",
+    ],
+)
+def test_words_that_documents_and_programs_share_send_nothing_away(question: str) -> None:
+    assert [choice.target for choice in choose(question)] == ["code"]
+
+
 def test_questions_about_code_stay_with_the_code() -> None:
     questions = [question for package in CODE.values() for question, _ in package]
     assert [question for question in questions if {choice.target for choice in choose(question)} != {"code"}] == []

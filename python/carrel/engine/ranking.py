@@ -13,6 +13,7 @@ from carrel.core import native
 from carrel.core.native import Candidate, EditorContext
 from carrel.core.types import Query, Signals
 from carrel.engine.query_words import ParsedQuery
+from carrel.engine.routing_rules import asks_for_documents
 
 
 class RankingContext:
@@ -31,7 +32,9 @@ class RankingContext:
         rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
         self.rarity = dict(zip(question.words, rarities, strict=True))
-        self.native = native.RankingContext(parsed or question.parsed(), rarities, dict(history or {}))
+        self.native = native.RankingContext(
+            parsed or question.parsed(), rarities, dict(history or {}), wants_documents=asks_for_documents(question.text)
+        )
 
 
 SURE_OF = 3

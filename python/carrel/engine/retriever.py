@@ -18,7 +18,6 @@ from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
-from carrel.engine.routing_rules import asks_for_documents
 
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
@@ -120,8 +119,6 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         searched = prepared.reference.searched(query) if prepared.reference else query
         candidates, context = search(view, prepared.texts[""], searched, model.floor, cancel, files=read_files)
         watch.lap("search")
-        if asks_for_documents(query.text):  # what prose is put behind code for
-            without |= {"path_penalty"}
         ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
         found = relevances(ordered, scores, model.floor)

@@ -28,9 +28,10 @@ _HISTORY = re.compile(
 )
 _DOCUMENTS = re.compile(
     r"\b(?:runbooks?|playbooks?|handbook|wiki|polic(?:y|ies)|guidelines?|onboarding|off-?boarding|post-?mortems?|incidents?|outages?|"
-    r"escalat\w+|on[\s-]?call|checklists?|adrs?|decision\s+records?|meeting\s+notes|minutes|roadmap|sla|slo|gdpr|compliance|"
+    r"escalat\w+|on[\s-]?call|checklists?|adrs?|decision\s+records?|meeting\s+(?:notes|minutes)|roadmap|sla|slo|gdpr|compliance|"
     r"disaster\s+recovery|maintenance\s+windows?|retention|stakeholders?|vendors?|contracts?\s+with|invoices?|vacation|holidays?|expenses?|"
-    r"sign-?off|approv(?:e|al|als|es)|audits?|agreements?|manual|faq|glossary|data\s+cent(?:er|re))\b"
+    r"sign-?off|approv(?:e|al|als|es)|audits?|agreements?|faq|glossary|data\s+cent(?:er|re))\b"
+    r"|\bmanuals\b|\b(?:in\s+the|our|user|reference|service|operator'?s)\s+manual\b|\bmanual\s+says?\b|\bthe\s+manual\s+say\b"
     r"|\b(?:according\s+to|following|per|as\s+in|by)\s+(?:the\s+|our\s+)?(?:protocols?|docs?|documents?|rules?|process|agreement|standard)"
     r"|\bprotocols?\s+(?:when|if|in\s+case|of\s+the\s+team)\b|\b(?:our|the|a|release|standard)\s+procedures?\b|\bprocedures?\s+(?:to|when|if)\b|\b(?:emergency|recovery|restart|safety|security)\s+protocols?\b"
     r"|\bwhat\s+(?:do|does)\s+(?:the\s+|our\s+)?(?:docs?|documents?|guide|notes?|readme)\s+say"
@@ -41,7 +42,7 @@ _DOCUMENTS = re.compile(
     r"|\bwho\s+(?:is|are|must|should|has\s+to|may|can)\s+(?:be\s+)?(?:responsible|in\s+charge|the\s+owner|informed|notified|called|paged|contact\w*|approve|sign)"
     r"|\bwho\s+(?:owns|approves|signs|decides|do\s+(?:i|we))\b|\bwhom?\s+(?:do|should|to)\b"
     r"|\b(?:steps|instructions|process|rules)\s+(?:to|for)\b|\b(?:is|are|am\s+i|are\s+we)\s+(?:it\s+)?allowed\s+to\b|\bwhat\s+to\s+do\s+(?:when|if)\b"
-    r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\bdecided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
+    r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\b(?:we|they|team|board|meeting|what\s+(?:was|were|has\s+been))\s+(?:had\s+|have\s+)?decided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(

@@ -212,9 +212,9 @@ pub struct PyRankingContext(RankingContext);
 #[pymethods]
 impl PyRankingContext {
     #[new]
-    #[pyo3(signature = (query, rarities, history=HashMap::new()))]
-    fn new(query: &PyParsedQuery, rarities: Vec<f32>, history: HashMap<String, f64>) -> Self {
-        Self(RankingContext::new(&query.0, &rarities).with_history(history))
+    #[pyo3(signature = (query, rarities, history=HashMap::new(), *, wants_documents=false))]
+    fn new(query: &PyParsedQuery, rarities: Vec<f32>, history: HashMap<String, f64>, wants_documents: bool) -> Self {
+        Self(RankingContext::new(&query.0, &rarities).with_history(history).for_documents(wants_documents))
     }
 }
 

@@ -82,12 +82,14 @@ macro_rules! prose {
     };
 }
 
-const PATTERNS: [(PathKind, &str); 12] = [
-    (PathKind::Test, r"(?:^|/)(?:tests?|__tests__|specs?|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"),
+const PATTERNS: [(PathKind, &str); 13] = [
+    (PathKind::Test, r"(?:^|/)(?:tests?|__tests__|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"),
     (
         PathKind::Test,
         r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|_spec|\.test|\.spec|[a-z0-9](?:Tests?|Spec|Suite))|conftest|tests?|test_?helpers?)\.\w+$",
     ),
+    // Where tests are called specs. Elsewhere a folder of that name holds what specifies something, in code.
+    (PathKind::Test, r"(?:^|/)specs?/(?:[^/]*/)*[^/]*\.(?:rb|rake|cr|lua|moon|coffee|[cm]?[jt]sx?)$"),
     (PathKind::Example, r"(?:^|/)(?:_?examples?|samples?|demos?|docs?|docs?_src|bench(?:es|marks?)?|playground|tutorials?)/"),
     (PathKind::Compatibility, r"(?:^|/)(?:_?compat|legacy|deprecated|polyfills?|shims?)(?:/|\.\w+$)"),
     (PathKind::ReExport, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
@@ -141,6 +143,10 @@ mod tests {
             ("tests/test_parser.py", &[Test]),
             ("src/ParserTest.java", &[Test]),
             ("src/latest.py", &[]),
+            ("spec/support/server.rb", &[Test]),
+            ("spec/parser.ts", &[Test]),
+            ("pkg/types/spec/errors.go", &[]),
+            ("spec/openapi.yaml", &[Data]),
             ("docs/guide.md", &[Example, Prose]),
             ("lib/compat/a.rb", &[Compatibility]),
             ("pkg/__init__.py", &[ReExport]),

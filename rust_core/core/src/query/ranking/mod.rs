@@ -46,6 +46,8 @@ pub struct RankingContext {
     is_symbol: bool,
     /// The question asks for a change: its words describe what the code should become.
     is_change: bool,
+    /// The question is for what people wrote for people.
+    wants_documents: bool,
     /// The question, where it may be the name of a file.
     file_name: String,
     weights: &'static Weights,
@@ -68,10 +70,17 @@ impl RankingContext {
             words: query.plain.clone(),
             is_symbol: query.is_symbol,
             is_change: query.is_change,
+            wants_documents: false,
             file_name: if query.text.contains(char::is_whitespace) { String::new() } else { query.text.clone() },
             weights: if query.is_change { &FOR_CHANGES } else { &FOR_QUESTIONS },
             history: HashMap::new(),
         }
+    }
+
+    /// The same question, for documents and nothing else.
+    #[must_use]
+    pub fn for_documents(self, wants_documents: bool) -> Self {
+        Self { wants_documents, ..self }
     }
 
     /// The same question, with what files gain by commits that are like it. None is below zero, and all are finite.

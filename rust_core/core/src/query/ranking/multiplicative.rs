@@ -37,7 +37,10 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
         let is_none = |kind: &PathKind| *kind == PathKind::ReExport && defines;
         // A part of a name asks for nothing: `TEST_NAME` may be a setting. `README` does.
         let asks = !context.is_symbol || context.words.len() == 1;
-        let asked_for = |kind: &PathKind| asks && kind.asked_by().iter().any(|&word| context.words.contains(word));
+        let asked_for = |kind: &PathKind| {
+            (asks && kind.asked_by().iter().any(|&word| context.words.contains(word)))
+                || (context.wants_documents && matches!(kind, PathKind::Example | PathKind::Prose))
+        };
         path_kinds(path).into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
     };
     candidates
