@@ -55,6 +55,7 @@ def test_the_public_names_are_these() -> None:
         "BagOfWords",
         "Budget",
         "Index",
+        "Message",
         "SearchHit",
         "bag_of_words",
         "pick_files_by_grouped_chunk_hits",
@@ -283,6 +284,20 @@ def test_every_search_can_be_reranked_and_says_where_it_was_not() -> None:
         pack = index.context("user login", rerank=True)
         assert pack.items
         assert pack.problem == "The service is down. The hits stand in the order of the search."
+
+
+def test_a_conversation_may_be_plain_data_and_one_that_is_wrong_is_named() -> None:
+    turns = [{"role": "user", "text": "authenticate_user"}]
+    with carrel.Index() as index:
+        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+            index.add_file(path, text)
+        told = index.search("and who calls it?", k=1, history=[carrel.Message("user", "authenticate_user")])
+        assert index.search("and who calls it?", k=1, history=turns) == told
+        for wrong, field in (([{"role": "user", "content": "x"}], "history[0].text"), ("who", "history"), ([1], "history[0]")):
+            for ask in (index.search, index.context):
+                with pytest.raises(InvalidInput) as raised:
+                    ask("and who calls it?", history=wrong)  # type: ignore[arg-type]
+                assert raised.value.field == field
 
 
 def test_a_planner_makes_a_follow_up_stand_alone() -> None:

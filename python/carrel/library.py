@@ -37,6 +37,7 @@ from carrel.library_arguments import (
     budget_argument,
     filters_argument,
     form_argument,
+    history_argument,
     metadata_argument,
     path_argument,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "BagOfWords",
     "Budget",
     "Index",
+    "Message",
     "SearchHit",
     "bag_of_words",
     "pick_files_by_grouped_chunk_hits",
@@ -191,13 +193,13 @@ class Index:
         k: int = 3,
         *,
         filters: Filters | None = None,
-        history: Sequence[Message] = (),
+        history: Sequence[Message | Mapping[str, str]] = (),
         rerank: bool | None = None,
     ) -> list[SearchHit]:
         """Find the `k` best places, best first. A folder that was never indexed is indexed first.
 
-        `history` is the conversation before the query, oldest turn first, which a follow-up speaks of; `rerank` None: as the
-        settings say.
+        `history` is the conversation before the query, oldest turn first, which a follow-up speaks of, each a `Message` or an
+        object with its `role` and `text`; `rerank` None: as the settings say.
         """
         found = self._search(query, k, filters, self._assistants(rerank), history)
         return [_public(hit) for hit in found.hits]
@@ -213,7 +215,7 @@ class Index:
         chars_per_token: float | None = None,
         form: Format | Form = "xml",
         filters: Filters | None = None,
-        history: Sequence[Message] = (),
+        history: Sequence[Message | Mapping[str, str]] = (),
         rerank: bool | None = None,
     ) -> ContextPack:
         """Pack what goes in front of a chat request: at most `budget` characters, or tokens by a `Budget`.
@@ -237,7 +239,7 @@ class Index:
             filters_argument(filters),
             checked("model", model, str | None),
             format=form_argument(form),
-            history=tuple(history),
+            history=history_argument(history),
         )
         answer = context_blocking(
             self._current,
@@ -305,11 +307,12 @@ class Index:
         k: int,
         filters: Filters | None,
         assistants: Assistants | None = None,
-        history: Sequence[Message] = (),
+        history: Sequence[Message | Mapping[str, str]] = (),
         token: CancelToken | None = None,
     ) -> Retrieval:
         asked = Query(checked("query", query, str), limit=checked("k", k, HitCount), filters=filters_argument(filters))
-        return search_blocking(self._current(), asked, token or CancelToken(), history=history, assistants=assistants)
+        before = history_argument(history)
+        return search_blocking(self._current(), asked, token or CancelToken(), history=before, assistants=assistants)
 
     def _assistants(self, rerank: bool | None) -> Assistants:
         """Return the models that help: those that the caller gave (its reranker where it asks), else those of the settings."""

@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 
 from msgspec import Meta
 
+from carrel.core.conversation import Message
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, Filters, Format
 from carrel.core.value_checks import checked
@@ -43,6 +44,12 @@ def filters_argument(filters: object) -> Filters:
         raise InvalidInput("filters", f"must be carrel.core.types.Filters, not {type(filters).__name__}")
     given = {field.name: getattr(filters, field.name) for field in dataclasses.fields(filters)}
     converted: Filters = checked("filters", given, Filters)
+    return converted
+
+
+def history_argument(history: object) -> tuple[Message, ...]:
+    """Return the turns of a conversation, each given as a `Message` or as an object with its `role` and `text`."""
+    converted: tuple[Message, ...] = checked("history", history, tuple[Message, ...])
     return converted
 
 

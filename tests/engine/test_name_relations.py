@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from carrel.core.types import Filters, Lines
-from carrel.engine.name_relations import NameQuestion, read
+from carrel.core.native import CancelToken
+from carrel.core.types import Filters, Lines, Query
+from carrel.engine.name_relations import NameQuestion, read, related_first
+from carrel.engine.prepare import prepare_blocking
+from carrel.engine.retriever import find
+from carrel.engine.retriever import read as read_hits
 
 from .test_passages import packed
-from .texts import indexed
+from .texts import EMBEDDER, indexed
 
 USERS = {
     f"user_{n}.py": f"def worker_{n}(job):\n    state = {n}\n    run_lease(job, state)\n    return state\n" for n in range(3)
@@ -53,6 +57,25 @@ def test_the_lines_of_callers_come_first_and_the_definition_is_there() -> None:
     assert {*places[:4]} == {*USERS, found.hits[0].chunk.path}
     assert result.text.count("run_lease(job, state)\n    return state") == 3
     assert [item.hit.score for item in result.items] == sorted((item.hit.score for item in result.items), reverse=True)
+
+
+def test_a_search_lists_callers_before_what_only_says_the_name() -> None:
+    view = indexed(FILES)
+    query, token = Query("who calls run_lease", limit=4), CancelToken()
+    ranking = find(view, prepare_blocking(query, EMBEDDER), token)
+    found = related_first(read_hits(ranking, query, token), ranking, query, token)
+    assert [hit.chunk.path for hit in found.hits[:3]] == sorted(USERS)
+    assert len(found.hits) == 4
+    assert len({hit.chunk.id for hit in found.hits}) == 4
+    first = found.hits[0]
+    assert first.focus is not None
+    start, end = (line - first.chunk.span.start_line for line in first.focus)
+    assert any("run_lease(job, state)" in line for line in first.chunk.text.splitlines()[start : end + 1])
+    assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+    other = Query("how is a job marked as done", limit=4)
+    ranking = find(view, prepare_blocking(other, EMBEDDER), token)
+    plain = read_hits(ranking, other, token)
+    assert related_first(plain, ranking, other, token) is plain
 
 
 def test_what_a_name_calls_is_shown_by_its_definitions() -> None:

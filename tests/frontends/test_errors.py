@@ -72,6 +72,10 @@ def test_a_wrong_field_is_told_by_the_name_that_it_was_sent_under() -> None:
         to_filters(decode(FiltersParam, {"languages": ["pyhton"]}))
     error = wrong.value
     assert (error.field, error.value, error.remedy) == ("filters.languages", "pyhton", "Did you mean python?")
+    for called, known in (("golang", "go"), ("C#", "c-sharp"), ("rs", "rust")):
+        with pytest.raises(InvalidInput) as raised:
+            to_filters(decode(FiltersParam, {"languages": [called]}))
+        assert raised.value.remedy == f"Did you mean {known}?"
     with pytest.raises(InvalidInput) as missing:
         decode(SearchParams, {})
     assert missing.value.field == "query"

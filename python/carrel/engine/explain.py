@@ -53,7 +53,7 @@ def explain_line(
     chunks = view.file_chunks(path)
     here = [info for info in chunks if info.start_line <= line <= info.end_line]
     if not here:
-        reason = "no chunk holds this line: it is blank or too small to be one" if chunks else "the file is not in the index yet"
+        reason = _not_held(line, max((info.end_line for info in chunks), default=0))
         return [_nothing(path, line, reason)]
     result = retrieve(view, prepared, cancel)
     return [_explain(view, prepared, info, result) for info in here]
@@ -73,6 +73,14 @@ def explain_ranked(result: Retrieval, items: Sequence[ContextItem] = ()) -> list
         return NOT_IN_THE_PACK if one.verdict.startswith("given") else one.verdict
 
     return [replace(one, verdict=verdict(one)) for one in told]
+
+
+def _not_held(line: int, last: int) -> str:
+    if not last:
+        return "the file is not in the index yet"
+    if line > last:
+        return f"no chunk holds this line: the last one of the file ends in line {last}"
+    return "no chunk holds this line: it is blank or too small to be one"
 
 
 def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, result: Retrieval) -> Explanation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from carrel.core.native import CancelToken, ParsedQuery, path_kinds
@@ -18,7 +18,7 @@ from carrel.engine.candidates import native_filter
 from carrel.engine.passages import Passage
 from carrel.engine.pieces import head_of, rows_of, runs_of
 from carrel.engine.ranking import signals
-from carrel.engine.retriever import Ranking, to_chunk
+from carrel.engine.retriever import Ranking, Retrieval, to_chunk
 
 Kind = Literal["users", "heirs", "definitions", "callees"]
 
@@ -102,6 +102,24 @@ def related(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelT
         return tuple(_at_head(hit, asked.name) for hit in defining)
     word = _whole_word(asked.name)
     return look.users(asked.name, word) if asked.kind == "users" else look.heirs(asked.name, word)
+
+
+def related_first(found: Retrieval, ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
+    """Return the search with what answers a question about a name before the rest, each with the lines that do as its focus.
+
+    Raises `Cancelled`.
+    """
+    firsts: dict[str, Hit] = {}
+    for passage in related(ranking, found.relevant, query, cancel):
+        chunk = passage.hit.chunk
+        start = chunk.span.start_line + passage.first
+        firsts.setdefault(chunk.id, replace(passage.hit, focus=(start, start + passage.count - 1)))
+    if not firsts:
+        return found
+    known = {hit.chunk.id: hit for hit in found.hits}
+    answering = (replace(known.get(key, hit), focus=hit.focus, score=hit.score) for key, hit in firsts.items())
+    others = (hit for hit in found.hits if hit.chunk.id not in firsts)
+    return replace(found, hits=(*answering, *others)[: query.limit])
 
 
 class _Lookup:

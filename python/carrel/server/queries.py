@@ -84,6 +84,7 @@ async def search(
     from carrel.engine.addressed_text import notice_of
     from carrel.engine.assisted_retrieval import Question, retrieve_assisted
     from carrel.engine.documents.passages import looked_at
+    from carrel.engine.name_relations import related_first
     from carrel.engine.retriever import read
 
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
@@ -92,7 +93,7 @@ async def search(
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
         if not documents:
-            return _told(index, ranking, read(ranking, query, token))
+            return _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
         found = _told(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
         return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
 
@@ -143,6 +144,7 @@ def search_blocking(
 ) -> Retrieval:
     """Do `search` from a thread, on an index that the caller keeps current."""
     from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+    from carrel.engine.name_relations import related_first
     from carrel.engine.retriever import read
 
     return retrieve_assisted_blocking(
@@ -150,7 +152,7 @@ def search_blocking(
         index.store.snapshot,
         index.embedder,
         assistants or ALONE,
-        lambda ranking, token: _told(index, ranking, read(ranking, query, token)),
+        lambda ranking, token: _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token)),
         token,
         scope=index.informed,
         outside=index.replica,

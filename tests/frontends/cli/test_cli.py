@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import re
@@ -57,7 +58,7 @@ def test_search_indexes_first_and_finds_the_code(run: Run) -> None:
     assert 0 < best["score"] <= 1
     code, out, err = run("search", "verify_password", "--limit", "1")
     assert out.startswith("src/auth.py:")
-    assert "1 hits" in err
+    assert "1 hit in" in err
 
 
 def test_filters_narrow_a_search(run: Run) -> None:
@@ -83,6 +84,36 @@ def test_files_and_explain_name_the_file(run: Run) -> None:
     code, out, _ = run("explain", "verify a password", "src/auth.py:8")
     assert code == 0
     assert "verify_password" in out
+    shown = re.search(r"relevance: (\d\.\d\d)", out)
+    shares = [float(share) for share in re.findall(r"^        ([+-]\d\.\d\d)  ", out, re.MULTILINE)]
+    assert shown
+    assert len(shares) > 1
+    assert round(sum(shares), 2) == float(shown[1])
+    assert "the last one of the file ends in line" in run("explain", "verify a password", "src/auth.py:9999")[1]
+
+
+def test_a_question_may_be_piped_in(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    for command in ("search", "context", "files"):
+        piped("how is a password verified \u00fcberhaupt?\n".encode())
+        assert "src/auth.py" in run(command, "-")[1]
+    piped(b" \n")
+    code, _, err = run("search", "-")
+    assert (code, err) == (2, "carrel: query: is empty. Pipe in what to look for.\n")
+
+
+def test_a_search_says_where_it_is_all_but_sure_that_nothing_answers(run: Run) -> None:
+    assert "Likely nothing here answers" not in run("search", "how is a password verified?")[2]
+    assert "Likely nothing here answers" in run("search", "user of trains to Hamburg and Berlin and Munich tomorrow")[2]
+
+
+def test_a_budget_that_nothing_fits_shows_no_places(run: Run) -> None:
+    code, out, err = run("context", "how is a password verified?", "--tokens", "3")
+    assert (code, out.strip()) == (0, "")
+    assert "Nothing fits the budget" in err
+    assert "0 places" in err
 
 
 def test_status_says_of_every_file_that_was_left_out_why(run: Run, project: Path) -> None:

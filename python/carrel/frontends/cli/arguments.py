@@ -300,7 +300,7 @@ def _path_option(command: ArgumentParser) -> None:
 
 
 def _query(command: ArgumentParser) -> None:
-    command.add_argument("query", type=query, metavar="QUERY", help="words, a question or an identifier")
+    command.add_argument("query", type=query, metavar="QUERY", help='words, a question or an identifier; "-" for standard input')
     command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder (the current one)")
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from carrel.core.errors import Cancelled, CarrelError
 from carrel.core.remote import Confirmation, refuse
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
-from carrel.frontends.cli.localize import read_text
 from carrel.frontends.cli.sent import tell_sent
 from carrel.frontends.cli.terminal_confirmation import confirm
+from carrel.frontends.cli.text_input import read_text
 from carrel.frontends.common.interrupts import told_of_interrupts
 
 if TYPE_CHECKING:

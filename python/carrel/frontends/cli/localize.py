@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
 import os
-import sys
 import time
 from argparse import Namespace
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Query
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.text_input import STANDARD_INPUT, read_text
 from carrel.server import queries
 
 if TYPE_CHECKING:
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 _HITS_A_FILE = 5
-_MOST_BYTES = 20_000_000
 """So many hits are looked for for each file that is wanted: several stand in one."""
 
 
@@ -56,25 +52,11 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _text(arguments: Namespace) -> str:
     """Return the text that was typed, or that stands in the file or on standard input."""
-    source = arguments.file or ("-" if arguments.text == "-" else None)
+    source = arguments.file or (STANDARD_INPUT if arguments.text == STANDARD_INPUT else None)
     text = arguments.text if source is None else read_text(source)
     if not text.strip():
         raise InvalidInput("text", "is empty", "Give the text of an issue, a trace or a question.")
     return str(text)
-
-
-def read_text(source: str) -> str:
-    """Read a text. Pasted logs hold any bytes: those that are not text become marks; a byte order mark says the encoding."""
-    try:
-        with contextlib.ExitStack() as opened:
-            file = sys.stdin.buffer if source == "-" else opened.enter_context(Path(source).open("rb"))
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidInput("file", f"{source} can't be read: {error.strerror}") from None
-    if len(data) > _MOST_BYTES:
-        raise InvalidInput("file", f"{source} holds more than {_MOST_BYTES:,} bytes", "Give the part that says what is wrong.")
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 async def _locate(text: str, limit: int, output: Output, commands: Commands, workspace: Workspace) -> _Located:

@@ -11,6 +11,7 @@ from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli.in_process import bring_up_to_date, folder, with_commands
 from carrel.frontends.cli.sent import tell_sent
 from carrel.frontends.cli.terminal_text import LINE_END, harmless
+from carrel.frontends.cli.text_input import STANDARD_INPUT, read_text
 from carrel.server.source_settings import WORKSPACE
 
 if TYPE_CHECKING:
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 _SHOWN_LINES = 12
 _OPTIONS = {"filters.pathGlob": "--glob", "filters.languages": "--language", "filters.sources": "--source"}
 """What a person typed for a field of a request."""
-_STORY = ("rank", "relevance", "dense", "denseRank", "lexical", "lexicalRank", "defines", "score", "matched", "boosts")
 
 
 def run(arguments: Namespace, output: Output) -> int:
     """Ask one question and show the answer."""
     root = folder(arguments.path)
+    if arguments.query == STANDARD_INPUT:
+        arguments.query = read_text(STANDARD_INPUT)
+        if not arguments.query.strip():
+            raise InvalidInput("query", "is empty", "Pipe in what to look for.")
     try:
         result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
     except InvalidInput as wrong:
@@ -90,6 +94,8 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
 
 
 def _show_hits(result: Any, output: Output) -> None:
+    from carrel.engine.confidence import is_enough
+
     if problem := result.plan.get("problem"):
         output.warn(problem)
     if not result.hits:
@@ -105,7 +111,9 @@ def _show_hits(result: Any, output: Output) -> None:
             output.text(f"    {line}")
         if len(lines) > _SHOWN_LINES:
             output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
-    output.note(f"{len(result.hits)} hits in {result.elapsed_ms:.0f} ms")
+    if result.hits and not is_enough(result.confidence):
+        output.note(f"Likely nothing here answers that (confidence {result.confidence:.2f}): a chat would get none of these.")
+    output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
 
 
@@ -116,7 +124,8 @@ def _show_pack(result: Any, output: Output) -> None:
         output.note("Nothing fits the budget: give more with --tokens or --chars.")
     else:
         output.note("No relevant code found.")
-    output.note(f"{len(result.hits)} places, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
+    places = len(result.hits) if result.text else 0
+    output.note(f"{_counted(places, 'place')}, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
     for drop in result.dropped:
         output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
@@ -138,12 +147,33 @@ def _show_files(result: Any, output: Output) -> None:
         output.text(f"{file.score:8.2f}  {file.path}")
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def _show_story(result: Any, output: Output) -> None:
     for chunk in result["candidates"]:
-        output.text(f"{chunk['path']}:{chunk['startLine']}-{chunk['endLine']} {chunk['symbol']}: {chunk['verdict']}")
-        for name in _STORY:
-            if (value := chunk.get(name)) not in (None, (), []):
-                output.text(f"    {name}: {value}")
+        symbol = f"  {chunk['symbol']}" if chunk.get("symbol") else ""
+        output.text(f"{chunk['path']}:{chunk['startLine']}-{chunk['endLine']}{symbol}")
+        output.text(f"    {chunk['verdict']}")
+        if chunk.get("relevance") is None:  # nothing was searched for it
+            continue
+        words, meaning = (_of_search(chunk.get(rank)) for rank in ("lexicalRank", "denseRank"))
+        output.text(f"    by words: {words}, {chunk.get('lexical', 0):.0%} of the question's weight")
+        output.text(f"    by meaning: {meaning}, cosine {chunk.get('dense', 0):.2f}")
+        if matched := chunk.get("matched"):
+            output.text(f"    words of the question: {', '.join(matched)}")
+        if chunk.get("defines"):
+            output.text(f"    defines what the question names, {chunk['defines']:.0%} exactly")
+        if chunk.get("rerank") is not None:
+            output.text(f"    judged by the reranker: {chunk['rerank']:.2f}")
+        output.text(f"    relevance: {chunk['relevance']:.2f}")
+        for rule, share in chunk.get("contributions", ()):
+            output.text(f"        {share:+.2f}  {rule.replace('_', ' ')}")
+
+
+def _of_search(rank: int | None) -> str:
+    return f"number {rank}" if rank else "not among those found"
 
 
 def _show_comparison(result: Any, output: Output) -> None:

@@ -7,6 +7,18 @@ from collections.abc import Iterable, Mapping
 from carrel.core.errors import InvalidInput
 from carrel.core.types import CHUNK_FIELDS, Filters
 
+_OTHER_NAMES = {
+    "c#": "c-sharp",
+    "c++": "cpp",
+    "csharp": "c-sharp",
+    "f#": "f-sharp",
+    "fsharp": "f-sharp",
+    "golang": "go",
+    "objc": "objective-c",
+    "shell": "bash",
+}
+"""What people call some languages, which Carrel knows by another name."""
+
 
 def checked_filters(filters: Filters, names: Mapping[str, str]) -> Filters:
     """Return filters that the core can use; raises `InvalidInput` with the field's name on the wire, which `names` gives."""
@@ -34,6 +46,8 @@ def _language_meant(typed: Iterable[str]) -> str:
 
     known = languages()
     wrong = next((name.lower() for name in typed if name.lower() not in known), "")
+    if wrong in _OTHER_NAMES:
+        return f"Did you mean {_OTHER_NAMES[wrong]}?"
     by_extension = detect_language(f"x.{wrong}")
     near = [by_extension] if by_extension else get_close_matches(wrong, known, 1)
     return f"Did you mean {near[0]}?" if near else ""

@@ -94,7 +94,13 @@ const PATTERNS: [(PathKind, &str); 13] = [
     (PathKind::Compatibility, r"(?:^|/)(?:_?compat|legacy|deprecated|polyfills?|shims?)(?:/|\.\w+$)"),
     (PathKind::ReExport, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
     (PathKind::Declaration, r"\.d\.[cm]?ts$|\.pyi$"),
-    (PathKind::Generated, r"(?:^|/)(?:generated|gen|autogen)/|[._](?:generated|gen|pb|pb2|g)\.\w+$|_pb2(?:_grpc)?\.py$"),
+    (
+        PathKind::Generated,
+        concat!(
+            r"(?:^|/)(?:_{0,2}generated(?:_{2})?|gen|autogen)/|(?:^|/)zz_generated[._]",
+            r"|[._](?:generated|gen|pb|pb2|g|freezed)\.\w+$|_pb2(?:_grpc)?\.py$|(?i:\.designer\.(?:cs|vb))$"
+        ),
+    ),
     (PathKind::Prose, concat!("(?i)", prose!(), "$")),
     // `HISTORY.rst`, `changelog-old.md`, `RELEASE_NOTES-1.2`: files of text, for `history.py` is code.
     (
@@ -152,6 +158,11 @@ mod tests {
             ("pkg/__init__.py", &[ReExport]),
             ("types/index.d.ts", &[Declaration]),
             ("api_pb2.py", &[Generated]),
+            ("core/_generated/schema.py", &[Generated]),
+            ("src/__generated__/Query.ts", &[Generated]),
+            ("v1/zz_generated.deepcopy.go", &[Generated]),
+            ("Forms/Main.Designer.cs", &[Generated]),
+            ("src/designer.cs", &[]),
             ("Größe/CONFIG.YAML", &[Data]),
             ("CHANGES", &[Changes]),
             ("NEWS", &[Changes]),
