@@ -6,7 +6,7 @@ import pytest
 from tests.engine.test_follow_up import FILES
 from tests.engine.texts import ask, indexed
 
-from carrel.engine.confidence import FLOOR, is_enough, is_small_talk
+from carrel.engine.confidence import FLOOR, OF_A_TRACE, is_enough, is_small_talk
 
 VIEW = indexed(
     {
@@ -70,3 +70,18 @@ def test_greetings_are_small_talk(text: str) -> None:
 @pytest.mark.parametrize("text", ["say hello to the server", "this", "", "tell me what the parser does", "ok_button"])
 def test_a_text_with_another_word_is_none(text: str) -> None:
     assert not is_small_talk(text)
+
+
+TRACE = """Traceback (most recent call last):
+  File "/usr/bin/{package}", line 12, in <module>
+    sys.exit(main())
+  File "/opt/venv/lib/python3.11/site-packages/{package}/part_7.py", line 3, in {function}
+    return index["confd"]["x1"]
+KeyError: 'confd'
+"""
+
+
+def test_a_trace_through_the_code_is_answered_whatever_its_words_say() -> None:
+    assert ask(VIEW, TRACE.format(package="shop", function="step_7")).confidence >= OF_A_TRACE
+    for package, function in (("market", "step_7"), ("shop", "step_8")):
+        assert ask(VIEW, TRACE.format(package=package, function=function)).confidence < OF_A_TRACE

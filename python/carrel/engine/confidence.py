@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FLOOR = 0.08
 """Below it a pack says that there is nothing instead of giving the least unlike places. It costs 3 of 1,557 questions with an
 answer, and is passed by none of the greetings."""
+OF_A_TRACE = 0.9
+"""At least so sure is it of a stack trace that goes through the indexed code: its words alone say little. Set, not fitted."""
 BEST = 3
 """Candidates whose evidence counts: which of close ones comes first is no matter of certainty."""
 TENTH = 9

@@ -104,6 +104,8 @@ class Localization:
     files: tuple[LocatedFile, ...]
     chunks: list[FoundChunk]
     context: RankingContext
+    traced: bool
+    """A frame of a stack trace names a file of the index with a function that it defines: the trace is of this code."""
 
 
 def localize(
@@ -126,7 +128,7 @@ def localize(
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
     located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
-    return Localization(located, chunks, context)
+    return Localization(located, chunks, context, _is_traced(issue, definers))
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:
@@ -135,6 +137,15 @@ def _definers(view: SnapshotView, issue: IssueText) -> Definers:
     names += [frame.function for frame in issue.frames if frame.function]
     names = list(dict.fromkeys(names))
     return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
+
+
+def _is_traced(issue: IssueText, definers: Definers) -> bool:
+    """Tell whether a frame's function is defined in a file of the frame's name in a folder of the same name."""
+    for frame in issue.frames:
+        end = "/" + "/".join(frame.path.split("/")[-2:])
+        if end.count("/") > 1 and any(f"/{path}".endswith(end) for _, path in definers.get(frame.function, ())):
+            return True
+    return False
 
 
 def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Definers) -> dict[str, _FileEvidence]:

@@ -11,7 +11,7 @@ from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, 
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words, twins
 from carrel.engine.candidates import Stopwatch, search
-from carrel.engine.confidence import confidence, is_enough
+from carrel.engine.confidence import OF_A_TRACE, confidence, is_enough
 from carrel.engine.contributions import contributions
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
@@ -109,10 +109,10 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     if not query.text.strip():
         context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
         return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
-    read_files, files, stands_for = ReadFiles(), tuple[LocatedFile, ...](), dict[int, Candidate]()
+    read_files, files, stands_for, traced = ReadFiles(), tuple[LocatedFile, ...](), dict[int, Candidate](), False
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
-        context, files = located.context, located.files
+        context, files, traced = located.context, located.files, located.traced
         ordered, scores = tuple(found.chunk for found in located.chunks), tuple(found.score for found in located.chunks)
         order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
     else:
@@ -129,7 +129,11 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         order = Order(ordered, scores, found)
         watch.lap("rank")
     # Before what a follow-up does to the order: that says which place is meant, not whether there is one.
-    sure = 1.0 if _is_in_front(prepared, query) else confidence(order.ranked, order.relevances, context.question)
+    sure = confidence(order.ranked, order.relevances, context.question)
+    if _is_in_front(prepared, query):
+        sure = 1.0
+    elif traced:
+        sure = max(sure, OF_A_TRACE)
     if prepared.reference and not issue:
         pairs = prepared.reference.reordered(order.ranked, order.scores, query)
         ordered, scores = tuple(r for r, _ in pairs), tuple(score for _, score in pairs)
