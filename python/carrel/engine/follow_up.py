@@ -53,7 +53,14 @@ _WHOLE = re.compile(
 )
 """The beginning of a question that has a subject, and that: "how does authentication work", not "which strategies are there"."""
 _POSSESSIVE = frozenset({"its", "their"})
-_RELATIVE = re.compile(r"\w\s+that$", re.IGNORECASE)
+_BEFORE_THAT = re.compile(r"(?:^(?P<asks>who|what|which)\s+)?(?P<word>\w+)\s+that$", re.IGNORECASE)
+_POINTS = frozenset(
+    """
+    about after and are as at before but by can could did do does explain for from had has have if in into is like of on or
+    show should than then through to under until use used uses using was were will with without would
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+"""Words before a `that` which speaks of something, instead of beginning a clause: "where is that limit set"."""
 _ENDS = re.compile(r"[\s?.!)]*\Z")
 _EXISTS = re.compile(r"\b(?:is|are|was|were)\s+there\b|\bthere\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _HERE = re.compile(
@@ -178,12 +185,18 @@ def needs_history(text: str) -> bool:
         return True
     for match in _PRONOUN.finditer(_EXISTS.sub(lambda found: " " * len(found[0]), text)):
         ends = _ENDS.match(text, match.end()) is not None
-        if match[0].lower() == "that" and not ends and _RELATIVE.search(text[: match.end()]):
+        if match[0].lower() == "that" and not ends and _is_relative(_LEAD.sub("", text[: match.end()])):
             continue  # `the error that it gives`
         enough = _SUBJECT_BEFORE + (2 if ends else match[0].lower() not in _POSSESSIVE)
         if len(_telling(text[: match.start()])) < enough:
             return True
     return False
+
+
+def _is_relative(text: str) -> bool:
+    """Tell whether the `that` at the end of a text begins a clause about the word before it."""
+    before = _BEFORE_THAT.search(text)
+    return before is not None and not before["asks"] and before["word"].lower() not in _POINTS
 
 
 def _has_subject(text: str) -> bool:
