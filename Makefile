@@ -20,6 +20,7 @@
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json names
+#   make bench-usage CHECKOUTS=FOLDER   do "how do I" questions find documents or code, as their answer is; FOLDER holds what tests/bench/usage.json names
 #   make bench-tune CHECKOUTS=FOLDER [NAMES="owner+name …"]   what `carrel tune` is worth on later commits of the git checkouts in FOLDER
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
@@ -31,7 +32,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-usage bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -135,6 +136,9 @@ bench-confidence: build
 
 bench-turns: build
 	$(BIN)/python -m tests.bench.turns $(CHECKOUTS)
+
+bench-usage: build
+	$(BIN)/python -m tests.bench.usage $(CHECKOUTS)
 
 bench-tune: build
 	$(BIN)/python -m tests.bench.tune $(CHECKOUTS) $(NAMES)

@@ -219,8 +219,10 @@ def test_a_question_for_documents_lifts_what_is_written_for_people_and_no_test()
         "tests/test_restart.py:1",
         "docs/restart.md:1",
     ]
-    asked = "what does our runbook say"
-    assert order([code, document, test], asked) == ["docs/restart.md:1", "src/restart.py:1", "tests/test_restart.py:1"]
+    for asked in ("what does our runbook say", "how do I restart it after an upgrade", "what do I need to install first"):
+        assert order([code, document, test], asked) == ["docs/restart.md:1", "src/restart.py:1", "tests/test_restart.py:1"]
+    for asked in ("how do I call restart_all", "how do I add a parameter to the function", "how does it restart"):
+        assert order([code, document, test], asked)[0] == "src/restart.py:1"
 
 
 def test_history_adds_what_files_gain_and_no_number_that_cannot_be_added() -> None:

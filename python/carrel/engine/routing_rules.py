@@ -45,6 +45,12 @@ _DOCUMENTS = re.compile(
     r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\b(?:we|they|team|board|meeting|what\s+(?:was|were|has\s+been))\s+(?:had\s+|have\s+)?decided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
     re.IGNORECASE,
 )
+_USAGE = re.compile(
+    r"\bhow\s+(?:do|can|could|should|would|might)\s+(?:i|you|one|we|somebody|someone)\b|\bhow\s+to\b"
+    r"|\bwhat\s+(?:do|must|should)\s+(?:i|you|one|we)\s+(?:need|have|do|install|set)\b"
+    r"|\A\W*(?:can|could|may)\s+(?:i|you|one|we)\b|\bis\s+(?:it\s+possible|there\s+(?:a|any)\s+way)\b",
+    re.IGNORECASE,
+)
 _IDENTIFIER = re.compile(
     r"`[^`]+`|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b|\b\w+_\w+\b|\b\w+\(\)"
     r"|\b\w+\.(?:py|rs|ts|js|go|java|c|h|cpp|toml|json|ya?ml)\b"
@@ -81,8 +87,11 @@ def choose(text: str) -> tuple[Choice, ...]:
 
 
 def asks_for_documents(text: str) -> bool:
-    """Tell whether a question is for documents and nothing else."""
-    return [choice.target for choice in choose(text)] == ["documents"]
+    """Tell whether a question is for documents as much as for code: for nothing else, or for how to use what names no code."""
+    if [choice.target for choice in choose(text)] == ["documents"]:
+        return True
+    asked = text[:2_000]
+    return bool(_USAGE.search(asked)) and not (_IDENTIFIER.search(asked) or _CODE.search(asked))
 
 
 def _shown(match: re.Match[str]) -> str:
