@@ -469,6 +469,9 @@ class Snapshot:
         """What is known of each doc by its vector and words, in order, whichever search finds it; texts are not read."""
     def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
         """For each name the chunks that define exactly it, at most `k`, as (doc, path)."""
+    def near_names(self, name: str, most: int) -> list[str]:
+        """Defined names that differ from a name of 5 letters or more by one letter, those with the most definitions first; none
+        where the name is defined or some text has it."""
     def resolve(self, ids: Sequence[str]) -> list[int | None]:
         """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
     def nearest(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[tuple[str, float]]:

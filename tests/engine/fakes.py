@@ -80,6 +80,9 @@ class FakeView:
     def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
         return [[(doc, chunk.path) for doc, chunk in enumerate(self.items) if chunk.symbol == name][:k] for name in names]
 
+    def near_names(self, name: str, most: int) -> list[str]:
+        return []
+
     def describe(self, docs: Sequence[int]) -> list[Any]:
         return [self._info(doc) for doc in docs]
 

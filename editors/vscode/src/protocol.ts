@@ -418,7 +418,7 @@ export interface ContextResult {
   readonly hits: readonly HitResult[];
   readonly dropped: readonly DroppedResult[];
   readonly query: string;
-  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name. */
+  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name or with mistyped names put right. */
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];
@@ -921,7 +921,7 @@ export interface SearchResult {
   readonly pending: number;
   /** What was done to answer. */
   readonly plan: Readonly<Record<string, unknown>>;
-  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name. */
+  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name or with mistyped names put right. */
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];

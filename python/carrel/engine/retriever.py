@@ -16,7 +16,8 @@ from carrel.engine.contributions import contributions
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize
-from carrel.engine.prepare import PreparedQuery
+from carrel.engine.mistyped import corrected
+from carrel.engine.prepare import PreparedQuery, SearchText
 from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
 
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
@@ -109,6 +110,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     if not query.text.strip():
         context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
         return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
+    meant: SearchText | None = None
     read_files, files, stands_for, traced = ReadFiles(), tuple[LocatedFile, ...](), dict[int, Candidate](), False
     if issue:
         located = localize(view, issue, prepared, cancel, watch)
@@ -118,6 +120,8 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
     else:
         searched = prepared.reference.searched(query) if prepared.reference else query
         candidates, context = search(view, prepared.texts[""], searched, model.floor, cancel, files=read_files)
+        if meant := corrected(view, prepared.texts[""], candidates):
+            candidates, context = search(view, meant, searched, model.floor, cancel, files=read_files)
         watch.lap("search")
         ordered = tuple(rank(candidates, context, editor, without=without))
         scores = tuple(r.score for r in ordered)
@@ -140,7 +144,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
         order = Order(ordered, scores, relevances(ordered, scores, model.floor))
     if not issue:
         order = definitions_first(order, context, query)
-    diagnostics = _diagnostics(order, context, prepared)
+    diagnostics = _diagnostics(order, context, prepared, meant)
     return Ranking(
         view,
         query,
@@ -220,7 +224,9 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
     )
 
 
-def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery) -> RetrievalDiagnostics:
+def _diagnostics(
+    order: Order, context: RankingContext, prepared: PreparedQuery, meant: SearchText | None
+) -> RetrievalDiagnostics:
     question = context.question
     counts = CandidateCounts(
         dense=sum(r.dense_rank is not None for r in order.ranked),
@@ -235,7 +241,7 @@ def _diagnostics(order: Order, context: RankingContext, prepared: PreparedQuery)
         prepared.issue is not None,
         counts,
         prepared.problem,
-        rewritten=prepared.reference.text if prepared.reference else None,
+        rewritten=meant.question.text if meant else prepared.reference.text if prepared.reference else None,
     )
 
 

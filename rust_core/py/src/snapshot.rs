@@ -111,6 +111,10 @@ impl PySnapshot {
         py.detach(|| self.0.exact_definitions(&names, k))
     }
 
+    fn near_names(&self, py: Python<'_>, name: &str, most: usize) -> Vec<String> {
+        py.detach(|| self.0.near_names(name, most))
+    }
+
     fn resolve(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Vec<Option<u64>>> {
         detached(py, || Ok(self.0.resolve(&parse_ids(&ids)?)))
     }

@@ -111,6 +111,7 @@ def _show_hits(result: Any, output: Output) -> None:
             output.text(f"    {line}")
         if len(lines) > _SHOWN_LINES:
             output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
+    _tell_rewritten(result, output)
     if result.hits and not is_enough(result.confidence):
         output.note(f"Likely nothing here answers that (confidence {result.confidence:.2f}): a chat would get none of these.")
     output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
@@ -124,11 +125,17 @@ def _show_pack(result: Any, output: Output) -> None:
         output.note("Nothing fits the budget: give more with --tokens or --chars.")
     else:
         output.note("No relevant code found.")
+    _tell_rewritten(result, output)
     places = len(result.hits) if result.text else 0
     output.note(f"{_counted(places, 'place')}, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
     for drop in result.dropped:
         output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
+
+
+def _tell_rewritten(result: Any, output: Output) -> None:
+    if result.rewritten:
+        output.note(f"Searched for: {result.rewritten}")
 
 
 def _tell_sources(result: Any, output: Output) -> None:

@@ -25,7 +25,10 @@ _ROUTES = "Where the question went, where there are sources beside the workspace
 _NOT_SEARCHED = "Ids of the sources that weren't searched, since nothing in the question spoke for them."
 _PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
 _RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
-_REWRITTEN = "What was searched for in place of the question: what a planner made of it, or itself with its subject's name."
+_REWRITTEN = (
+    "What was searched for in place of the question: what a planner made of it, or itself with its subject's name or with "
+    "mistyped names put right."
+)
 _CONFIDENCE = (
     "How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is "
     "empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched."

@@ -134,7 +134,9 @@ class Tools:
             pending=answer.pending,
         )
         notices = (answer.notice,) if answer.notice else ()
-        return Answer(pack.text or texts.NOTHING_FOUND, value, (*notices, *texts.notes(workspace)))
+        return Answer(
+            pack.text or texts.NOTHING_FOUND, value, (*notices, *_searched_for(answer.rewritten), *texts.notes(workspace))
+        )
 
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
         """Answer `explain_hit`."""
@@ -258,8 +260,12 @@ def _history(texts: Sequence[str]) -> tuple[Message, ...]:
 def _found(name: str, workspace: Workspace, found: queries.Found, text_of: Callable[[Sequence[Hit]], str]) -> Answer:
     """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
     answer = _hits(name, workspace, found.relevant, text_of, found.confidence)
-    problem = found.diagnostics.problem
-    return dataclasses.replace(answer, notes=(problem, *answer.notes)) if problem else answer
+    told = [found.diagnostics.problem] if found.diagnostics.problem else []
+    return dataclasses.replace(answer, notes=(*told, *_searched_for(found.diagnostics.rewritten), *answer.notes))
+
+
+def _searched_for(rewritten: str | None) -> tuple[str, ...]:
+    return (f"Searched for: {rewritten}",) if rewritten else ()
 
 
 def _hits(

@@ -326,6 +326,24 @@ impl Segment {
         (record, state)
     }
 
+    /// Look at the names that these chunks define, in order, without walking to each.
+    pub fn each_defined_name(&self, range: Range<u32>, mut look: impl FnMut(&str)) {
+        let range = range.start..range.end.min(self.header.chunks);
+        if range.is_empty() {
+            return;
+        }
+        let mut state = RecordState::default();
+        let first_in_block = range.start - range.start % CHUNKS_PER_BLOCK as u32;
+        let start = read_u32(self.section(Section::ChunkOffsets), range.start as usize / CHUNKS_PER_BLOCK * 4) as usize;
+        let mut cursor = Cursor::new(self.section(Section::ChunkData), start);
+        for chunk in first_in_block..range.end {
+            let record = record::take(&mut cursor, &mut state);
+            if chunk >= range.start {
+                record.each_definition(&mut look);
+            }
+        }
+    }
+
     /// Look at every chunk in order, as [`Segment::chunk`] gives it but without walking to each.
     pub(super) fn each_chunk(&self, range: Range<u32>, mut look: impl FnMut(u32, Chunk)) {
         let mut state = RecordState::default();

@@ -6,6 +6,7 @@
 mod covering_chunks;
 mod definitions;
 mod evidence;
+mod near_names;
 mod query;
 mod rare_names;
 mod related_files;
@@ -16,6 +17,7 @@ mod statistics;
 pub use covering_chunks::covering_chunks;
 pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities};
+pub use near_names::near_names;
 pub use query::{LexicalHits, Terms, bm25f};
 pub use rare_names::rare_names;
 pub use related_files::{FilePlace, related_files};

@@ -1,7 +1,8 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
 use super::{
-    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, rare_names, rarities, related_files,
+    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, near_names, rare_names, rarities,
+    related_files,
 };
 use crate::base::cancel::CancelToken;
 use crate::base::language::Language;
@@ -128,6 +129,34 @@ fn definitions_prefer_the_exact_name() {
     let found: Vec<_> = found.iter().map(|s| (segment.chunk(s.chunk).symbol, s.chunk, s.score)).collect();
     let expected = [("user", 3, 1.0), ("user", 2, 1.0), ("User", 1, 0.8), ("users", 0, 0.6)];
     assert_eq!(found, expected.map(|(name, chunk, score)| (name.to_owned(), chunk, score)));
+}
+
+#[test]
+fn a_mistyped_name_is_near_those_that_are_a_letter_away() {
+    let names = [("AsyncClient", ""), ("parse_head", ""), ("parse_heads", ""), ("parse_heat", ""), ("Größe", ""), ("get", "")];
+    let others = [("AsyncClient", "use asyncclint instead"), ("gone_name", "")];
+    let segment = segment(&[("a.py", &names), ("b.py", &others), ("dead.py", &[("dead_name", "")])]);
+    let mut files = FileMask::new_all(3);
+    files.clear(2);
+    let views = [View { segment: &segment, files: &files }];
+    for (typed, near) in [
+        ("AsyncClent", &["AsyncClient"][..]), // left out
+        ("AsyncClieent", &["AsyncClient"]),   // added
+        ("AsnycClient", &["AsyncClient"]),    // swapped
+        ("ASYNCCLIEMT", &["AsyncClient"]),    // another, in any case
+        ("parse_hear", &["parse_head", "parse_heat"]),
+        ("Grösse", &[]), // two letters
+        ("Gröse", &["Größe"]),
+        ("AsnycCleint", &[]), // twice
+        ("asyncclint", &[]),  // some text has it
+        ("AsyncClient", &[]), // defined
+        ("gat", &[]),         // short
+        ("dead_nam", &[]),    // of a file that is gone
+    ] {
+        assert_eq!(near_names(&views, typed, 5), near, "{typed}");
+    }
+    assert_eq!(near_names(&views, "parse_hear", 1), ["parse_head"]);
+    assert_eq!(near_names(&views, &"x".repeat(100_000), 5), [""; 0]);
 }
 
 /// `194` as `kcqj`: one word to the splitter, at least two letters long, with no ending to cut.

@@ -20,7 +20,7 @@ use crate::index::segment_set::{BufferText, LiveSegment};
 use crate::query::dense::dense_top_k;
 use crate::query::filter::{Filter, FilterOptions};
 use crate::query::lexical::{
-    FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, rare_names, rarities,
+    FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, near_names, rare_names, rarities,
 };
 use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
 use crate::query::top_k::Scored;
@@ -181,6 +181,11 @@ impl Searcher {
             found.map(path).collect()
         };
         names.iter().map(exact).collect()
+    }
+
+    /// What somebody who mistyped a name may have meant, at most `most` names; see [`near_names`].
+    pub fn near_names(&self, name: &str, most: usize) -> Vec<String> {
+        near_names(&self.views(&Scope::default()), name, most)
     }
 
     /// The chunk of each id; `None` for one that no live file has.

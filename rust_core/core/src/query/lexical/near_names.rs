@@ -1,0 +1,63 @@
+//! What somebody who mistyped a name may have meant.
+
+use std::collections::HashMap;
+
+use strsim::osa_distance;
+
+use super::definitions::definitions;
+use crate::formats::postings::terms::term_hash;
+use crate::query::view::View;
+
+/// Shorter names are like too many others …
+const SHORTEST: usize = 5;
+/// … and longer ones are nobody's.
+const LONGEST: usize = 100;
+
+/// The defined names that differ from `name` by a letter (left out, added, another, or two neighbours swapped), at most `most`:
+/// those first that more chunks define. None where a text has the name, or code defines it: then it is meant as it stands. Two
+/// wrong letters are more often another name.
+pub fn near_names(views: &[View<'_>], name: &str, most: usize) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let letters = wanted.chars().count();
+    if !(SHORTEST..=LONGEST).contains(&letters) || is_written(views, &wanted) || !definitions(views, &[name], 1).is_empty() {
+        return Vec::new();
+    }
+    let set = letter_set(&wanted);
+    let mut found: HashMap<String, usize> = HashMap::new();
+    for view in views {
+        for range in view.live_ranges() {
+            view.segment.each_defined_name(range, |defined| {
+                if defined.len().abs_diff(wanted.len()) > 4 {
+                    return; // even a letter of four bytes is less
+                }
+                if let Some(count) = found.get_mut(defined) {
+                    *count += 1;
+                    return;
+                }
+                let lower = defined.to_lowercase();
+                // A wrong letter takes one from the set, and brings another.
+                if (letter_set(&lower) ^ set).count_ones() <= 2 && osa_distance(&lower, &wanted) <= 1 {
+                    found.insert(defined.to_owned(), 1);
+                }
+            });
+        }
+    }
+    let mut found: Vec<(String, usize)> = found.into_iter().collect();
+    found.sort_unstable_by(|(one, times), (other, of_other)| of_other.cmp(times).then_with(|| one.cmp(other)));
+    found.into_iter().take(most).map(|(name, _)| name).collect()
+}
+
+fn is_written(views: &[View<'_>], lower: &str) -> bool {
+    views.iter().any(|view| {
+        let mut live = false;
+        if let Some(list) = view.segment.dictionary().find(term_hash(lower)) {
+            list.each(|chunk, _| live |= view.has(chunk));
+        }
+        live
+    })
+}
+
+/// The letters of a name, without their order and number; several share a bit.
+fn letter_set(name: &str) -> u64 {
+    name.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) & 63))
+}
