@@ -125,7 +125,7 @@ try {
       .waitFor();
     await row(/Add a Folder of Documents/).click();
     await list.locator('input').first().fill(`${runbooks}/`);
-    await page.waitForTimeout(500); // the dialog looks at the folder while one types
+    await page.waitForTimeout(1500); // the dialog looks at the folder while one types, on a busy machine late
     await list.getByRole('button', { name: 'Add as Source' }).click();
     await list.getByText('Name of the Source').waitFor();
     assert.equal(await list.locator('input').first().inputValue(), 'run-books');
