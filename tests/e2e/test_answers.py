@@ -353,11 +353,11 @@ async def test_clear_deletes_the_index(start: Start, project: Path) -> None:
 
 async def test_statuses_come_but_not_too_often(start: Start, tmp_path: Path) -> None:
     root = tmp_path / "big"
-    write_many(root, 400, 100)
+    write_many(root, 2_000, 100)  # more than a fast machine indexes between two statuses
     async with start(root) as client:
         began = time.perf_counter()
         await client.request("carrel/index", {})
-        await client.wait_for("carrel/statusChanged", lambda status: status["state"] == "ready" and status["files"] == 400)
+        await client.wait_for("carrel/statusChanged", lambda status: status["state"] == "ready" and status["files"] == 2_000)
         seconds = time.perf_counter() - began
         statuses = [params for method, params in client.notifications if method == "carrel/statusChanged"]
         assert any(status["state"] == "indexing" for status in statuses)
