@@ -124,9 +124,11 @@ try {
       .first()
       .waitFor();
     await row(/Add a Folder of Documents/).click();
+    const add = list.getByRole('button', { name: 'Add as Source' });
+    await add.waitFor(); // until then the input is that of the list before
     await list.locator('input').first().fill(`${runbooks}/`);
-    await page.waitForTimeout(1500); // the dialog looks at the folder while one types, on a busy machine late
-    await list.getByRole('button', { name: 'Add as Source' }).click();
+    await page.waitForTimeout(1000); // the dialog looks at the folder while one types
+    await add.click();
     await list.getByText('Name of the Source').waitFor();
     assert.equal(await list.locator('input').first().inputValue(), 'run-books');
     await page.keyboard.press('Enter');
