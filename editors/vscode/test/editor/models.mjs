@@ -126,8 +126,11 @@ try {
     await row(/Add a Folder of Documents/).click();
     const add = list.getByRole('button', { name: 'Add as Source' });
     await add.waitFor(); // until then the input is that of the list before
-    await list.locator('input').first().fill(`${runbooks}/`);
-    await page.waitForTimeout(1000); // the dialog looks at the folder while one types
+    const place = list.locator('input').first();
+    for (let tries = 0; tries < 10 && (await place.inputValue()) !== `${runbooks}/`; tries += 1) {
+      await place.fill(`${runbooks}/`);
+      await page.waitForTimeout(1000); // the dialog looks at the folder while one types, and may begin with another
+    }
     await add.click();
     await list.getByText('Name of the Source').waitFor();
     assert.equal(await list.locator('input').first().inputValue(), 'run-books');
