@@ -19,7 +19,8 @@ const LONGEST: usize = 100;
 pub fn near_names(views: &[View<'_>], name: &str, most: usize) -> Vec<String> {
     let wanted = name.to_lowercase();
     let letters = wanted.chars().count();
-    if !(SHORTEST..=LONGEST).contains(&letters) || is_written(views, &wanted) || !definitions(views, &[name], 1).is_empty() {
+    let bare = wanted.trim_matches('_'); // as words are kept
+    if !(SHORTEST..=LONGEST).contains(&letters) || is_written(views, bare) || !definitions(views, &[name], 1).is_empty() {
         return Vec::new();
     }
     let set = letter_set(&wanted);
