@@ -151,8 +151,9 @@ pub fn looks_minified(text: &str) -> bool {
         return false;
     }
     let sample = &text.as_bytes()[..text.len().min(SAMPLE_BYTES)];
-    let lines = 1 + sample.iter().filter(|&&b| b == b'\n' || b == b'\r').count();
-    sample.len() / lines > MINIFIED_AVERAGE
+    // So many line ends are enough; most texts have them soon.
+    let enough = sample.len() / (MINIFIED_AVERAGE + 1);
+    sample.iter().filter(|&&b| b == b'\n' || b == b'\r').take(enough).count() < enough
 }
 
 #[cfg(test)]
