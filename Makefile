@@ -16,6 +16,7 @@
 #   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
 #   make bench-changes CHECKOUTS=FOLDER   what the weights for changes are worth; FOLDER holds what training/histories.json lists
 #   make bench-needles FOLDERS="DIR DIR"   is exact text found wherever it stands, in folders of code
+#   make bench-pasted FOLDERS="DIR DIR"   is the code found that wrote a pasted message with values in it, in folders of code
 #   make bench-languages BENCH=FOLDER   what a question that isn't English loses
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
@@ -33,7 +34,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -126,6 +127,9 @@ bench-twins: build
 
 bench-needles: build
 	$(BIN)/python -m tests.bench.needles $(FOLDERS)
+
+bench-pasted: build
+	$(BIN)/python -m tests.bench.pasted $(FOLDERS)
 
 CLONES ?= clones
 INSTANCES ?= instances.jsonl

@@ -19,6 +19,8 @@ FILES = {
     """Place an order: the message goes to the customer, the event to the log."""
     if not basket:
         raise ValueError("The basket of the customer is empty")
+    if len(basket) > LARGEST:
+        raise ValueError(f"A basket of {len(basket)} items is more than {LARGEST}: " "divide the order")
     return Order(customer, basket, state=INITIAL_STATE)
 
 
@@ -96,6 +98,22 @@ def view() -> Snapshot:
 )
 def test_the_place_that_holds_it_comes_first(view: Snapshot, text: str, path: str, sentence: str) -> None:
     assert paths(ask(view, sentence.format(text)))[0] == path
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "A basket of 17 items is more than 5: divide the order",
+        "2026-03-02 12:01:22 ERROR [shop] A basket of 17 items is more than 5: divide the order",
+        "ValueError: A basket of 17 items is more than 5",
+        "why do I get 'A basket of {next_state} items is more than step_17: divide the order'?",
+    ],
+)
+def test_the_place_that_writes_a_message_comes_first_whatever_its_values_are(view: Snapshot, pasted: str) -> None:
+    assert paths(ask(view, pasted))[0] == "app/orders.py"
+    best = max(found(view, pasted), key=lambda candidate: candidate.verbatim)
+    assert best.path == "app/orders.py"
+    assert best.verbatim > 0.9
 
 
 def found(view: Snapshot, text: str) -> list[Candidate]:

@@ -71,7 +71,7 @@ function M.why(hit, around)
     end
   end
   add(vim.tbl_contains(around.pinned or {}, hit.uri), 'is pinned by you')
-  add(share_of(hit, 'verbatim') > 0, 'holds your words exactly as you wrote them')
+  add(share_of(hit, 'verbatim') > 0, 'holds your words in your order')
   add(#defined > 0, (hit.source == 'docs' and 'is headed ' or 'defines ') .. listed(defined, MOST_NAMES, 'name'))
   add(#matched > 0, 'holds ' .. listed(quoted, MOST_WORDS, 'word'))
   add(#matched == 0 and share_of(hit, 'meaning') > 0, 'is close to the question in meaning')
@@ -95,7 +95,7 @@ M.rules = {
   in_scope = 'lies in the part that is named',
   substance = 'length of the place and its file',
   name_match = 'defines what the question names',
-  verbatim = 'holds it word for word',
+  verbatim = 'holds its words in their order',
   history = 'commits like it changed the file',
   path_penalty = 'tests, documents, data and the like step back',
   in_view = 'open in the editor',

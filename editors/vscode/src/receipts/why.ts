@@ -23,7 +23,7 @@ export function why(hit: HitResult, { inFront, pinned = [] }: Surroundings = {})
   const defined = [...new Set(hit.definitions.length ? hit.definitions : hit.symbol ? [hit.symbol] : [])];
   const parts = [
     pinned.includes(hit.uri) ? 'is pinned by you' : '',
-    did('verbatim') ? 'holds your words exactly as you wrote them' : '',
+    did('verbatim') ? 'holds your words in your order' : '',
     defined.length ? `${hit.source === 'docs' ? 'is headed' : 'defines'} ${listed(defined, MOST_NAMES, 'name')}` : '',
     matched.length
       ? `holds ${listed(
@@ -61,7 +61,7 @@ const RULES: Readonly<Record<string, string>> = {
   in_scope: 'lies in the part that is named',
   substance: 'length of the place and its file',
   name_match: 'defines what the question names',
-  verbatim: 'holds it word for word',
+  verbatim: 'holds its words in their order',
   history: 'commits like it changed the file',
   path_penalty: 'tests, documents, data and the like step back',
   in_view: 'open in the editor',

@@ -311,8 +311,10 @@ fn query(data: &[u8]) {
     let rated: Vec<(&str, f64)> = words.iter().map(|word| (word.as_str(), 1.0)).collect();
     let lines = LineTable::new(text).count() as usize;
     assert!(best_lines(&FocusInput { text, symbol: question, signature: question, is_target: false }, &rated, 10) < lines);
-    let quote = Phrase::new(question, |_| 1.0).find(text);
+    let phrase = Phrase::new(question, question.split_once(' ').map_or("", |(_, part)| part), |_| 1.0);
+    let (quote, message) = (phrase.find(text), phrase.message(text));
     assert!((0.0..=1.001).contains(&quote.share), "{}", quote.share);
+    assert!((0.0..=1.0).contains(&message.share) && (0.0..=1.0).contains(&message.held), "{message:?}");
     let owned: Vec<(String, f64)> = words.iter().map(|word| (word.clone(), 1.0)).collect();
     let _ = PathQuery::new(owned, &words).matches([question, text, "src/a.py"]);
     let _ = path_words(question);
@@ -334,6 +336,7 @@ fn query_seeds() -> Vec<Vec<u8>> {
     [
         "where is getUserByID checked?",
         "`os.path.join` raises FileNotFoundError: [Errno 2]\nraise FileNotFoundError(\"[Errno 2]\")\nx\n",
+        "could not open a.db: 3 pages\nf'could not open {path}: %d' + \"\"\"%(n)s pages\"\"\" `${a[b]}` \\(c) :d",
         "h\u{e9}llo \u{1f600} \u{202e} snake_case HTTPServer2 a::b->c\n\t\u{2028}fn a() {}",
     ]
     .map(|text| text.as_bytes().to_vec())

@@ -6,6 +6,7 @@
 mod covering_chunks;
 mod definitions;
 mod evidence;
+mod most_words;
 mod near_names;
 mod query;
 mod rare_names;
@@ -17,6 +18,7 @@ mod statistics;
 pub use covering_chunks::covering_chunks;
 pub use definitions::definitions;
 pub use evidence::{LexicalEvidence, evidence, rarities};
+pub use most_words::most_words;
 pub use near_names::near_names;
 pub use query::{LexicalHits, Terms, bm25f};
 pub use rare_names::rare_names;

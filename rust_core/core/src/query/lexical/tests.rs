@@ -1,7 +1,7 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
 use super::{
-    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, near_names, rare_names, rarities,
+    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, most_words, near_names, rare_names, rarities,
     related_files,
 };
 use crate::base::cancel::CancelToken;
@@ -100,6 +100,21 @@ fn of_chunks_with_all_telling_words_those_with_its_words_of_speech_come_first() 
     let (telling, words) = (terms(&views, "connection lost"), terms(&views, "the connection was not lost"));
     let found = covering_chunks(&views, &telling, &words, 2, &CancelToken::new()).unwrap();
     assert_eq!(segment.chunk(found[0].chunk).symbol, "quoting");
+}
+
+#[test]
+fn most_words_count_more_than_the_rarest_and_less_in_a_long_chunk() {
+    let filler = "step value other ".repeat(3);
+    let long = format!("could not open the file {filler}");
+    let common: Vec<String> = (0..400).map(|i| format!("step could value open {i}")).collect();
+    let mut chunks: Vec<(&str, &str)> = common.iter().map(|text| ("other", text.as_str())).collect();
+    chunks.extend([("value", "customers"), ("long", &long), ("message", "could not open the file {}")]);
+    let segment = segment(&[("a.py", &chunks)]);
+    let files = FileMask::new_all(segment.file_count());
+    let views = [View { segment: &segment, files: &files }];
+    let question = terms(&views, "could not open the file customers");
+    let found = most_words(&views, &Statistics::new(&views), &question, 3, &CancelToken::new()).unwrap();
+    assert_eq!(found.iter().map(|one| segment.chunk(one.chunk).symbol).collect::<Vec<_>>(), ["message", "long", "value"]);
 }
 
 #[test]

@@ -5,12 +5,14 @@
 //! the lexical index.
 
 mod focus;
+mod message;
 mod names;
 mod passages;
 mod paths;
 mod phrase;
 
 pub use focus::{FocusInput, best_lines};
+pub use message::Message;
 pub use names::{name_stems, name_words, path_words, stem};
 pub use passages::{Passage, PassageInput, passages};
 pub use paths::{PathMatch, PathQuery};

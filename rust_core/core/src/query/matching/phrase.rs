@@ -38,16 +38,17 @@ const AT_AN_END: f32 = 0.05;
 /// A question as a sequence of words with their weights.
 #[derive(Debug, Default)]
 pub struct Phrase {
-    words: Vec<Word>,
+    pub(super) words: Vec<Word>,
     /// Places of each lower-case word.
-    places: HashMap<String, Vec<usize>>,
-    weight: f32,
+    pub(super) places: HashMap<String, Vec<usize>>,
+    pub(super) weight: f32,
 }
 
 #[derive(Debug)]
-struct Word {
+pub(super) struct Word {
     text: String,
-    weight: f32,
+    pub(super) lower: String,
+    pub(super) weight: f32,
     identifier: bool,
     /// What joins it to the word before; empty where it begins a name or stands alone.
     joint: String,
@@ -73,9 +74,9 @@ impl Phrase {
         (1..=MOST_WORDS).contains(&words_of(text).take(MOST_WORDS + 1).count())
     }
 
-    /// Take a question apart; `weight` says what each of its words tells, 0 for a word of speech. Empty for a question that is too
-    /// long.
-    pub fn new(text: &str, mut weight: impl FnMut(&str) -> f32) -> Self {
+    /// Take a question apart; `weight` says what each of its words tells, 0 for a word of speech, and those outside of `part` tell
+    /// nothing where it has such a part. Empty for a question that is too long.
+    pub fn new(text: &str, part: &str, mut weight: impl FnMut(&str) -> f32) -> Self {
         if !Self::may_be(text) {
             return Self::default();
         }
@@ -88,11 +89,17 @@ impl Phrase {
             }
             words.push(Word {
                 text: word.to_owned(),
+                lower: word.to_lowercase(),
                 weight: weight(word),
                 identifier: is_identifier(word),
                 joint: if joins { gap.to_owned() } else { String::new() },
                 ends_name: joins,
             });
+        }
+        if let Some(start) = text.find(part).filter(|_| !part.is_empty()) {
+            let before = words_of(&text[..start]).count();
+            let within = before..before + words_of(part).count();
+            words.iter_mut().enumerate().filter(|(i, _)| !within.contains(i)).for_each(|(_, word)| word.weight = 0.0);
         }
         let telling = |word: &Word| word.weight > 0.0;
         let inner =
@@ -108,7 +115,7 @@ impl Phrase {
         }
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (i, word) in words.iter().enumerate() {
-            places.entry(word.text.to_lowercase()).or_default().push(i);
+            places.entry(word.lower.clone()).or_default().push(i);
         }
         let total = words.iter().map(|word| word.weight).sum();
         Self { words, places, weight: total }
@@ -163,7 +170,7 @@ impl Phrase {
 }
 
 /// Runs of letters, digits and underscores, each with what stands between it and the one before.
-fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -191,7 +198,7 @@ mod tests {
 
     #[track_caller]
     fn check(question: &str, text: &str, share: f32, words: u32, identifier: bool) {
-        let found = Phrase::new(question, |word| if word == "the" { 0.0 } else { 1.0 }).find(text);
+        let found = Phrase::new(question, "", |word| if word == "the" { 0.0 } else { 1.0 }).find(text);
         assert!((found.share - share).abs() < 1e-6, "{question} in {text}: {found:?}");
         assert_eq!((found.words, found.identifier), (words, identifier), "{question} in {text}");
     }
@@ -238,13 +245,13 @@ mod tests {
 
     #[test]
     fn a_long_text_is_no_quotation() {
-        assert!(Phrase::new(&"word ".repeat(61), |_| 1.0).is_empty());
+        assert!(Phrase::new(&"word ".repeat(61), "", |_| 1.0).is_empty());
     }
 
     proptest! {
         #[test]
         fn a_question_is_found_in_a_text_that_quotes_it(before in "[a-z ]{0,30}", question in "[b-z]{1,8}( [b-z]{1,8}){0,6}") {
-            let found = Phrase::new(&question, |_| 1.0).find(&format!("{before} {question}."));
+            let found = Phrase::new(&question, "", |_| 1.0).find(&format!("{before} {question}."));
             prop_assert!((found.share - 1.0).abs() < 1e-6);
         }
     }

@@ -43,9 +43,10 @@ pub struct Signals {
     pub file_words: u32,
     /// How exactly it defines a symbol that the question names: 1 for the exact name, less for another case or form, 0 for none.
     pub defines: f64,
-    /// Share of the question's weight that the longest run of its words holds which stands in the text word for word.
+    /// Share of the question's weight that the longest run of its words holds which stands in the text word for word; or of a
+    /// message that the text writes with placeholders, its values left out, where that is more.
     pub verbatim: f64,
-    /// Words in that run.
+    /// Words in that run or message.
     pub verbatim_words: u32,
     /// Whether that run has an identifier in it, in the same case.
     pub verbatim_name: bool,

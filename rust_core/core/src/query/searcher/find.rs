@@ -20,6 +20,8 @@ use crate::query::view::View;
 
 /// So many chunks that hold nearly all words of a question are candidates.
 const COVERING: usize = 60;
+/// So many chunks that hold most of its words are candidates.
+const WORDY: usize = 60;
 
 /// What may be found, and how much of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,11 +73,15 @@ impl Searcher {
         let names = query.sought_names();
         let defining = if names.is_empty() { Vec::new() } else { self.definitions_within(&scope, &names, pool)? };
         let quotes = Phrase::may_be(&query.quoted);
-        let (mut covering, mut naming) = (Vec::new(), Vec::new());
+        let (mut covering, mut naming, mut writing) = (Vec::new(), Vec::new(), Vec::new());
         if quotes {
             // With its words of speech: where many places have the telling ones, few have all.
             let with_speech = (query.quoted != query.search_text).then(|| self.terms(&query.quoted));
-            covering = self.covering_within(&scope, &terms, with_speech.as_ref().unwrap_or(&terms), COVERING, cancel)?;
+            let with_speech = with_speech.as_ref().unwrap_or(&terms);
+            covering = self.covering_within(&scope, &terms, with_speech, COVERING, cancel)?;
+            if !query.message.is_empty() {
+                writing = self.most_words_within(&scope, &self.terms(&query.message), WORDY, cancel)?;
+            }
         }
         if !query.quoted.is_empty() {
             naming = self.rare_names_within(&scope, &terms, &query.search_text)?;
@@ -83,7 +89,7 @@ impl Searcher {
 
         let mut docs: Vec<Doc> = Vec::new();
         let mut at: HashMap<Doc, usize> = HashMap::new();
-        for found in dense.iter().chain(&lexical).chain(&defining).chain(&covering).chain(&naming) {
+        for found in dense.iter().chain(&lexical).chain(&defining).chain(&covering).chain(&naming).chain(&writing) {
             at.entry(found.doc).or_insert_with(|| {
                 docs.push(found.doc);
                 docs.len() - 1
@@ -104,7 +110,12 @@ impl Searcher {
         }
         if quotes {
             let covering = covering.iter().map(|found| (found.doc, found.score)).collect();
-            Self::find_quotes(&Quoted { text: &query.quoted, terms: &terms, covering }, &mut signals, texts_of);
+            let writing = writing.iter().map(|found| found.doc).collect();
+            Self::find_quotes(
+                &Quoted { text: &query.quoted, message: &query.message, terms: &terms, covering, writing },
+                &mut signals,
+                texts_of,
+            );
         }
         Ok(signals)
     }

@@ -20,7 +20,7 @@ use crate::index::segment_set::{BufferText, LiveSegment};
 use crate::query::dense::dense_top_k;
 use crate::query::filter::{Filter, FilterOptions};
 use crate::query::lexical::{
-    FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, near_names, rare_names, rarities,
+    FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, most_words, near_names, rare_names, rarities,
 };
 use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
 use crate::query::top_k::Scored;
@@ -145,6 +145,12 @@ impl Searcher {
     ) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
         self.widening(k, scope.filter, |k| covering_chunks(&views, telling, words, k, cancel))
+    }
+
+    /// The `k` chunks that hold most of these terms, however rare each is.
+    fn most_words_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
+        let views = self.views(scope);
+        self.widening(k, scope.filter, |k| most_words(&views, self.statistics(), terms, k, cancel))
     }
 
     /// The chunks that hold a name of `text` which hardly any chunk holds; `terms` are those of the text.

@@ -1,11 +1,11 @@
 //! Which candidates quote the question: read from their files, and only from those of candidates that hold most of its words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Searcher;
 use crate::base::words::Splitter;
 use crate::query::lexical::Terms;
-use crate::query::matching::Phrase;
+use crate::query::matching::{Message, Phrase, Quote};
 use crate::query::ranking::Signals;
 use crate::query::results::Doc;
 
@@ -23,10 +23,14 @@ const OF_THE_BEST: f32 = 0.7;
 /// What texts are asked for word for word.
 pub(super) struct Quoted<'a> {
     pub text: &'a str,
+    /// The part of it that a program may have printed; empty where none looks so.
+    pub message: &'a str,
     /// Its words but those of speech.
     pub terms: &'a Terms<'a>,
     /// How far chunks hold all its words, as far as that was looked for.
     pub covering: HashMap<Doc, f32>,
+    /// Chunks that may write the message, and are read however little of the text's weight they hold.
+    pub writing: HashSet<Doc>,
 }
 
 impl Searcher {
@@ -40,7 +44,7 @@ impl Searcher {
         let whole: f32 = quoted.terms.weights().map(|(_, weight)| weight).sum();
         let weights: HashMap<&str, f32> = quoted.terms.weights().collect();
         let mut splitter = Splitter::new();
-        let phrase = Phrase::new(quoted.text, |word| {
+        let phrase = Phrase::new(quoted.text, quoted.message, |word| {
             let mut weight = 0.0;
             splitter.split(word, &mut |term, _| weight += weights.get(term).copied().unwrap_or(0.0));
             weight
@@ -65,14 +69,26 @@ impl Searcher {
         });
         let equals = fullest.iter().take_while(|(_, held)| *held >= most - AS_MUCH).count();
         fullest.truncate(equals.clamp(MOST_READ, MOST_OF_EQUALS));
+        let known: HashSet<usize> = fullest.iter().map(|(i, _)| *i).collect();
+        let writing = (0..candidates.len()).filter(|i| quoted.writing.contains(&candidates[*i].doc) && !known.contains(i));
+        fullest.extend(writing.map(|i| (i, 0.0)));
         let docs: Vec<_> = fullest.iter().map(|(i, _)| candidates[*i].doc).collect();
-        for ((i, _), text) in fullest.iter().zip(texts_of(&docs)) {
-            let Some(text) = text else { continue };
-            let quote = phrase.find(&text);
+        let texts: Vec<(usize, String)> =
+            fullest.iter().zip(texts_of(&docs)).filter_map(|((i, _), text)| Some((*i, text?))).collect();
+        let found: Vec<(Quote, Message)> = texts.iter().map(|(_, text)| (phrase.find(text), phrase.message(text))).collect();
+        let most_held = found.iter().map(|(_, message)| message.held).fold(f32::MIN_POSITIVE, f32::max);
+        for ((i, _), (quote, message)) in texts.iter().zip(found) {
             let candidate = &mut candidates[*i];
             candidate.verbatim = quote.share.into();
             candidate.verbatim_words = quote.words;
             candidate.verbatim_name = quote.identifier;
+            // What says less of the question than another message is a part of that, or another one that is like it.
+            let share = message.share * message.held / most_held;
+            if share > quote.share {
+                candidate.verbatim = share.into();
+                candidate.verbatim_words = message.words;
+                candidate.verbatim_name = false;
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ public final class Why {
             Map.entry("in_scope", "lies in the part that is named"),
             Map.entry("substance", "length of the place and its file"),
             Map.entry("name_match", "defines what the question names"),
-            Map.entry("verbatim", "holds it word for word"),
+            Map.entry("verbatim", "holds its words in their order"),
             Map.entry("history", "commits like it changed the file"),
             Map.entry("path_penalty", "tests, documents, data and the like step back"),
             Map.entry("in_view", "open in the editor"),
@@ -54,7 +54,7 @@ public final class Why {
             parts.add("is pinned by you");
         }
         if (share(hit, "verbatim") > 0) {
-            parts.add("holds your words exactly as you wrote them");
+            parts.add("holds your words in your order");
         }
         var defined = defined(hit);
         if (!defined.isEmpty()) {
