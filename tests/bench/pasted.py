@@ -3,7 +3,8 @@
 From each folder's code string literals are drawn that have placeholders and at least three words, on or right below a line that
 raises, throws, logs or prints. Literals that stand side by side are one message. The placeholders are filled as a program would:
 with numbers, paths, addresses, and names of the same project. Each message is asked alone, behind what a logger or a traceback
-puts before it, and in a question. Found is the chunk that has the line where the literal begins.
+puts before it, in a question, with a stack trace of other code, and as the error among six lines of a log. Found is the chunk
+that has the line where the literal begins.
 """
 
 from __future__ import annotations
@@ -40,6 +41,29 @@ FORMS = {
     ),
     "in a question": ("why do I get '{message}'?", "{message} - what does that mean?", "I see {message} when I start it"),
 }
+
+ALL_FORMS = (*FORMS, "behind a trace", "in a log")
+LOG = (
+    "2026-03-02 12:01:2{at},34{at} {level} [worker-3] {text}",
+    "time=2026-03-02T12:01:2{at}Z level={level} {text}",
+    "12:01:2{at}.345 [main] {level} - {text}",
+    "{level}: {text}",
+)
+TRACES = (
+    """Traceback (most recent call last):
+  File "/srv/app/start.py", line 12, in main
+    run()
+  File "/srv/app/jobs/nightly.py", line 80, in run
+    job.start(retries=3)
+RuntimeError: {message}""",
+    """Exception in thread "main" java.lang.IllegalStateException: {message}
+\tat com.acme.shop.Nightly.run(Nightly.java:80)
+\tat com.acme.shop.Start.main(Start.java:12)""",
+    """Error: {message}
+    at run (/srv/app/jobs/nightly.js:80:11)
+    at main (/srv/app/start.js:12:3)
+    at node:internal/main:1:1""",
+)
 
 _LITERAL = r"(?:[rfbuLFRBU]{0,2}|\$@?)(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`)"
 _LITERALS = re.compile(rf"(?<!\w){_LITERAL}(?:[ \t]*[+.\\]?[ \t]*\n?[ \t]*[+.]?[ \t]*{_LITERAL})*")
@@ -132,6 +156,23 @@ def drawn(texts: Mapping[str, str], count: int, rng: random.Random) -> list[Mess
     return messages
 
 
+def _line(line: str, at: int, level: str, text: str) -> str:
+    return line.format(at=at, level=level, text=text)
+
+
+def asked(form: str, message: Message, messages: list[Message], rng: random.Random) -> str:
+    """A text in which a person pastes the message: `log` has it at the level of an error among five others."""
+    if form == "behind a trace":
+        return rng.choice(TRACES).replace("{message}", message.text)
+    if form == "in a log":
+        others = rng.sample([other.text for other in messages if other is not message], min(5, len(messages) - 1))
+        lines = [(rng.choice(("INFO", "DEBUG", "INFO", "WARNING")), text) for text in others]
+        lines.insert(rng.randrange(len(lines) + 1), ("ERROR", message.text))
+        line = rng.choice(LOG)
+        return "\n".join(_line(line, at, level, text) for at, (level, text) in enumerate(lines))
+    return rng.choice(FORMS[form]).format(message=message.text)
+
+
 def main() -> None:
     """Print a table for each project."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -141,8 +182,8 @@ def main() -> None:
     parser.add_argument("--misses", action="store_true", help="also print each question whose first hit is another place")
     arguments = parser.parse_args()
     embedder, cache = bundled(), Path(platformdirs.user_cache_dir("carrel-bench-index")) / "needles"
-    print("| project | messages | " + " | ".join(f"{form}, first {FIRST[0]} / {FIRST[1]}" for form in FORMS) + " | ms |")
-    print("|" + " --- |" * (len(FORMS) + 3))
+    print("| project | messages | " + " | ".join(f"{form}, first {FIRST[0]} / {FIRST[1]}" for form in ALL_FORMS) + " | ms |")
+    print("|" + " --- |" * (len(ALL_FORMS) + 3))
     misses: list[str] = []
     for folder in arguments.folders:
         store, view = indexed(str(folder.resolve()), embedder, cache)
@@ -150,10 +191,10 @@ def main() -> None:
         messages = drawn(readable(view), arguments.count, rng)
         cells: list[str] = []
         times: list[float] = []
-        for form, sentences in FORMS.items():
+        for form in ALL_FORMS:
             found = dict.fromkeys(FIRST, 0)
             for message in messages:
-                question = rng.choice(sentences).format(message=message.text)
+                question = asked(form, message, messages, rng)
                 began = time.perf_counter()
                 hits = retrieve(view, prepare_blocking(Query(question, limit=HITS), embedder), CancelToken()).hits
                 times.append(1000 * (time.perf_counter() - began))

@@ -106,6 +106,7 @@ def test_the_place_that_holds_it_comes_first(view: Snapshot, text: str, path: st
         "A basket of 17 items is more than 5: divide the order",
         "2026-03-02 12:01:22 ERROR [shop] A basket of 17 items is more than 5: divide the order",
         "ValueError: A basket of 17 items is more than 5",
+        "\x1b[40m\x1b[1;31mA basket of \x1b[33m17\x1b[0m items is more than 5: divide the order\x1b[0m",
         "why do I get 'A basket of {next_state} items is more than step_17: divide the order'?",
     ],
 )
@@ -114,6 +115,34 @@ def test_the_place_that_writes_a_message_comes_first_whatever_its_values_are(vie
     best = max(found(view, pasted), key=lambda candidate: candidate.verbatim)
     assert best.path == "app/orders.py"
     assert best.verbatim > 0.9
+
+
+OUTPUTS = (
+    """Any idea what this means?
+
+2026-03-02 12:01:21 INFO [shop] Restart Phoenix server according to protocol
+2026-03-02 12:01:22 INFO [shop] sender is Shop of Ships, retry_backoff_seconds is 30
+2026-03-02 12:01:22 ERROR [shop] A basket of 17 items is more than 5: divide the order
+2026-03-02 12:01:23 INFO [shop] The worker of next_state is kept
+""",
+    """Traceback (most recent call last):
+  File "/srv/shop/start.py", line 3, in main
+    run(server)
+  File "/srv/shop/nightly.py", line 80, in run
+    job.start()
+ValueError: A basket of 17 items is more than 5: divide the order
+""",
+)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_the_place_that_writes_the_gravest_message_of_an_output_comes_first(view: Snapshot, output: str) -> None:
+    answer = ask(view, output)
+    assert (answer.hits[0].chunk.path, answer.hits[0].chunk.symbol) == ("app/orders.py", "place_order")
+    assert "writes the message" in answer.files[0].reasons
+    assert answer.confidence > 0.5
+    pinned = ask(view, output, pinned=("docs/runbook.md",))
+    assert paths(pinned)[:2] == ["docs/runbook.md", "app/orders.py"]
 
 
 def found(view: Snapshot, text: str) -> list[Candidate]:

@@ -84,6 +84,37 @@ def test_a_trace_alone_is_an_issue_however_short() -> None:
     assert issue.opening == issue.title
 
 
+LOG = """2026-03-02 12:01:21 INFO [main] Reading orders of customer 17
+2026-03-02 12:01:22 ERROR [worker-3] Could not open state.db: locked
+2026-03-02 12:01:23 WARNING [worker-3] Trying again in 5 seconds
+2026-03-02 12:01:24 ERROR [worker-3] Could not write the order 9
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (LOG, ["Could not write the order 9", "Could not open state.db: locked"]),
+        (LOG.replace("ERROR", "INFO"), ["Trying again in 5 seconds"]),
+        (
+            f"since the update this happens, any idea?\n\n```\n{LOG}```",
+            ["Could not write the order 9", "Could not open state.db: locked"],
+        ),
+        (
+            'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nOSError: no more files left',
+            ["no more files left"],
+        ),
+        ('{"level":"error","ts":1.5,"msg":"no \\"orders\\" are left","n":3}\n' * 5, [r"no \"orders\" are left"]),
+        ('time=12:01:22 level=error msg="no orders are left" n=3\n' * 5, ["no orders are left"]),
+        ("boom went the program\n    at total (/srv/cart.js:3:1)", []),
+        (f"{LONG}\n{LOG}", []),
+        (f"Totals are wrong\n```\n{LONG}\n```\n{LOG}", []),
+    ],
+)
+def test_messages_are_read_from_output_where_a_person_tells_little(text: str, messages: list[str]) -> None:
+    assert list(parsed(text).messages) == messages
+
+
 def test_code_that_is_not_closed_is_code_to_the_end() -> None:
     issue = parsed(f"Totals are wrong\n{LONG}\n~~~python\nround_price(1)\n")
     assert "round_price" in issue.code_names

@@ -37,6 +37,13 @@ MESSAGE = "Could not open state.db: 3 pages are locked"
         "{} - what does that mean?",
         "{}. Any idea?",
         "I see {} when I start it",
+        "What is this error: {}",
+        "Find the line that logs {}",
+        "ERROR:shop.store: {}",
+        "worker ERROR: {}",
+        "I0302 12:01:22.123456 1234 open.cc:33] {}",
+        "PHP Fatal error:  Uncaught StoreException: {}",
+        "Mon, 02 Mar 2026 12:01:22 {}",
         "why do I keep getting the error {}",
     ],
 )
@@ -45,7 +52,16 @@ def test_what_is_around_a_message_is_left_out(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["No space left on this device", "cannot find user 'ana' in realm blue", "Update failed for customer 7"]
+    "text",
+    [
+        "No space left on this device",
+        "cannot find user 'ana' in realm blue",
+        "Update failed for customer 7",
+        "Monitor 3 disconnected at 12:01:22 by operator ana",
+        "Decoding stalled at 12:30 for stream blue",
+        "Unexpected ERROR reply 7 from shard blue",
+        "Sign-in failed for ana. Please reset the secret phrase",
+    ],
 )
 def test_a_message_needs_no_surroundings(text: str) -> None:
     assert message_in(text) == text
@@ -76,7 +92,11 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["[", "a.", "I see ", "'", '"a ', "error: ", "2026-03-02 ", " - what", "E  ", "x:1:", "the ", "| ", "\u201ca"]
+    "part",
+    [
+        *("[", "a.", "I see ", "'", '"a ', "error: ", "2026-03-02 ", " - what", "E  ", "x:1:", "the ", "| ", "\u201ca"),
+        *("Mar 2 ", "Mon ", "find the ", "ERROR:a", "a - ", "PHP a ", "level=a ", ',"ts":1', 'msg="'),
+    ],
 )
 def test_time_does_not_explode(part: str) -> None:
     began = time.process_time()

@@ -59,10 +59,11 @@ def search_each(
     cancel: CancelToken,
     *,
     quotes: bool = True,
+    messages: Sequence[SearchText] = (),
     files: ReadFiles | None = None,
 ) -> list[tuple[list[Candidate], RankingContext]]:
-    """Do `search` for several texts, in one call of the index for all of them."""
-    parsed = [text.parsed(quotes=quotes) for text in texts]
+    """Do `search` for several texts, in one call of the index for all of them; then for `messages`, always with `quotes`."""
+    parsed = [text.parsed(quotes=quotes) for text in texts] + [text.parsed(quotes=True) for text in messages]
     pinned = None
     if query.pinned:  # what a person pinned is always a candidate
         globs = [literal_glob(path) for path in query.pinned]
@@ -79,7 +80,7 @@ def search_each(
     )
     return [
         (candidates, RankingContext(text.question, rarities, native, _learned(query, text)))
-        for text, native, (candidates, rarities) in zip(texts, parsed, found, strict=True)
+        for text, native, (candidates, rarities) in zip((*texts, *messages), parsed, found, strict=True)
     ]
 
 

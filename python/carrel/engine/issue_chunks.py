@@ -87,7 +87,7 @@ class FoundChunk(NamedTuple):
 
     chunk: Candidate
     score: float
-    signals: ChunkSignals
+    signals: ChunkSignals | None  # None of one that isn't weighed
 
 
 def order_chunks(

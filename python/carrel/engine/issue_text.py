@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from carrel.core.types import both_ends
+from carrel.engine.pasted import is_printed, messages_of
 from carrel.engine.stack_frames import Frame, stack_frames
 
 LEAST_LENGTH = 200
@@ -19,6 +20,11 @@ TITLE, OPENING, LEAD, NAMES, WHOLE = "title", "opening", "title and opening", "n
 _OPENING_CHARS, _LEAD_CHARS, _NAMES_CHARS = 300, 1_000, 2_000
 """Characters of the prose that open it, of title and prose together, and of all names together."""
 MOST_NAMES = 200
+_MOST_TOLD = 25
+"""Words of a person in a text that is output for the rest: it asks where that comes from, not for a change."""
+_MOST_MESSAGES = 2
+_FIRST_LINES, _LAST_LINES = 100, 400
+"""Lines in which messages are looked for: what went wrong stands at the end of a log."""
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -57,6 +63,9 @@ class IssueText:
     frames: tuple[Frame, ...]
     paths: tuple[str, ...]  # that look like files, as written
     modules: tuple[str, ...]  # dotted names
+    messages: tuple[
+        str, ...
+    ]  # that a program printed, the gravest alone, the last first; none where a person tells more than a few words
 
     @property
     def opening(self) -> str:
@@ -109,7 +118,18 @@ def read(text: str) -> IssueText | None:
         frames=tuple(frames),
         paths=_unique(match[0] for match in _PATH.finditer(clean)),
         modules=_unique(match[0] for match in _DOTTED.finditer(clean)),
+        messages=_messages(clean, in_trace),
     )
+
+
+def _messages(text: str, in_trace: set[str]) -> tuple[str, ...]:
+    """Return what programs printed, if that is nearly all of the text: an example in code says that a person tells more."""
+    lines = [line for line in text.split("\n") if line not in in_trace]
+    lines = [*lines[:_FIRST_LINES], *lines[_FIRST_LINES:][-_LAST_LINES:]]
+    told = (line for line in lines if not is_printed(line))
+    if sum(len(_WORD.findall(line)) for line in told) > _MOST_TOLD:
+        return ()
+    return tuple(messages_of(lines, _MOST_MESSAGES))
 
 
 def _trimmed(text: str) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, path_kinds
@@ -33,6 +34,13 @@ _FILE_SCORE = {TITLE: 0.3, OPENING: 0.0, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
 _FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
 _DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
 _IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
+
+_WRITES_MESSAGE = 4.0
+"""More than all that a file usually has beside."""
+_LEAST_HELD, _LEAST_WORDS = 0.8, 3
+"""A chunk writes a message if its text holds so much of it, in so many words."""
+_MOST_WRITERS = 2
+"""Of each message."""
 
 _TOOLING_PENALTY = -0.9
 _TEST_OR_DOCUMENT_PENALTY = -6.0
@@ -114,7 +122,9 @@ def localize(
     """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
     query = replace(prepared.query, limit=POOL)
     editor = editor_context(query)
-    found = search_each(view, list(prepared.texts.values()), query, prepared.model.floor, cancel, quotes=False)
+    texts, messages = list(prepared.texts.values()), prepared.messages
+    each = search_each(view, texts, query, prepared.model.floor, cancel, quotes=False, messages=messages)
+    found, printed = each[: len(texts)], each[len(texts) :]
     watch.lap("search")
     lists = {
         part: rank(candidates, about, editor, without=_WITHOUT)
@@ -124,11 +134,34 @@ def localize(
     watch.lap("rank")
     definers = _definers(view, issue)
     files = _files(issue, lists, definers)
-    chunks = order_chunks(issue, lists, _standings(files, frozenset(query.pinned)), definers)
+    writers = _writers(rank(candidates, about, editor) for candidates, about in printed)
+    for writer in writers:
+        files[writer.path].add(_WRITES_MESSAGE, "writes the message")
+    pinned = frozenset(query.pinned)
+    chunks = _writers_first(writers, order_chunks(issue, lists, _standings(files, pinned), definers), pinned)
     ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
     located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
     watch.lap("join")
     return Localization(located, chunks, context, _is_traced(issue, definers))
+
+
+def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
+    """Return the chunks that write the messages which were asked for, the best few of each."""
+    found: dict[int, Candidate] = {}
+    for ranked in rankings:
+        for best in ranked[:_MOST_WRITERS]:
+            if best.verbatim >= _LEAST_HELD and best.verbatim_words >= _LEAST_WORDS:
+                found.setdefault(best.doc, best)
+    return list(found.values())
+
+
+def _writers_first(writers: Sequence[Candidate], chunks: Sequence[FoundChunk], pinned: frozenset[str]) -> list[FoundChunk]:
+    """Return the chunks with those that write a message before all others but the first ones of pinned files."""
+    of_pinned = sum(1 for _ in takewhile(lambda found: found.chunk.path in pinned, chunks))
+    known = {writer.doc for writer in writers}
+    best = chunks[of_pinned].score if of_pinned < len(chunks) else 0.0
+    first = [*chunks[:of_pinned], *(FoundChunk(writer, best, None) for writer in writers)]
+    return [*first, *(found for found in chunks[of_pinned:] if found.chunk.doc not in known)]
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:

@@ -7,6 +7,7 @@ which asks nobody else. Where a model fails or is late, the question is answered
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,9 @@ from carrel.engine.query_words import ParsedQuery
 from carrel.engine.question_secrets import masked
 
 log = logging.getLogger(__name__)
+
+# Of a terminal (ECMA-48, control sequences): the `m` behind a colour would be the first letter of a word.
+_COLOURS = re.compile(r"\x1b\[[0-9;:?]{0,40}[@-~]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class PreparedQuery:
     model: EmbeddingSpec
     texts: Mapping[str, SearchText]
     issue: IssueText | None = None  # where the text has the structure of an issue
+    messages: Sequence[SearchText] = ()  # of an issue that is output
     problem: str | None = None  # why there are no vectors, for a person
     milliseconds: float = 0.0  # how long reading and embedding took
     reference: Reference | None = None  # what it speaks of without naming it
@@ -76,13 +81,14 @@ async def prepare(
     `symbol`, where the lines that are selected in front belong to a function or class of that name.
     """
     began = time.perf_counter()
-    query = replace(query, text=whole_characters(query.text))
+    query = replace(query, text=_COLOURS.sub("", whole_characters(query.text)))
     reference = resolve(query, history, symbol)
     query = replace(query, text=reference.text) if reference else query
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
-    asked = list(dict.fromkeys(question.text for question in questions.values() if question.text))
+    printed = [replace(query_words.read(message), message=message) for message in issue.messages] if issue else []
+    asked = list(dict.fromkeys(question.text for question in (*questions.values(), *printed) if question.text))
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
     try:
@@ -99,7 +105,9 @@ async def prepare(
         problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."
         log.warning("A question was not embedded: %s at %s", type(error).__name__, place_of(error))
     texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in questions.items()}
-    return PreparedQuery(query, embedder.spec, texts, issue, problem, round(1000 * (time.perf_counter() - began), 3), reference)
+    messages = [SearchText(question, vectors.get(question.text, b"")) for question in printed]
+    took = round(1000 * (time.perf_counter() - began), 3)
+    return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, reference)
 
 
 def prepare_blocking(query: Query, embedder: Embedder) -> PreparedQuery:

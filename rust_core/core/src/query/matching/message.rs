@@ -22,6 +22,10 @@ const LONGEST_VALUE: usize = 24;
 const JOINED_WITHIN: usize = 80;
 /// … unless a statement ends between them.
 const ENDS_STATEMENT: char = ';';
+/// What joins a value to the string behind it …
+const JOINS_BEFORE: [&str; 3] = ["+", "..", " ."];
+/// … and a string to the value behind it.
+const JOINS_AFTER: [&str; 4] = ["+", "<<", "..", ". "];
 /// In bytes: what is longer is a document.
 const LONGEST_STRING: usize = 2000;
 /// In bytes.
@@ -49,6 +53,8 @@ struct Literal<'a> {
     opens: bool,
     /// It ends with one.
     closes: bool,
+    /// There is a space in it.
+    spoken: bool,
 }
 
 /// Strings that were laid over the question one behind the other.
@@ -64,6 +70,7 @@ struct Chain {
     weight: f32,
     words: u32,
     telling: u32,
+    spoken: bool,
 }
 
 impl Phrase {
@@ -78,10 +85,12 @@ impl Phrase {
         let mut is_asked = |word: &str| self.places.contains_key(lowered(word, &mut lower));
         for (at, inner) in literals(text) {
             // Most strings have a word that wasn't asked for, so most are not taken apart any further.
-            let Some(literal) = Literal::read(inner, at, &mut is_asked) else {
+            let Some(mut literal) = Literal::read(inner, at, &mut is_asked) else {
                 chain = None;
                 continue;
             };
+            literal.opens |= JOINS_BEFORE.iter().any(|join| text[..literal.at.start].trim_end().ends_with(join));
+            literal.closes |= JOINS_AFTER.iter().any(|join| text[literal.at.end..].trim_start().starts_with(join));
             if literal.pieces.is_empty() {
                 continue;
             }
@@ -91,7 +100,9 @@ impl Phrase {
             });
             let after = before.and_then(|chain| Some(chain.joined(&self.lay(&literal, Some(chain.to))?)));
             chain = after.or_else(|| self.lay(&literal, None));
-            if let Some(chain) = chain.filter(|chain| chain.words >= LEAST_WORDS && chain.telling >= LEAST_TELLING) {
+            if let Some(chain) =
+                chain.filter(|chain| chain.spoken && chain.words >= LEAST_WORDS && chain.telling >= LEAST_TELLING)
+            {
                 let found = self.judged(&chain);
                 if (found.held, found.share) > (best.held, best.share) {
                     best = found;
@@ -117,8 +128,8 @@ impl Phrase {
             words += piece.len() as u32;
             telling += self.words[start..to].iter().filter(|word| word.weight > LEAST_WEIGHT).count() as u32;
         }
-        let Literal { at, opens, closes, .. } = literal;
-        Some(Chain { end: at.end, from: first?, to, opens: *opens, closes: *closes, weight, words, telling })
+        let Literal { at, opens, closes, spoken, .. } = literal;
+        Some(Chain { end: at.end, from: first?, to, opens: *opens, closes: *closes, weight, words, telling, spoken: *spoken })
     }
 
     /// The first place from `from` on where the question has these words in a row.
@@ -159,6 +170,7 @@ impl Chain {
             weight: self.weight + next.weight,
             words: self.words + next.words,
             telling: self.telling + next.telling,
+            spoken: self.spoken || next.spoken,
         }
     }
 }
@@ -176,29 +188,47 @@ fn literals(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
                 continue;
             }
             let triple = text.as_bytes()[open..].starts_with(&[quote; 3]);
+            if triple && quote == b'`' {
+                // A fence around an example, whose strings are strings.
+                at = open + text[open..].find(|c| c != '`').unwrap_or(text.len() - open);
+                continue;
+            }
             let start = open + if triple { 3 } else { 1 };
-            if let Some(end) = end_of(text, start, quote, triple) {
+            let lines = triple || (quote == b'`' && may_be_template(&text[..open]));
+            if let Some(end) = end_of(text, start, quote, triple, lines) {
                 at = end + if triple { 3 } else { 1 };
                 return Some((open..at, &text[start..end]));
+            }
+            if triple {
+                // A long document: what stands behind it is code again.
+                at = text[start..].find(&text[open..start]).map_or(start, |end| start + end + 3);
             }
         }
     })
 }
 
-/// Whether a single quote behind this text is within a word: `don't`, but not `f'…'`.
+/// Whether a backtick behind this text may begin a string of several lines: in speech one stands behind a word and a space.
+fn may_be_template(before: &str) -> bool {
+    let word = before.trim_end();
+    let name = &word[word.trim_end_matches(char::is_alphanumeric).len()..];
+    name.is_empty() || word.len() == before.len() || ["return", "throw", "case", "default", "yield", "await"].contains(&name)
+}
+
+/// Whether a single quote behind this text is within a word, or begins the name of a lifetime: `don't` and `&'a`, but not `f'…'`.
 fn is_apostrophe(before: &str) -> bool {
-    before.chars().rev().take_while(|c| c.is_alphanumeric()).take(3).count() > 2
+    before.ends_with(['&', '<'])
+        || before.chars().rev().take_while(|c| c.is_alphanumeric()).take(3).count() > 2
         || before.chars().next_back().is_some_and(|c| c.is_alphabetic() && !"bBfFlLrRuU".contains(c))
 }
 
 /// Where the string that begins at `start` ends.
-fn end_of(text: &str, start: usize, quote: u8, triple: bool) -> Option<usize> {
+fn end_of(text: &str, start: usize, quote: u8, triple: bool, lines: bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = start;
     while at < bytes.len() && at - start <= LONGEST_STRING {
         match bytes[at] {
-            b'\\' => at += 1,
-            b'\n' if !triple && quote != b'`' => return None,
+            b'\\' => at += if bytes[at + 1..].starts_with(b"\r\n") { 2 } else { 1 },
+            b'\n' if !lines => return None,
             byte if byte == quote && (!triple || bytes[at..].starts_with(&[byte; 3])) => return Some(at),
             _ => {}
         }
@@ -218,7 +248,8 @@ impl<'a> Literal<'a> {
         let mut follows = false;
         while let Some(found) = inner[place..].find(MAY_BREAK) {
             place += found;
-            if let Some(length) = placeholder(&inner[place..], inner[..place].chars().next_back()) {
+            let is_end = inner[place..].starts_with("%n");
+            if let Some(length) = placeholder(&inner[place..], inner[..place].chars().next_back()).filter(|_| !is_end) {
                 words_between(&inner[from..place], follows, true, is_asked, &mut piece)?;
                 opens |= pieces.is_empty() && piece.is_empty();
                 closes = true;
@@ -227,9 +258,9 @@ impl<'a> Literal<'a> {
                 }
                 place += length;
                 (from, follows) = (place, true);
-            } else if inner[place..].starts_with('\\') {
+            } else if inner[place..].starts_with('\\') || is_end {
                 words_between(&inner[from..place], follows, false, is_asked, &mut piece)?;
-                place += 1 + inner[place + 1..].chars().next().map_or(0, char::len_utf8);
+                place += escape(&inner[place..]);
                 (from, follows) = (place, false);
             } else {
                 place += 1;
@@ -240,7 +271,7 @@ impl<'a> Literal<'a> {
             closes = false;
             pieces.push(piece);
         }
-        Some(Self { at, pieces, opens, closes })
+        Some(Self { at, pieces, opens, closes, spoken: inner.contains(char::is_whitespace) })
     }
 }
 
@@ -280,6 +311,28 @@ fn words_between<'a>(
     Some(())
 }
 
+/// How many bytes an escape takes that begins here, Java's `%n` among them, with a terminal's colour behind it.
+fn escape(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    if bytes[0] == b'%' {
+        return 2;
+    }
+    let run = |from: usize, most: usize| bytes[from..].iter().take(most).take_while(|b| b.is_ascii_hexdigit()).count();
+    let length = match bytes.get(1) {
+        Some(b'x') => 2 + run(2, 2),
+        Some(b'u') => 2 + run(2, 4),
+        Some(b'0'..=b'7') => 1 + run(1, 3),
+        _ => return 1 + text[1..].chars().next().map_or(0, char::len_utf8),
+    };
+    match text[length..].strip_prefix('[') {
+        Some(rest) => match rest.find(|c: char| !(c.is_ascii_digit() || c == ';')) {
+            Some(end) if rest.as_bytes()[end].is_ascii_alphabetic() => length + end + 2,
+            _ => length,
+        },
+        None => length,
+    }
+}
+
 /// How many bytes a placeholder takes that begins here; `before` is the character before it.
 fn placeholder(text: &str, before: Option<char>) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -291,16 +344,23 @@ fn placeholder(text: &str, before: Option<char>) -> Option<usize> {
         b'$' | b'#' if bytes.get(1) == Some(&b'{') => balanced(&text[1..], '{', '}').map(|length| length + 1),
         b'\\' if bytes.get(1) == Some(&b'(') => balanced(&text[1..], '(', ')').map(|length| length + 1),
         b'$' if is_name(1) => Some(name_to(1)),
+        b'$' if bytes.get(1).is_some_and(|b| b.is_ascii_digit() || b"?@*#!".contains(b)) => Some(2),
         b':' if is_name(1) && before.is_none_or(|c| !c.is_alphanumeric() && c != ':') => Some(name_to(1)),
         b'%' => match bytes.get(1)? {
-            b'(' => until(')').map(|end| end + usize::from(is_name(end))),
+            b'(' => until(')').map(|end| {
+                let spec = end + text[end..].find(|c: char| !"-+# 0123456789.".contains(c)).unwrap_or(0);
+                if is_name(spec) { spec + 1 } else { end }
+            }),
             b'{' => balanced(&text[1..], '{', '}').map(|length| length + 1),
             b'@' => Some(2),
             _ => {
                 let flags = 1 + text[1..].find(|c: char| !"-+#0123456789.*$".contains(c))?;
-                let size = flags + text[flags..].find(|c: char| !"hlzjtL".contains(c)).unwrap_or(0);
-                let conversion = bytes.get(size).filter(|byte| b"sdiufFeEgGxXoqvrcTpwba".contains(byte));
-                if conversion.is_some() {
+                let size = flags + text[flags..].find(|c: char| !"hlzjtL".contains(c)).unwrap_or(text.len() - flags);
+                let conversion = bytes.get(size).filter(|byte| b"sdiufFeEgGxXoOqvrcTpwbam".contains(byte));
+                if conversion.is_none() && size == flags + 1 && b"tj".contains(&bytes[flags]) {
+                    // Go's %t, JavaScript's %j.
+                    Some(size)
+                } else if conversion.is_some() {
                     Some(size + 1)
                 } else {
                     (flags > 1 && bytes[flags - 1].is_ascii_digit()).then_some(flags)
@@ -412,6 +472,40 @@ mod tests {
     }
 
     #[test]
+    fn a_path_or_a_list_of_names_is_no_message() {
+        writes_not("how does shop.orders.backends.Postgres connect", r#"BACKEND = "shop.orders.backends.Postgres""#);
+        writes_not("how does shop/orders/deep_merge/list work", r#"require "shop/orders/deep_merge/list""#);
+        writes_not("set name, user, password and host", "d['name']\nd['user']\nd['password']\nd['host']");
+    }
+
+    #[test]
+    fn joined_values_do_not_lower_the_share() {
+        for code in ["'Cannot read index ' + path", "<< \"Cannot read index \" << path", "'Cannot read index ' . $path"] {
+            writes("Cannot read index /srv/customers/ledger/stale/pool.bin", code, 3);
+        }
+        writes("/srv/customers/ledger.bin has no ferry left", r#"path + " has no ferry left""#, 4);
+    }
+
+    #[test]
+    fn escapes_and_line_ends_divide_words() {
+        writes("Cannot mount customers read only", r#""\033[31mCannot mount %s read only\033[0m\n""#, 4);
+        writes("Cannot mount customers read only", r#""\x1b[1;31mCannot mount %s read only%n""#, 4);
+        writes("arena is full: wanted 128 more", "\"arena is full: \\\r\n    wanted {} more\"", 5);
+        writes("Could not store report for blue", r#"printf("Could not store report for %s%n", x)"#, 5);
+    }
+
+    #[test]
+    fn strings_behind_marks_that_quote_nothing_are_read() {
+        let fenced = "/// ```\n/// println!(\"task {} completed polling twice\", id);\n/// ```";
+        writes("task 1906 completed polling twice", fenced, 4);
+        let comments = "/* see `foo' for this */\ndie(\"inode table of %s is corrupt here\");\n/* like `bar' does */";
+        writes("inode table of blue is corrupt here", comments, 6);
+        writes("port 7 is in use", "fn f<'a>(x: &'a str) { fail(\"port {} is in use\", 'x') }", 4);
+        let long = format!("\"\"\"{}\"\"\"\nraise E(\"port {{}} is in use\")\n\"\"\"Next.\"\"\"", "word ".repeat(900));
+        writes("port 7 is in use", &long, 4);
+    }
+
+    #[test]
     fn strings_are_told_from_apostrophes() {
         let of = |text: &str| literals(text).map(|(_, inner)| inner.to_owned()).collect::<Vec<_>>();
         assert_eq!(of(r#"say("it's fine") or f'x' or b"y""#), ["it's fine", "x", "y"]);
@@ -437,7 +531,11 @@ mod tests {
             ("100", None),
             ("% of", None),
             ("{open", None),
-            ("$5", None),
+            ("$5 a", Some(2)),
+            ("%(time).2f", Some(10)),
+            ("%t", Some(2)),
+            ("%j", Some(2)),
+            ("%m", Some(2)),
             ("%", None),
         ] {
             assert_eq!(placeholder(text, None), length, "{text}");
