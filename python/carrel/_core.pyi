@@ -227,6 +227,7 @@ class Candidate:
         id: str = ...,
         symbol: str = ...,
         callable: bool = False,
+        generated: bool = False,
         dense: float = 0.0,
         dense_rank: int | None = None,
         lexical: float = 0.0,
@@ -254,6 +255,9 @@ class Candidate:
     @property
     def callable(self) -> bool:
         """It is a function or method."""
+    @property
+    def generated(self) -> bool:
+        """Its file says that a program wrote it."""
     @property
     def start_line(self) -> int: ...
     @property

@@ -197,11 +197,12 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Define
             elif part == WHOLE:
                 best["share"] = max(best["share"], r.file_share)
     later_kinds = _later_kinds(issue.title)
+    generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
     for path, found in files.items():
         best = found.best
         found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
         found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
-        found.path_gain = _path_gain(path, later_kinds)
+        found.path_gain = _path_gain(path, later_kinds, is_generated=path in generated)
         found.add(found.path_gain)
     _add_definers(issue, files, definers)
     _add_named_places(issue, files)
@@ -213,8 +214,8 @@ def _later_kinds(title: str) -> frozenset[str]:
     return _LATER_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
 
 
-def _path_gain(path: str, later_kinds: frozenset[str]) -> float:
-    steps_back = not later_kinds.isdisjoint(path_kinds(path))
+def _path_gain(path: str, later_kinds: frozenset[str], *, is_generated: bool) -> float:
+    steps_back = not later_kinds.isdisjoint(path_kinds(path)) or (is_generated and "generated" in later_kinds)
     return (_TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0) + (_TOOLING_PENALTY if _TOOLING_PATH.search(path) else 0.0)
 
 

@@ -20,7 +20,7 @@ pub struct PyCandidate(pub Candidate);
 #[pymethods]
 impl PyCandidate {
     #[new]
-    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, rare_name=false, relatedness=0.0))]
+    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, generated=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, rare_name=false, relatedness=0.0))]
     #[allow(clippy::too_many_arguments)] // all signals
     fn new(
         doc: u64,
@@ -30,6 +30,7 @@ impl PyCandidate {
         id: &str,
         symbol: String,
         callable: bool,
+        generated: bool,
         dense: f64,
         dense_rank: Option<u32>,
         lexical: f64,
@@ -51,6 +52,7 @@ impl PyCandidate {
             id,
             path,
             callable,
+            generated,
             symbol,
             start_line,
             end_line,
@@ -79,6 +81,11 @@ impl PyCandidate {
     #[getter]
     fn callable(&self) -> bool {
         self.0.callable
+    }
+
+    #[getter]
+    fn generated(&self) -> bool {
+        self.0.generated
     }
 
     #[getter]

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::FileEntry;
 use super::format::{CHUNKS_PER_BLOCK, Header, OWN_MODEL, Part, Section, assemble};
-use super::properties::{SparseWriter, pack_properties, pack_secrets};
+use super::properties::{GENERATED, SparseWriter, pack_properties, pack_secrets};
 use super::record::{self, RecordState};
 use crate::base::error::{Error, Result};
 use crate::base::types::{Chunk, FileProperties, SecretSpan};
@@ -30,6 +30,7 @@ pub struct FileDraft {
     models: BTreeMap<u16, (usize, Vectors)>,
     properties: Vec<u8>,
     secrets: Vec<u8>,
+    is_generated: bool,
 }
 
 impl FileDraft {
@@ -87,6 +88,13 @@ impl FileDraft {
         self
     }
 
+    /// Say whether a program wrote it.
+    #[must_use]
+    pub fn with_generated(mut self, is_generated: bool) -> Self {
+        self.is_generated = is_generated;
+        self
+    }
+
     /// Add the vectors of a further model, whose number is 1 or more: one for each chunk, else all count as zero.
     #[must_use]
     pub fn with_vectors_of(mut self, model: u16, dim: usize, vectors: Vectors) -> Self {
@@ -141,6 +149,7 @@ pub(super) struct Sections {
     models: BTreeMap<u16, (usize, Vectors)>,
     properties: SparseWriter,
     secrets: SparseWriter,
+    generated: SparseWriter,
     state: RecordState,
     in_file: bool,
 }
@@ -151,9 +160,10 @@ impl Sections {
     }
 
     /// Begin a file with its records as they are stored; those of properties and secrets may be empty.
-    pub fn begin_file(&mut self, record: &[u8], properties: &[u8], secrets: &[u8]) {
+    pub fn begin_file(&mut self, record: &[u8], properties: &[u8], secrets: &[u8], is_generated: bool) {
         self.properties.push(self.files, properties);
         self.secrets.push(self.files, secrets);
+        self.generated.push(self.files, if is_generated { &GENERATED } else { &[] });
         self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
         self.file_offsets.extend_from_slice(&(self.file_data.len() as u32).to_le_bytes());
         self.file_data.extend_from_slice(record);
@@ -209,7 +219,7 @@ impl Sections {
         for (dim, vectors) in self.models.values_mut() {
             vectors.push_zeros(self.chunks as usize - vectors.len(), *dim);
         }
-        let (properties, secrets) = (self.properties.finish(), self.secrets.finish());
+        let (properties, secrets, generated) = (self.properties.finish(), self.secrets.finish(), self.generated.finish());
         let dims: Vec<[u8; 4]> = self.models.values().map(|(dim, _)| (*dim as u32).to_le_bytes()).collect();
         let own = |section, bytes| Part { section, model: OWN_MODEL, bytes };
         let mut parts = vec![
@@ -226,6 +236,7 @@ impl Sections {
         ];
         parts.extend(properties.as_deref().map(|bytes| own(Section::Properties, bytes)));
         parts.extend(secrets.as_deref().map(|bytes| own(Section::Secrets, bytes)));
+        parts.extend(generated.as_deref().map(|bytes| own(Section::Generated, bytes)));
         if self.dim > 0 {
             parts.extend(vector_parts(OWN_MODEL, &self.vectors));
         }
@@ -266,10 +277,11 @@ impl SegmentBuilder {
 
     /// Add a file. Files keep the order in which they are pushed.
     pub fn push(&mut self, draft: FileDraft) {
-        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, models, properties, secrets } = draft;
+        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, models, properties, secrets, is_generated } =
+            draft;
         let Self { sections, occurrences: all } = self;
         let first = sections.chunks;
-        sections.begin_file(&record, &properties, &secrets);
+        sections.begin_file(&record, &properties, &secrets, is_generated);
         for (chunk, codes) in chunks.iter().zip(lengths) {
             sections.push_chunk(chunk);
             sections.lengths.extend_from_slice(&codes);

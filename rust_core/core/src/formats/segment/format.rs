@@ -32,6 +32,7 @@
 //! Properties   version and metadata of the files that have some, see `segment/properties.rs`
 //! Secrets      where secrets of files were masked, see `segment/properties.rs`; never a value
 //! Dimensions   u32, the dimensions of a further model's vectors
+//! Generated    which files say that a program wrote them, see `segment/properties.rs`
 //! ```
 //!
 //! The three sections of vectors are there when there are vectors. `model` is 0 in every entry but those of vectors by a
@@ -111,10 +112,12 @@ pub enum Section {
     Secrets,
     /// The dimensions of a further model's vectors.
     Dimensions,
+    /// Files that a program wrote.
+    Generated,
 }
 
 impl Section {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::FileStarts,
         Self::FileOffsets,
         Self::FileData,
@@ -131,6 +134,7 @@ impl Section {
         Self::Properties,
         Self::Secrets,
         Self::Dimensions,
+        Self::Generated,
     ];
     /// How many sections version 3 had: the first ones.
     const OLD: usize = Self::VectorLows as usize + 1;
@@ -141,7 +145,16 @@ impl Section {
 
     /// Whether a segment may lack it.
     pub fn is_optional(self) -> bool {
-        matches!(self, Self::Scales | Self::VectorHighs | Self::VectorLows | Self::Properties | Self::Secrets | Self::Dimensions)
+        matches!(
+            self,
+            Self::Scales
+                | Self::VectorHighs
+                | Self::VectorLows
+                | Self::Properties
+                | Self::Secrets
+                | Self::Dimensions
+                | Self::Generated
+        )
     }
 }
 

@@ -47,7 +47,8 @@ pub fn merge(parts: &[(&Segment, &FileMask)], cancel: &CancelToken) -> Result<(V
 fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: &mut [u32]) -> Result<()> {
     let range = segment.file_chunks(file);
     let rows = range.start as usize..range.end as usize;
-    sections.begin_file(segment.file_record(file), segment.properties_record(file), segment.secrets_record(file));
+    let (properties, secrets) = (segment.properties_record(file), segment.secrets_record(file));
+    sections.begin_file(segment.file_record(file), properties, secrets, segment.is_generated(file));
     segment.each_chunk(range, |old, chunk| {
         new_chunks[old as usize] = sections.chunks;
         sections.push_chunk(&chunk);

@@ -1,18 +1,21 @@
-//! What few files have: versions and metadata from their source, and places where secrets were masked.
+//! What few files have: versions and metadata from their source, places where secrets were masked, and the mark of generated ones.
 //!
-//! Both sections are sparse: u32 how many files are in it, for each, ascending, u32 its ordinal and u32 where its record begins
+//! These sections are sparse: u32 how many files are in it, for each, ascending, u32 its ordinal and u32 where its record begins
 //! among the records that follow.
 //!
 //! ```text
 //! Properties  byte whether there is a version, if so text version; varint values, each: text key, byte type, value
 //!             (0 text, 1 zigzag, 2 f64, 3 false, 4 true)
 //! Secrets     varint count, each: varint lines between its first and the one before, varint lines in it less 1, text rule
+//! Generated   a byte, 1
 //! ```
 
 use crate::base::types::{FileProperties, Scalar, SecretSpan};
 use crate::formats::bytes::{Cursor, put_bytes, put_varint, put_zigzag, read_u32};
 
 const ENTRY_BYTES: usize = 8;
+/// The record of a file that a program wrote.
+pub(super) const GENERATED: [u8; 1] = [1];
 
 /// Records of some files.
 #[derive(Clone, Copy)]

@@ -245,6 +245,11 @@ impl Segment {
         !self.section(Section::Properties).is_empty()
     }
 
+    /// Whether a file says that a program wrote it.
+    pub fn is_generated(&self, file: u32) -> bool {
+        !Sparse::new(self.section(Section::Generated)).record(file).is_empty()
+    }
+
     /// Where secrets of a file were masked.
     pub fn secrets(&self, file: u32) -> Vec<SecretSpan> {
         unpack_secrets(self.secrets_record(file))

@@ -193,7 +193,7 @@ fn a_further_model_has_vectors_of_its_own() {
 }
 
 #[test]
-fn what_a_source_says_and_where_secrets_were_is_kept() {
+fn what_a_source_says_where_secrets_were_and_what_is_generated_is_kept() {
     let properties = FileProperties {
         version: Some("v2".to_owned()),
         metadata: [
@@ -215,7 +215,7 @@ fn what_a_source_says_and_where_secrets_were_is_kept() {
             draft("a", 1),
             draft("b", 2).with_properties(&properties),
             draft("c", 3).with_secrets(&secrets).with_properties(&versioned),
-            draft("d", 4).with_properties(&FileProperties::default()).with_secrets(&[]),
+            draft("d", 4).with_properties(&FileProperties::default()).with_secrets(&[]).with_generated(true),
         ],
     );
     let plain = segment(DIM, [draft("z", 4)]);
@@ -229,6 +229,7 @@ fn what_a_source_says_and_where_secrets_were_is_kept() {
                 Some(2) => assert_eq!((said, found), (versioned.clone(), secrets.clone())),
                 _ => assert!(said.is_empty() && found.is_empty(), "{file}"),
             }
+            assert_eq!(segment.is_generated(file), file == first + 3, "{file}");
         }
         assert_eq!(segment.secret_counts().collect::<Vec<_>>(), [(first + 2, 3)]);
     }

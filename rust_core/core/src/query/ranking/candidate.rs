@@ -19,6 +19,8 @@ pub struct Signals {
     pub path: String,
     /// Whether it is a function or method.
     pub callable: bool,
+    /// Whether its file says that a program wrote it.
+    pub generated: bool,
     /// What it defines; empty for code without a name.
     pub symbol: String,
     /// Its first line, 1-based.

@@ -29,10 +29,11 @@ fn penalty(kind: PathKind) -> f64 {
     }
 }
 
-/// What each candidate's path says: tests, examples, prose, data and the like step back, unless the question asks for them.
+/// What each candidate's path says: tests, examples, prose, data and the like step back, unless the question asks for them. So do
+/// files that say themselves that a program wrote them.
 pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let mut known: HashMap<(&str, bool), f64> = HashMap::new();
-    let prior = |path: &str, defines: bool| {
+    let prior = |path: &str, defines: bool, generated: bool| {
         // A file that hands on what others hold may hold code of its own.
         let is_none = |kind: &PathKind| *kind == PathKind::ReExport && defines;
         // A part of a name asks for nothing: `TEST_NAME` may be a setting. `README` does.
@@ -41,14 +42,18 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
             (asks && kind.asked_by().iter().any(|&word| context.words.contains(word)))
                 || (context.wants_documents && matches!(kind, PathKind::Example | PathKind::Prose))
         };
-        path_kinds(path).into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
+        let mut kinds = path_kinds(path);
+        if generated && !kinds.contains(&PathKind::Generated) {
+            kinds.push(PathKind::Generated);
+        }
+        kinds.into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
     };
     candidates
         .iter()
         .map(|candidate| {
             *known
                 .entry((candidate.path.as_str(), candidate.callable))
-                .or_insert_with(|| prior(&candidate.path, candidate.callable))
+                .or_insert_with(|| prior(&candidate.path, candidate.callable, candidate.generated))
         })
         .collect()
 }

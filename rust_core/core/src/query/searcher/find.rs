@@ -176,10 +176,12 @@ impl Searcher {
                 Cosines::Own(_) => 0.0,
                 Cosines::Given(scores) => scores.get(&doc).copied().unwrap_or(0.0),
             };
+            let file = segment.file_of(chunk);
             Signals {
                 doc,
                 id: segment.chunk_id(chunk),
-                path: segment.file(segment.file_of(chunk)).path.to_owned(),
+                path: segment.file(file).path.to_owned(),
+                generated: segment.is_generated(file),
                 callable: matches!(kind, ChunkKind::Function | ChunkKind::Method),
                 symbol,
                 start_line: span.start_line,

@@ -46,6 +46,8 @@ pub(super) struct CutEntry {
     pub properties: FileProperties,
     /// Where its secrets were masked.
     pub secrets: Vec<SecretSpan>,
+    /// Whether it says that a program wrote it.
+    pub is_generated: bool,
     /// The segment that kept chunks are copied from.
     pub old: Option<Arc<Segment>>,
     pub is_new: bool,

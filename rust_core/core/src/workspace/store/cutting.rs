@@ -20,6 +20,7 @@ use crate::base::types::{CutFile, FileProperties, SkipReason};
 use crate::formats::database::UnusableRow;
 use crate::index::cut::cut;
 use crate::index::diff::diff;
+use crate::index::generated::says_generated;
 use crate::index::segment_set::{FileLocation, SegmentSet};
 use crate::workspace::folder::Folder;
 use crate::workspace::masking::secret_spans;
@@ -161,6 +162,7 @@ pub(super) fn entry(
     let mut origins = vec![Origin::Added(0); cut.chunks.len()];
     let properties = old.map_or_else(FileProperties::default, |(set, place)| kept_properties(set, place, source.hash));
     let secrets = secret_spans(&source);
+    let is_generated = !language.is_prose() && says_generated(&source.text);
     let old = old.filter(|(set, place)| keep_vectors && set.segments[place.segment].own_vectors);
     let old = old.map(|(set, place)| (Arc::clone(&set.segments[place.segment].segment), place.file));
     if let Some((segment, file)) = &old {
@@ -187,6 +189,7 @@ pub(super) fn entry(
         origins,
         properties,
         secrets,
+        is_generated,
         is_new: old.is_none(),
         old: old.map(|(segment, _)| segment),
     }

@@ -108,6 +108,7 @@ fn entry(record: &VectorRecord) -> CutEntry {
         origins: Vec::new(),
         properties: FileProperties::default(),
         secrets: Vec::new(),
+        is_generated: false,
         old: None,
         is_new: true,
     }
