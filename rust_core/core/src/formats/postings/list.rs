@@ -140,7 +140,7 @@ impl<'a> PostingList<'a> {
 
     /// A reader that jumps.
     pub fn seeker(&self) -> Seeker<'a> {
-        Seeker { list: *self, block: usize::MAX, decoded: Vec::new() }
+        Seeker { list: *self, block: usize::MAX, decoded: Vec::new(), at: 0 }
     }
 }
 
@@ -150,32 +150,54 @@ pub struct Seeker<'a> {
     list: PostingList<'a>,
     block: usize,
     decoded: Vec<(u32, Frequencies)>,
+    /// Where in `decoded` the chunk was that was asked for last.
+    at: usize,
 }
 
 impl Seeker<'_> {
     /// The frequencies of the term in `chunk`, if it occurs there.
     pub fn get(&mut self, chunk: u32) -> Option<Frequencies> {
         self.load(self.block_of(chunk))?;
-        self.decoded.binary_search_by_key(&chunk, |p| p.0).ok().map(|i| self.decoded[i].1)
+        self.move_to(chunk);
+        self.decoded.get(self.at).filter(|p| p.0 == chunk).map(|p| p.1)
     }
 
     /// Hand every posting of these chunks to `look`.
     pub fn each_in(&mut self, chunks: &Range<u32>, mut look: impl FnMut(u32, Frequencies)) {
         let mut block = self.block_of(chunks.start);
         while self.load(block).is_some() {
-            let from = self.decoded.partition_point(|p| p.0 < chunks.start);
-            let to = self.decoded.partition_point(|p| p.0 < chunks.end);
-            self.decoded[from..to.max(from)].iter().for_each(|&(chunk, frequencies)| look(chunk, frequencies));
-            if to < self.decoded.len() {
-                return;
+            self.move_to(chunks.start);
+            while let Some(&(chunk, frequencies)) = self.decoded.get(self.at) {
+                if chunk >= chunks.end {
+                    return;
+                }
+                look(chunk, frequencies);
+                self.at += 1;
             }
             block += 1;
         }
     }
 
+    /// Go on to the first posting of the block that isn't before `chunk`. Those that are asked for are seldom far from each other.
+    fn move_to(&mut self, chunk: u32) {
+        let is_before = |at: usize| self.decoded.get(at).is_some_and(|p| p.0 < chunk);
+        let mut at = if self.at > 0 && !is_before(self.at - 1) { 0 } else { self.at };
+        while is_before(at) {
+            at += 1;
+        }
+        self.at = at;
+    }
+
     /// The first block that can hold `chunk`.
     fn block_of(&self, chunk: u32) -> usize {
         let blocks = self.list.blocks();
+        // Mostly it is the block where the last one was.
+        if self.block < blocks
+            && self.decoded.first().is_some_and(|p| p.0 <= chunk)
+            && self.decoded.last().is_some_and(|p| chunk <= p.0)
+        {
+            return self.block;
+        }
         // Last chunks ascend, so the block is found by halving.
         let (mut low, mut high) = (if self.block < blocks { self.block } else { 0 }, blocks);
         if low < blocks && low > 0 && read_u32(self.list.bytes, (low - 1) * 8) >= chunk {
@@ -195,6 +217,7 @@ impl Seeker<'_> {
         }
         if self.block != block {
             self.block = block;
+            self.at = 0;
             self.decoded.clear();
             let decoded = &mut self.decoded;
             decode(self.list.block(block), self.list.block_len(block), &mut |chunk, frequencies| {
