@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::phrase::{Phrase, words_of};
+use super::phrase::{Phrase, lowered, words_of};
 
 /// A string of fewer words is no message by itself.
 const LEAST_WORDS: u32 = 3;
@@ -82,7 +82,7 @@ impl Phrase {
         let mut best = Message::default();
         let mut chain: Option<Chain> = None;
         let mut lower = String::new();
-        let mut is_asked = |word: &str| self.places.contains_key(lowered(word, &mut lower));
+        let mut is_asked = |word: &str| !self.places_of(word, &mut lower).is_empty();
         for (at, inner) in literals(text) {
             // Most strings have a word that wasn't asked for, so most are not taken apart any further.
             let Some(mut literal) = Literal::read(inner, at, &mut is_asked) else {
@@ -135,7 +135,7 @@ impl Phrase {
     /// The first place from `from` on where the question has these words in a row.
     fn find_piece(&self, piece: &[&str], from: usize) -> Option<usize> {
         let mut lower = String::new();
-        let places = self.places.get(lowered(piece[0], &mut lower))?;
+        let places = self.places_of(piece[0], &mut lower);
         let mut holds = |start: usize| {
             let asked = self.words.get(start..start + piece.len());
             asked.is_some_and(|asked| {
@@ -181,7 +181,7 @@ fn literals(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let open = at + text[at..].find(['"', '\'', '`'])?;
+            let open = at + text.as_bytes()[at..].iter().position(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
             let quote = text.as_bytes()[open];
             at = open + 1;
             if quote == b'\'' && is_apostrophe(&text[..open]) {
@@ -246,7 +246,7 @@ impl<'a> Literal<'a> {
         let (mut from, mut place) = (0, 0);
         // What stands before `from` is a placeholder.
         let mut follows = false;
-        while let Some(found) = inner[place..].find(MAY_BREAK) {
+        while let Some(found) = inner.as_bytes()[place..].iter().position(|byte| MAY_BREAK.contains(byte)) {
             place += found;
             let is_end = inner[place..].starts_with("%n");
             if let Some(length) = placeholder(&inner[place..], inner[..place].chars().next_back()).filter(|_| !is_end) {
@@ -276,19 +276,7 @@ impl<'a> Literal<'a> {
 }
 
 /// What placeholders and escapes begin with.
-const MAY_BREAK: [char; 6] = ['%', '{', '$', '#', '\\', ':'];
-
-/// A word in lower case, in a buffer.
-fn lowered<'b>(word: &str, buffer: &'b mut String) -> &'b str {
-    buffer.clear();
-    if word.is_ascii() {
-        buffer.push_str(word);
-        buffer.make_ascii_lowercase();
-    } else {
-        buffer.push_str(&word.to_lowercase());
-    }
-    buffer
-}
+const MAY_BREAK: [u8; 6] = *b"%{$#\\:";
 
 /// Add the words of a part of a string; none once one of them is not asked for. One that touches a placeholder is left out, since the
 /// value may go on in it.

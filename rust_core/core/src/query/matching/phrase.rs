@@ -40,8 +40,35 @@ const AT_AN_END: f32 = 0.05;
 pub struct Phrase {
     pub(super) words: Vec<Word>,
     /// Places of each lower-case word.
-    pub(super) places: HashMap<String, Vec<usize>>,
+    places: HashMap<String, Vec<usize>>,
+    /// What ASCII words are among them, roughly.
+    ascii: Shapes,
     pub(super) weight: f32,
+}
+
+/// First letters and lengths of lower-case ASCII words: tells most other words from them before anything is hashed.
+#[derive(Clone, Copy, Debug)]
+struct Shapes([u64; 128]);
+
+impl Default for Shapes {
+    fn default() -> Self {
+        Self([0; 128])
+    }
+}
+
+impl Shapes {
+    fn add(&mut self, word: &str) {
+        if let Some(&first) = word.as_bytes().first().filter(|_| word.is_ascii()) {
+            self.0[first as usize] |= 1 << (word.len() % 64);
+        }
+    }
+
+    /// Whether a word may be one of those in other letters; always for one that isn't ASCII, since its lower case may be.
+    #[inline]
+    fn may_have(&self, word: &str) -> bool {
+        let first = word.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
+        self.0.get(first as usize).is_none_or(|lengths| lengths >> (word.len() % 64) & 1 == 1) || !word.is_ascii()
+    }
 }
 
 #[derive(Debug)]
@@ -113,12 +140,19 @@ impl Phrase {
         for (i, word) in words.iter_mut().enumerate().filter(|(_, word)| word.weight <= 0.0) {
             word.weight = if inner.contains(&i) { WORD_OF_SPEECH } else { AT_AN_END };
         }
-        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        let (mut places, mut ascii) = (HashMap::<String, Vec<usize>>::new(), Shapes::default());
         for (i, word) in words.iter().enumerate() {
             places.entry(word.lower.clone()).or_default().push(i);
+            ascii.add(&word.lower);
         }
         let total = words.iter().map(|word| word.weight).sum();
-        Self { words, places, weight: total }
+        Self { words, places, ascii, weight: total }
+    }
+
+    /// Where the question has this word, in whatever case. `buffer` is for its lower case.
+    #[inline]
+    pub(super) fn places_of(&self, word: &str, buffer: &mut String) -> &[usize] {
+        if self.ascii.may_have(word) { self.places.get(lowered(word, buffer)).map_or(&[], Vec::as_slice) } else { &[] }
     }
 
     /// Whether there is nothing to look for.
@@ -137,14 +171,8 @@ impl Phrase {
         let mut here: Vec<(usize, Run)> = Vec::new();
         let mut lower = String::new();
         for (gap, word) in words_of(text) {
-            lower.clear();
-            if word.is_ascii() {
-                lower.extend(word.chars().map(|c| c.to_ascii_lowercase()));
-            } else {
-                lower.push_str(&word.to_lowercase());
-            }
             here.clear();
-            for &place in self.places.get(&lower).map_or(&[][..], Vec::as_slice) {
+            for &place in self.places_of(word, &mut lower) {
                 let asked = &self.words[place];
                 let run = before.iter().find(|(last, _)| last + 1 == place).map_or_else(Run::default, |(_, run)| *run);
                 let same = asked.text == word;
@@ -171,15 +199,54 @@ impl Phrase {
 
 /// Runs of letters, digits and underscores, each with what stands between it and the one before.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
     std::iter::from_fn(move || {
-        let start = rest.find(is_part)?;
-        let (gap, from) = rest.split_at(start);
-        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        let (gap, from) = rest.split_at(run(rest, false));
+        let (word, after) = from.split_at(run(from, true));
         rest = after;
-        Some((gap, word))
+        (!word.is_empty()).then_some((gap, word))
     })
+}
+
+/// Whether a byte is an ASCII letter, a digit or an underscore.
+const IS_PART: [bool; 256] = {
+    let mut is_part = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        is_part[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    is_part
+};
+
+/// How many bytes at the beginning of a text are parts of words, or are none. Only characters beyond ASCII are decoded.
+fn run(text: &str, of_word: bool) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        while let Some(&byte) = bytes.get(at)
+            && byte.is_ascii()
+            && IS_PART[byte as usize] == of_word
+        {
+            at += 1;
+        }
+        match text[at..].chars().next() {
+            Some(c) if !c.is_ascii() && c.is_alphanumeric() == of_word => at += c.len_utf8(),
+            _ => return at,
+        }
+    }
+}
+
+/// A word in lower case, in a buffer.
+pub(super) fn lowered<'b>(word: &str, buffer: &'b mut String) -> &'b str {
+    buffer.clear();
+    if word.is_ascii() {
+        buffer.push_str(word);
+        buffer.make_ascii_lowercase();
+    } else {
+        buffer.push_str(&word.to_lowercase());
+    }
+    buffer
 }
 
 /// A name rather than a word of speech: it has an underscore, an inner capital, or digits among letters, or it is in capitals.
@@ -194,7 +261,7 @@ fn is_identifier(word: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Phrase;
+    use super::{Phrase, Shapes, words_of};
 
     #[track_caller]
     fn check(question: &str, text: &str, share: f32, words: u32, identifier: bool) {
@@ -249,6 +316,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn words_are_what_stands_between_other_characters(text in "[ab_9. \\-é²\u{4e2d}\u{2028}😀]{0,30}") {
+            let words: Vec<&str> = words_of(&text).map(|(_, word)| word).collect();
+            let expected = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            prop_assert_eq!(words, expected.collect::<Vec<_>>());
+            let last = words_of(&text).last().map_or(0, |(_, word)| word.as_ptr() as usize + word.len() - text.as_ptr() as usize);
+            prop_assert_eq!(words_of(&text).map(|(gap, word)| gap.len() + word.len()).sum::<usize>(), last);
+        }
+
+        #[test]
+        fn a_word_in_any_case_may_be_asked(word in "[a-zA-Z0-9_K]{1,70}") {
+            let mut shapes = Shapes::default();
+            shapes.add(&word.to_lowercase());
+            prop_assert!(shapes.may_have(&word) && shapes.may_have(&word.to_uppercase()));
+        }
+
         #[test]
         fn a_question_is_found_in_a_text_that_quotes_it(before in "[a-z ]{0,30}", question in "[b-z]{1,8}( [b-z]{1,8}){0,6}") {
             let found = Phrase::new(&question, "", |_| 1.0).find(&format!("{before} {question}."));
