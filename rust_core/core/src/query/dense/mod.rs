@@ -24,6 +24,8 @@ pub const PARALLEL_FROM: u32 = 200_000;
 const GROUP: usize = 32;
 /// Bounds that are compared side by side.
 const LANES: usize = 8;
+/// Of the rows that may be among the best, the highest are scored before the others where they are so many times fewer.
+const FEWER: usize = 8;
 /// Rows to score from which another core helps: each waits for memory.
 const ROWS_TO_SHARE: usize = 4096;
 /// The largest step of a question's component.
@@ -83,22 +85,22 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
     } else {
         parts.into_par_iter().map(bounded).collect::<Result<_>>()?
     };
-    // Those with the highest bounds are nearly the best. What they score says which other rows may be better.
-    let mut likely = TopK::new(views, k.saturating_mul(2), floor);
-    each_above(&parts, floor, |row| {
-        likely.offer(row);
-        likely.floor()
-    });
-    let mut best = TopK::new(views, k, floor);
-    for row in likely.into_sorted() {
-        best.offer(question.score(views, row));
-    }
-    let floor = best.settle();
-    let mut rest = Vec::new();
-    each_above(&parts, floor, |row| {
-        rest.push(row);
-        floor
-    });
+    // Those with the highest bounds are nearly the best. What they score says which other rows may be better. Where bounds say
+    // little, these are many, and more of the highest are scored first.
+    let mut likely = k.saturating_mul(2);
+    let (floor, rest) = loop {
+        let reached = floor.max(reached_by(&parts, likely));
+        let mut best = TopK::new(views, k, floor);
+        each_above(&parts, reached, |row| best.offer(question.score(views, row)));
+        let least = best.settle();
+        let mut rest = Vec::new();
+        each_above(&parts, least, |row| rest.push(row));
+        if rest.len() / FEWER <= likely {
+            break (least, rest);
+        }
+        likely = likely.saturating_mul(FEWER);
+        cancel.check()?;
+    };
     cancel.check()?;
     let score = |row: Scored| question.score(views, row);
     let scored: Vec<Scored> = if rest.len() < ROWS_TO_SHARE {
@@ -111,6 +113,13 @@ pub fn dense_top_k(views: &[View<'_>], query: &[f32], k: usize, floor: f32, canc
         exact.offer(row);
     }
     Ok(exact.into_sorted())
+}
+
+/// What at least `rows` bounds reach, or as many as there are groups: told by the highest of each group.
+fn reached_by(parts: &[(Bounds, RowRange)], rows: usize) -> f32 {
+    let mut highest: Vec<f32> = parts.iter().flat_map(|(bounds, _)| &bounds.groups).copied().collect();
+    let Some(last) = rows.min(highest.len()).checked_sub(1) else { return f32::NEG_INFINITY };
+    *highest.select_nth_unstable_by(last, |a, b| b.total_cmp(a)).1
 }
 
 /// The highest of some bounds.
@@ -127,8 +136,8 @@ fn highest(bounds: &[f32]) -> f32 {
     most
 }
 
-/// Hand out the rows whose bounds reach the floor: the first one, then what each row that is taken gives back.
-fn each_above(parts: &[(Bounds, RowRange)], mut floor: f32, mut take: impl FnMut(Scored) -> f32) {
+/// Hand out the rows whose bounds reach the floor.
+fn each_above(parts: &[(Bounds, RowRange)], floor: f32, mut take: impl FnMut(Scored)) {
     for (bounds, part) in parts {
         let groups = bounds.groups.iter().zip(bounds.rows.chunks(GROUP)).zip(part.rows.clone().step_by(GROUP));
         for ((&highest, group), first) in groups {
@@ -137,7 +146,7 @@ fn each_above(parts: &[(Bounds, RowRange)], mut floor: f32, mut take: impl FnMut
             }
             for (&bound, chunk) in group.iter().zip(first..) {
                 if bound >= floor {
-                    floor = take(Scored { view: part.view, chunk, score: bound });
+                    take(Scored { view: part.view, chunk, score: bound });
                 }
             }
         }
