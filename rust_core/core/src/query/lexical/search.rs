@@ -15,7 +15,7 @@ use crate::query::view::View;
 const LONG_LIST: u32 = 16;
 
 /// The rarities that are left bound what sums of floats come to up to their rounding, which must not decide over a tie.
-const ROUNDING: f32 = 1.0 - 1e-5;
+pub(super) const ROUNDING: f32 = 1.0 - 1e-5;
 
 /// A term's rarity and its postings in the view.
 pub type RatedList<'a> = (f32, PostingList<'a>);
@@ -26,6 +26,7 @@ pub fn score_view(view: &View<'_>, ordinal: u32, lists: &[RatedList<'_>], scorer
     let mut pool = Pool {
         lengths: view.segment.lengths().as_chunks::<3>().0,
         scores: vec![0.0; chunks as usize],
+        scored: Vec::new(),
         live: view.live_ranges(),
         scorer,
     };
@@ -44,6 +45,9 @@ pub fn score_view(view: &View<'_>, ordinal: u32, lists: &[RatedList<'_>], scorer
         next += 1;
     }
     let mut candidates: Vec<PooledChunk> = pool.above(bar * ROUNDING - left_from(next)).collect();
+    if next < lists.len() {
+        candidates.sort_unstable_by_key(|candidate| candidate.chunk);
+    }
     for (i, &(idf, list)) in lists.iter().enumerate().skip(next) {
         pool.add_to(&mut candidates, idf, list);
         bar = kth_best(candidates.iter().map(|c| c.score), k).max(bar);
@@ -75,26 +79,35 @@ struct Pool<'a> {
     lengths: &'a [[u8; 3]],
     /// By chunk ordinal. Dead chunks are scored too (asking of each posting costs more) but never looked at.
     scores: Vec<f32>,
+    /// The chunks that have a score, each once: far fewer than all of them, in most questions.
+    scored: Vec<u32>,
     live: Vec<Range<u32>>,
     scorer: &'a Scorer,
 }
 
 impl Pool<'_> {
-    /// Live chunks with a score of at least `least`, ascending by ordinal.
+    /// Live chunks with a score of at least `least`.
     fn above(&self, least: f32) -> impl Iterator<Item = PooledChunk> + '_ {
         let least = least.max(f32::MIN_POSITIVE);
-        self.live
+        let is_live = |chunk: u32| {
+            self.live.get(self.live.partition_point(|range| range.end <= chunk)).is_some_and(|range| range.start <= chunk)
+        };
+        self.scored
             .iter()
-            .flat_map(|range| range.clone().zip(&self.scores[range.start as usize..range.end as usize]))
-            .filter_map(move |(chunk, &score)| (score >= least).then_some(PooledChunk { chunk, score }))
+            .map(|&chunk| PooledChunk { chunk, score: self.scores[chunk as usize] })
+            .filter(move |found| found.score >= least && is_live(found.chunk))
     }
 
     /// Add a term to every chunk that has it.
     fn add(&mut self, idf: f32, list: PostingList<'_>) {
-        let Self { lengths, scores, scorer, .. } = self;
+        let Self { lengths, scores, scored, scorer, .. } = self;
         list.each(|chunk, frequencies| {
             if let Some(score) = scores.get_mut(chunk as usize) {
+                let before = *score;
                 *score += idf * scorer.weight(lengths, chunk, frequencies);
+                if before <= 0.0 && *score > 0.0 {
+                    scored.push(chunk);
+                }
             }
         });
     }
