@@ -4,6 +4,7 @@
 //! wants the one that holds it all.
 
 use super::query::{Term, Terms};
+use super::search::ROUNDING;
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::query::top_k::{Scored, TopK};
@@ -40,31 +41,41 @@ pub fn covering_chunks(
         }
         chunks.sort_unstable();
         chunks.dedup();
-        chunks.retain(|&chunk| view.has(chunk));
-        let mut full = Vec::new();
-        for (&chunk, of_telling) in chunks.iter().zip(held(&chunks, i, telling)) {
-            if of_telling >= LEAST_HELD * whole {
-                full.push((chunk, (of_telling / whole).min(1.0)));
+        let live = view.live_ranges();
+        let mut left = &live[..];
+        chunks.retain(|&chunk| {
+            while let [range, rest @ ..] = left
+                && range.end <= chunk
+            {
+                left = rest;
             }
-        }
+            left.first().is_some_and(|range| range.start <= chunk)
+        });
+        let full = holding(&chunks, i, telling, LEAST_HELD * whole);
         let chunks: Vec<u32> = full.iter().map(|(chunk, _)| *chunk).collect();
-        for ((chunk, share), of_text) in full.into_iter().zip(held(&chunks, i, words)) {
+        for ((chunk, of_telling), (_, of_text)) in full.into_iter().zip(holding(&chunks, i, words, 0.0)) {
+            let share = (of_telling / whole).min(1.0);
             best.offer(Scored { view: i as u32, chunk, score: share + SPEECH * (of_text / whole_text).min(1.0) });
         }
     }
     Ok(best.into_sorted())
 }
 
-/// The weight of these terms that each chunk of a view holds; chunks ascend.
-fn held(chunks: &[u32], view: usize, terms: &[Term<'_>]) -> Vec<f32> {
-    let mut held = vec![0.0_f32; chunks.len()];
-    for (idf, list) in terms.iter().filter(|term| term.count > 0).filter_map(|term| Some((term.idf, term.lists[view]?))) {
-        let mut seeker = list.seeker();
-        for (held, &chunk) in held.iter_mut().zip(chunks) {
-            if seeker.get(chunk).is_some() {
-                *held += idf;
+/// Those of some chunks of a view that hold at least so much of the weight of these terms, with what they hold; chunks ascend.
+fn holding(chunks: &[u32], view: usize, terms: &[Term<'_>], least: f32) -> Vec<(u32, f32)> {
+    let known: Vec<&Term<'_>> = terms.iter().filter(|term| term.count > 0).collect();
+    let mut held: Vec<(u32, f32)> = chunks.iter().map(|&chunk| (chunk, 0.0)).collect();
+    for (i, term) in known.iter().enumerate() {
+        if let Some(list) = term.lists[view] {
+            let mut seeker = list.seeker();
+            for (_, held) in held.iter_mut().filter_map(|(chunk, held)| Some((seeker.get(*chunk)?, held))) {
+                *held += term.idf;
             }
         }
+        // The lists of common words are the long ones: they are asked for what can still hold enough.
+        let left: f32 = known[i + 1..].iter().map(|term| term.idf).sum();
+        held.retain(|(_, held)| held + left >= least * ROUNDING);
     }
+    held.retain(|(_, held)| *held >= least);
     held
 }
