@@ -32,6 +32,11 @@ class CoreEmbedder(Embedder, Protocol):
         """Give every added chunk of the batch its vector. Raises `Cancelled`."""
 
 
+def is_of_core(embedder: Embedder) -> bool:
+    """Tell whether a model is a `CoreEmbedder`: what `isinstance` says, which takes long to ask for a protocol."""
+    return hasattr(embedder, "embed_batch")
+
+
 class SnapshotView(Protocol):
     """Read side of an index: immutable, never waits for a writer. `carrel._core.Snapshot` has this shape."""
 

@@ -9,6 +9,7 @@ from carrel.core.native import Candidate
 
 HUNDREDTHS = 100
 """Scores are shown so finely: contributions are whole ones, so that what is shown adds up."""
+_HUNDREDTH = Decimal("0.01")
 RERANKER = "reranker"
 COMBINED = "combined"
 """The score was made from several searches, or from the parts of an issue: no rule has a share of its own."""
@@ -22,25 +23,26 @@ def contributions(ranked: Candidate, in_order: float, shown: float, *, reranked:
 
     `in_order` is the candidate's score in the final order. The largest shares come first.
     """
-    total = hundredths(shown)
+    total, score = hundredths(shown), ranked.score
     if reranked:
         return _of(RERANKER, total)
-    if ranked.score <= 0 or not math.isclose(in_order, ranked.score, rel_tol=1e-9):
+    if score <= 0 or not math.isclose(in_order, score, rel_tol=1e-9):
         return _of(COMBINED, total)
-    scale = total / ranked.score
+    scale = total / score
     parts = {rule: amount * scale for rule, amount in _amounts(ranked).items()}
     whole = {rule: math.floor(part) for rule, part in parts.items()}
     # The largest remainders are rounded up, as many as are missing.
-    upwards = sorted(parts, key=lambda rule: (whole[rule] - parts[rule], rule))
-    for rule in upwards[: max(total - sum(whole.values()), 0)]:
-        whole[rule] += 1
+    missing = total - sum(whole.values())
+    if missing > 0:
+        for rule in sorted(parts, key=lambda rule: (whole[rule] - parts[rule], rule))[:missing]:
+            whole[rule] += 1
     named = [(rule, count / HUNDREDTHS) for rule, count in whole.items() if count]
     return tuple(sorted(named, key=lambda pair: (-abs(pair[1]), pair[0])))
 
 
 def hundredths(shown: float) -> int:
     """Return a score in hundredths, rounded as editors show it: halves upwards."""
-    return int(Decimal(shown).quantize(Decimal("0.01"), ROUND_HALF_UP) * HUNDREDTHS)
+    return int(Decimal(shown).quantize(_HUNDREDTH, ROUND_HALF_UP) * HUNDREDTHS)
 
 
 def _amounts(ranked: Candidate) -> dict[str, float]:

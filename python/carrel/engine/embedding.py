@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from carrel.core.background import run_at_once, run_blocking
 from carrel.core.errors import CarrelError, ProviderError
-from carrel.core.local_index import CoreEmbedder
+from carrel.core.local_index import CoreEmbedder, is_of_core
 from carrel.core.native import Batch, CancelToken
 from carrel.core.ports import Embedder, EmbeddingSpec, Tokenizer
 from carrel.core.remote import KeepsVectors
@@ -88,7 +88,7 @@ async def embed_queries(
     """Return the vector of each text. Raises `ProviderError` where the model fails, is late, or gives something else."""
     if not texts:
         return {}
-    if isinstance(embedder, CoreEmbedder):
+    if is_of_core(embedder):
         vectors = await _ask(embedder, texts, kind)
     else:
 
@@ -177,7 +177,7 @@ def run_with(embedder: Embedder, work: Coroutine[Any, Any, T], cancel: CancelTok
 
     With a model of the core it never waits, and needs no loop.
     """
-    return run_at_once(work) if isinstance(embedder, CoreEmbedder) else run_blocking(work, cancel)
+    return run_at_once(work) if is_of_core(embedder) else run_blocking(work, cancel)
 
 
 def embed_batch_blocking(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:

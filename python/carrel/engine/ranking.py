@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import accumulate
 
 from carrel.core import native
 from carrel.core.native import Candidate, EditorContext
@@ -97,14 +98,10 @@ def relevances(
     it. `logarithmic` scores differ by what others multiply by.
     """
 
-    def share_of(score: float) -> float:
-        if logarithmic:
-            return math.exp((score - top) / LOGARITHMIC_STEP)
-        return max(score, 0.0) / top if top > 0 else 0.0
-
     sure = max((relevance(r, floor) for r in order[:SURE_OF]), default=0.0)
     top = scores[0] if scores else 0.0
-    found: list[float] = []
-    for score in scores:
-        found.append(min(round(sure * share_of(score), 4), found[-1] if found else 1.0))
-    return tuple(found)
+    if logarithmic:
+        shares = [math.exp((score - top) / LOGARITHMIC_STEP) for score in scores]
+    else:
+        shares = [max(score, 0.0) / top if top > 0 else 0.0 for score in scores]
+    return tuple(accumulate([round(sure * share, 4) for share in shares], min, initial=1.0))[1:]

@@ -229,9 +229,9 @@ def _diagnostics(
 ) -> RetrievalDiagnostics:
     question = context.question
     counts = CandidateCounts(
-        dense=sum(r.dense_rank is not None for r in order.ranked),
-        lexical=sum(r.lexical_rank is not None for r in order.ranked),
-        definitions=sum(r.defines > 0 for r in order.ranked),
+        dense=len([r for r in order.ranked if r.dense_rank is not None]),
+        lexical=len([r for r in order.ranked if r.lexical_rank is not None]),
+        definitions=len([r for r in order.ranked if r.defines > 0]),
     )
     return RetrievalDiagnostics(
         prepared.model.id,
@@ -248,10 +248,11 @@ def _diagnostics(
 def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: bool) -> tuple[list[Hit], list[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
     order, least = ranking.order, query.filters.min_score
-    known = zip(order.ranked, order.relevances, order.scores, strict=True)
-    best = [(r, found, score) for r, found, score in known if least is None or found >= least]
+    best = list(zip(order.ranked, order.relevances, order.scores, strict=True))
+    if least is not None:
+        best = [one for one in best if one[1] >= least]
     stands_for = ranking.stands_for if one_of_twins else {}
-    wanted = [(r, found, score) for r, found, score in best if r.doc not in stands_for]
+    wanted = [one for one in best if one[0].doc not in stands_for] if stands_for else best
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
     current_texts = ranking.view.read_best([r.doc for r, _, _ in wanted], query.limit, left_out, cancel, files=ranking.read_files)
     hits: list[Hit] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -153,13 +153,13 @@ def settle(
     newest history; without any of these it is the newer version, and code that isn't asynchronous. Variants that the question
     names side by side all stay, as does a file that is pinned.
     """
-    files: dict[str, set[str]] = defaultdict(set)
-    for candidate in order:
-        files[variant_of(candidate.path).family].add(candidate.path)
+    all_paths = [candidate.path for candidate in order]
+    families = {path: variant_of(path).family for path in set(all_paths)}
+    files = Counter(families.values())
     alike = [
         place
-        for place, one in enumerate(order)
-        if len(files[variant_of(one.path).family]) > 1 and not query.leaves_out(one.path, one.start_line, one.end_line)
+        for place, path in enumerate(all_paths)
+        if files[families[path]] > 1 and not query.leaves_out(path, order[place].start_line, order[place].end_line)
     ]
     judge = _Judge(query, system or machine(), arch or processor()) if alike else None
     stands_for: dict[int, Candidate] = {}
@@ -172,6 +172,8 @@ def settle(
         chosen = next(place for place in places if order[place].path == kept[0])
         first_of.update(dict.fromkeys(places, chosen))
         stands_for.update({order[place].doc: order[chosen] for place in places if order[place].path not in kept})
+    if not first_of:
+        return Settled(tuple(order), {})
     settled: dict[int, Candidate] = {}
     for place, candidate in enumerate(order):
         meant = order[first_of.get(place, place)]
