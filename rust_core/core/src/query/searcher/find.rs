@@ -115,7 +115,8 @@ impl Searcher {
                 &Quoted { text: &query.quoted, message: &query.message, terms: &terms, covering, writing },
                 &mut signals,
                 texts_of,
-            );
+                cancel,
+            )?;
         }
         Ok(signals)
     }

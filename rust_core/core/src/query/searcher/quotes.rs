@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Searcher;
+use crate::base::cancel::CancelToken;
+use crate::base::error::Result;
 use crate::base::words::Splitter;
 use crate::query::lexical::Terms;
 use crate::query::matching::{Message, Phrase, Quote};
@@ -40,7 +42,8 @@ impl Searcher {
         quoted: &Quoted<'_>,
         candidates: &mut [Signals],
         texts_of: impl FnOnce(&[Doc]) -> Vec<Option<String>>,
-    ) {
+        cancel: &CancelToken,
+    ) -> Result<()> {
         let whole: f32 = quoted.terms.weights().map(|(_, weight)| weight).sum();
         let weights: HashMap<&str, f32> = quoted.terms.weights().collect();
         let mut splitter = Splitter::new();
@@ -50,8 +53,9 @@ impl Searcher {
             weight
         });
         if phrase.is_empty() {
-            return;
+            return Ok(());
         }
+        cancel.check()?;
         let weight_of = |term: &String| weights.get(term.as_str()).copied().unwrap_or(0.0);
         let held = |candidate: &Signals| candidate.matched.iter().map(weight_of).sum::<f32>() / whole.max(f32::MIN_POSITIVE);
         let mut fullest: Vec<(usize, f32)> = candidates.iter().enumerate().map(|(i, candidate)| (i, held(candidate))).collect();
@@ -75,7 +79,11 @@ impl Searcher {
         let docs: Vec<_> = fullest.iter().map(|(i, _)| candidates[*i].doc).collect();
         let texts: Vec<(usize, String)> =
             fullest.iter().zip(texts_of(&docs)).filter_map(|((i, _), text)| Some((*i, text?))).collect();
-        let found: Vec<(Quote, Message)> = texts.iter().map(|(_, text)| (phrase.find(text), phrase.message(text))).collect();
+        let read = |(_, text): &(usize, String)| -> Result<(Quote, Message)> {
+            cancel.check()?;
+            Ok((phrase.find(text), phrase.message(text)))
+        };
+        let found: Vec<(Quote, Message)> = texts.iter().map(read).collect::<Result<_>>()?;
         let most_held = found.iter().map(|(_, message)| message.held).fold(f32::MIN_POSITIVE, f32::max);
         for ((i, _), (quote, message)) in texts.iter().zip(found) {
             let candidate = &mut candidates[*i];
@@ -90,5 +98,59 @@ impl Searcher {
                 candidate.verbatim_name = false;
             }
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::base::error::Error;
+    use crate::base::file_state::Stamp;
+    use crate::base::language::Language;
+    use crate::base::types::{Chunk, ChunkKind, Span};
+    use crate::formats::segment::{FileEntry, Segment, SegmentBuilder};
+    use crate::index::segment_set::LiveSegment;
+
+    fn searcher(text: &str) -> Searcher {
+        let chunk = Chunk {
+            id: 1,
+            span: Span { start_byte: 0, end_byte: text.len() as u32, start_line: 1, end_line: 1 },
+            kind: ChunkKind::Text,
+            symbol: String::new(),
+            container: String::new(),
+            signature: String::new(),
+            definitions: Vec::new(),
+        };
+        let file =
+            FileEntry { path: "a.py", language: Language::PYTHON, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
+        let mut builder = SegmentBuilder::new(0);
+        builder.add_file(&file, &[chunk], text, &[]);
+        let segment = Arc::new(Segment::from_bytes(&builder.finish()).unwrap());
+        Searcher::new(vec![LiveSegment::new(1, segment, vec![Stamp::default()], None)])
+    }
+
+    #[test]
+    fn a_cancel_ends_the_reading_of_texts() {
+        let text = "the basket of the customer is empty";
+        let searcher = searcher(text);
+        let terms = searcher.terms(text);
+        let matched = terms.weights().map(|(term, _)| term.to_owned()).collect();
+        let mut candidates = [Signals { matched, ..Signals::default() }];
+        let quoted = Quoted { text, message: text, terms: &terms, covering: HashMap::new(), writing: HashSet::new() };
+        for cancels in [false, true] {
+            let token = CancelToken::new();
+            let texts_of = |docs: &[Doc]| {
+                if cancels {
+                    token.cancel();
+                }
+                vec![Some(text.to_owned()); docs.len()]
+            };
+            let ended = Searcher::find_quotes(&quoted, &mut candidates, texts_of, &token);
+            assert_eq!(matches!(ended, Err(Error::Cancelled)), cancels);
+        }
+        assert!(candidates[0].verbatim > 0.99, "the first time nothing was cancelled");
     }
 }
