@@ -21,7 +21,7 @@ pub struct PyCandidate(pub Candidate);
 impl PyCandidate {
     #[new]
     #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, generated=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, rare_name=false, relatedness=0.0))]
-    #[allow(clippy::too_many_arguments)] // all signals
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // all signals
     fn new(
         doc: u64,
         path: String,

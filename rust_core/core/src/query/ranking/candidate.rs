@@ -10,6 +10,7 @@ use crate::query::results::Doc;
 
 /// What the searches found out about a chunk. Shares are from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[allow(clippy::struct_excessive_bools)] // each is a signal of its own
 pub struct Signals {
     /// Which chunk of the snapshot.
     pub doc: Doc,
