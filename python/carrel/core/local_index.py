@@ -33,7 +33,7 @@ class CoreEmbedder(Embedder, Protocol):
 
 
 def is_of_core(embedder: Embedder) -> bool:
-    """Tell whether a model is a `CoreEmbedder`: what `isinstance` says, which takes long to ask for a protocol."""
+    """Tell whether a model is a `CoreEmbedder`, by the method that no other has: asking for a whole protocol takes long."""
     return hasattr(embedder, "embed_batch")
 
 
