@@ -24,6 +24,9 @@ pub fn dots(query: &Query, rows: &[u8], out: &mut [i32]) {
 
 #[target_feature(enable = "avx2")]
 fn dots_avx2(query: &Query, rows: &[u8], out: &mut [i32]) {
+    if let ([steps], []) = query.steps.as_chunks().0.as_chunks() {
+        return dots_of_two(steps, rows.as_chunks().0.as_chunks().0, query.excess, out);
+    }
     for (row, out) in rows.chunks_exact(query.steps.len() / 2).zip(out) {
         let mut sum = _mm256_setzero_si256();
         let spans = query.steps.chunks(BLOCK * BLOCKS_IN_16_BITS).zip(row.chunks(BLOCK_BYTES * BLOCKS_IN_16_BITS));
@@ -37,6 +40,22 @@ fn dots_avx2(query: &Query, rows: &[u8], out: &mut [i32]) {
             sum = _mm256_add_epi32(sum, _mm256_madd_epi16(narrow, _mm256_set1_epi16(1)));
         }
         *out = total(sum) - query.excess;
+    }
+}
+
+/// The same for rows of two blocks, which the bundled model has: the query stays in registers.
+#[target_feature(enable = "avx2")]
+fn dots_of_two(
+    [first, second]: &[[i8; BLOCK]; BLOCKS_IN_16_BITS],
+    rows: &[[[u8; BLOCK_BYTES]; BLOCKS_IN_16_BITS]],
+    excess: i32,
+    out: &mut [i32],
+) {
+    for ([one, two], out) in rows.iter().zip(out) {
+        _mm_prefetch::<_MM_HINT_T0>(one.as_ptr().cast::<i8>().wrapping_add(AHEAD));
+        _mm_prefetch::<_MM_HINT_T0>(two.as_ptr().cast::<i8>().wrapping_add(AHEAD));
+        let narrow = _mm256_add_epi16(block(first, one), block(second, two));
+        *out = total(_mm256_madd_epi16(narrow, _mm256_set1_epi16(1))) - excess;
     }
 }
 
