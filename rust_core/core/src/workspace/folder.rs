@@ -4,13 +4,22 @@
 //! link to somewhere else. So a file is opened below a folder that is held open, no part of the way may be a link, and what was
 //! opened, not the path, is asked what it is. Nothing here waits: a named pipe in a file's place is refused.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
 /// A folder that is held open. On Windows its path is kept, and where a file was opened is compared with it.
 #[derive(Debug)]
 pub struct Folder(system::Handle);
+
+/// A regular file that was opened to read it.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The file.
+    pub file: File,
+    /// What it was when it was opened.
+    pub metadata: Metadata,
+}
 
 impl Folder {
     /// Open a folder. Links in `path` itself are followed: the root of a workspace may be reached through some.
@@ -24,12 +33,12 @@ impl Folder {
     }
 
     /// Open a regular file below this folder to read it.
-    pub fn file(&self, relative: &str) -> Result<File> {
+    pub fn file(&self, relative: &str) -> Result<OpenFile> {
         system::file(&self.0, relative).and_then(regular)
     }
 
     /// Open a regular file in this folder, or the one that the link `name` leads to.
-    pub fn linked_file(&self, name: &str) -> Result<File> {
+    pub fn linked_file(&self, name: &str) -> Result<OpenFile> {
         system::linked_file(&self.0, name).and_then(regular)
     }
 
@@ -40,12 +49,17 @@ impl Folder {
 }
 
 /// Open a regular file, also one that links lead to.
-pub fn open_file(path: &Path) -> Result<File> {
+pub fn open_file(path: &Path) -> Result<OpenFile> {
     system::plain(path).and_then(regular)
 }
 
-fn regular(file: File) -> Result<File> {
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Error::new(ErrorKind::InvalidInput, "not a regular file")) }
+fn regular(file: File) -> Result<OpenFile> {
+    let metadata = file.metadata()?;
+    if metadata.is_file() {
+        Ok(OpenFile { file, metadata })
+    } else {
+        Err(Error::new(ErrorKind::InvalidInput, "not a regular file"))
+    }
 }
 
 #[cfg(unix)]
@@ -215,9 +229,9 @@ mod tests {
 
     use super::*;
 
-    fn text(file: Result<File>) -> Option<String> {
+    fn text(opened: Result<OpenFile>) -> Option<String> {
         let mut text = String::new();
-        file.ok()?.read_to_string(&mut text).ok()?;
+        opened.ok()?.file.read_to_string(&mut text).ok()?;
         Some(text)
     }
 
@@ -260,7 +274,7 @@ mod tests {
         assert!(root.folder("folder").is_err() && root.has("folder"));
         assert_eq!(text(root.linked_file("file")).as_deref(), Some("inside"));
         let steps = system::step_by_step(handle, "real/x.txt", rustix::fs::OFlags::RDONLY).unwrap();
-        assert_eq!(text(Ok(steps.into())).as_deref(), Some("inside"));
+        assert_eq!(text(regular(steps.into())).as_deref(), Some("inside"));
         assert!(open_file(&ws.join("pipe")).is_err());
     }
 }

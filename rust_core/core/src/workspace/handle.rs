@@ -1,13 +1,12 @@
 //! A workspace as the store and its snapshots share it: its settings, which of its files may be read, and how texts are masked.
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use crate::base::error::Result;
 use crate::base::types::SkipReason;
 use crate::index::cut::CutOptions;
 use crate::index::secrets::SecretOptions;
-use crate::workspace::folder::Folder;
+use crate::workspace::folder::{Folder, OpenFile};
 use crate::workspace::masking::{Masker, with_masks};
 use crate::workspace::read::{Source, read_source};
 use crate::workspace::walk::{AccessPolicy, WalkOptions};
@@ -62,8 +61,8 @@ impl WorkspaceHandle {
     }
 
     /// Read a file that questions ask for again and again, and mask its secrets.
-    pub fn read_again(&self, file: File, path: &str) -> std::result::Result<Source, SkipReason> {
-        let source = read_source(file, self.config.walk.max_file_bytes)?;
+    pub fn read_again(&self, opened: OpenFile, path: &str) -> std::result::Result<Source, SkipReason> {
+        let source = read_source(opened, self.config.walk.max_file_bytes)?;
         let found = self.masker.look_once(path, &source)?;
         Ok(with_masks(source, &found))
     }

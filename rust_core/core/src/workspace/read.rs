@@ -1,16 +1,18 @@
 //! Bytes on disk to text: encodings told apart, what is no text told why.
 
-use std::fs::{File, Metadata};
-use std::io::Read;
+use std::fs::Metadata;
+use std::io::{ErrorKind, Read};
 use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
+use memchr::memchr;
 
 use crate::base::file_state::{LastChange, modified_ns};
 use crate::base::hash::xxh3_128;
 use crate::base::masked_text::Unmasked;
 use crate::base::types::SkipReason;
+use crate::workspace::folder::OpenFile;
 
 /// How much of a text is looked at to tell whether a person wrote it.
 const SAMPLE_BYTES: usize = 64 * 1024;
@@ -39,8 +41,8 @@ pub struct Source {
 }
 
 /// Read and decode a file of at most `max_bytes`. It is read from the handle alone: its path may mean another file by now.
-pub fn read_source(file: File, max_bytes: u64) -> Result<Source, SkipReason> {
-    let (bytes, metadata) = read_bytes(file, max_bytes)?;
+pub fn read_source(opened: OpenFile, max_bytes: u64) -> Result<Source, SkipReason> {
+    let (bytes, metadata) = read_bytes(opened, max_bytes)?;
     let (hash, size) = (xxh3_128(&bytes), bytes.len() as u64);
     let (text, encoding) = decode(bytes)?;
     if looks_minified(&text) {
@@ -59,27 +61,37 @@ pub(crate) fn reason(error: &std::io::Error) -> SkipReason {
 }
 
 /// The raw bytes of a file, and what it was before reading, of at most `max_bytes`.
-pub(crate) fn read_bytes(file: File, max_bytes: u64) -> Result<(Vec<u8>, Metadata), SkipReason> {
-    let metadata = file.metadata().map_err(|e| reason(&e))?;
-    if !metadata.is_file() {
-        return Err(SkipReason::Unreadable);
-    }
+pub(crate) fn read_bytes(opened: OpenFile, max_bytes: u64) -> Result<(Vec<u8>, Metadata), SkipReason> {
+    let OpenFile { mut file, metadata } = opened;
     if metadata.len() > max_bytes {
         return Err(SkipReason::TooLarge);
     }
-    // The limit is enforced while reading too: the file may be growing.
-    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| reason(&e))?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(SkipReason::TooLarge);
+    // With room for all of it at once, and for one byte that says whether there is more.
+    let mut bytes = vec![0; metadata.len() as usize + 1];
+    let mut length = 0;
+    loop {
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(reason(&error)),
+        }
+        // The limit is enforced while reading too: the file may be growing.
+        if length as u64 > max_bytes {
+            return Err(SkipReason::TooLarge);
+        }
+        if length == bytes.len() {
+            bytes.resize(2 * length, 0);
+        }
     }
+    bytes.truncate(length);
     Ok((bytes, metadata))
 }
 
 /// The bytes of a file of rules, as git's; `None` where there is none that can be read. Larger ones count as none for git too.
-pub(crate) fn read_rules(file: std::io::Result<File>) -> Option<Vec<u8>> {
+pub(crate) fn read_rules(opened: std::io::Result<OpenFile>) -> Option<Vec<u8>> {
     const MOST_BYTES: u64 = 100 << 20;
-    read_bytes(file.ok()?, MOST_BYTES).ok().map(|(bytes, _)| bytes)
+    read_bytes(opened.ok()?, MOST_BYTES).ok().map(|(bytes, _)| bytes)
 }
 
 /// Decode a file's bytes, and name the encoding. The commonest, UTF-8 without a mark, is not copied.
@@ -110,7 +122,7 @@ fn utf16(
 }
 
 fn utf8_or_legacy(bytes: Vec<u8>) -> Result<(String, &'static str), SkipReason> {
-    if bytes.contains(&0) {
+    if memchr(0, &bytes).is_some() {
         return Err(SkipReason::Binary);
     }
     match String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes) {
@@ -131,7 +143,7 @@ fn controls(bytes: &[u8]) -> usize {
 /// UTF-16 without a mark shows in text that is mostly ASCII: every other byte is zero.
 fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    if sample.len() < 4 || !bytes.len().is_multiple_of(2) || !sample.contains(&0) {
+    if sample.len() < 4 || !bytes.len().is_multiple_of(2) || memchr(0, sample).is_none() {
         return None;
     }
     let zeros = |offset: usize| sample.iter().skip(offset).step_by(2).filter(|&&b| b == 0).count();
@@ -159,6 +171,7 @@ pub fn looks_minified(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::folder::open_file;
     use proptest::prelude::*;
 
     #[track_caller]
@@ -212,12 +225,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.py");
         std::fs::write(&path, "x = 1\n").unwrap();
-        let open = || File::open(&path).unwrap();
+        let open = || open_file(&path).unwrap();
         let source = read_source(open(), 100).unwrap();
         assert_eq!((source.text.as_str(), source.size, source.encoding), ("x = 1\n", 6, "utf-8"));
         assert!(source.mtime_ns > 0);
         assert_eq!(read_source(open(), 5), Err(SkipReason::TooLarge));
-        let gone = File::open(folder.path().join("b.py")).unwrap_err();
+        let gone = open_file(&folder.path().join("b.py")).unwrap_err();
         assert_eq!(reason(&gone), SkipReason::Gone);
     }
 

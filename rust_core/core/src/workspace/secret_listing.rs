@@ -1,6 +1,5 @@
 //! List the secrets of a workspace: places and kinds, never values.
 
-use std::fs::File;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -10,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::lines::LineTable;
 use crate::base::types::SkipReason;
 use crate::index::secrets::{Detector, SecretMatch, SecretOptions};
-use crate::workspace::folder::Folder;
+use crate::workspace::folder::{Folder, open_file};
 use crate::workspace::read::read_source;
 use crate::workspace::walk::{AccessPolicy, WalkOptions, walk};
 
@@ -61,7 +60,7 @@ fn of_file(file: &Path, walking: &WalkOptions, detector: &Detector) -> Result<Ve
     if AccessPolicy::new(folder, walking).check(&name) == Err(SkipReason::Secret) {
         return Ok(whole(&name, BY_NAME));
     }
-    let opened = File::open(file).map_err(|error| Error::io(file, error))?;
+    let opened = open_file(file).map_err(|error| Error::io(file, error))?;
     match read_source(opened, walking.max_file_bytes) {
         Ok(source) => Ok(in_text(&name, &source.text, detector)),
         Err(reason) => Err(Error::invalid_value("path", file.to_string_lossy(), format!("is not looked at: {}", reason.code()))),

@@ -4,7 +4,7 @@
 //! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not returned.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::Metadata;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -80,10 +80,9 @@ impl ReadFiles {
     }
 
     /// What was read of a file, if it is still in the state that it had then.
-    fn unchanged(&self, path: &str, file: &File) -> Option<Arc<Source>> {
+    fn unchanged(&self, path: &str, now: &Metadata) -> Option<Arc<Source>> {
         let known = Arc::clone(locked(&self.known).get(path)?);
-        let now = file.metadata().ok()?;
-        let same = (known.size, known.mtime_ns, known.change) == (now.len(), modified_ns(&now), LastChange::of(&now));
+        let same = (known.size, known.mtime_ns, known.change) == (now.len(), modified_ns(now), LastChange::of(now));
         same.then_some(known)
     }
 
@@ -241,11 +240,11 @@ impl Snapshot {
             let buffer = self.searcher.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
             return Ok(CurrentFile { hash: info.file_hash, text: FileText::Buffer(buffer.clone()), chunks: None });
         }
-        let file = session.ok_or(SkipReason::Gone).and_then(|session| session.open(&info.path)).map_err(why)?;
-        let source = if let Some(source) = known.unchanged(&info.path, &file) {
+        let opened = session.ok_or(SkipReason::Gone).and_then(|session| session.open(&info.path)).map_err(why)?;
+        let source = if let Some(source) = known.unchanged(&info.path, &opened.metadata) {
             source
         } else {
-            let source = Arc::new(self.workspace.read_again(file, &info.path).map_err(why)?);
+            let source = Arc::new(self.workspace.read_again(opened, &info.path).map_err(why)?);
             known.keep(&info.path, &source);
             source
         };

@@ -1,7 +1,7 @@
 //! The decision of the walk, for one path.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use super::stamp::FolderStamp;
 use super::{FileId, FoundFile, WalkOptions, walk};
 use crate::base::cancel::CancelToken;
 use crate::base::types::SkipReason;
-use crate::workspace::folder::Folder;
+use crate::workspace::folder::{Folder, OpenFile};
 use crate::workspace::read::reason;
 
 /// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
@@ -94,13 +94,12 @@ impl AccessPolicy {
 
     /// Open a file that a walk or [`AccessPolicy::check`] has let pass. Whatever its path leads to meanwhile, no link is followed, and what
     /// was opened is asked once more whether it is a secret under another name.
-    pub fn open(&self, root: &Folder, relative_path: &str) -> Result<File, SkipReason> {
-        let file = root.file(relative_path).map_err(|error| reason(&error))?;
-        let metadata = file.metadata().map_err(|error| reason(&error))?;
-        if FileId::of_linked(&metadata).is_some_and(|id| self.is_secret_link(id)) {
+    pub fn open(&self, root: &Folder, relative_path: &str) -> Result<OpenFile, SkipReason> {
+        let opened = root.file(relative_path).map_err(|error| reason(&error))?;
+        if FileId::of_linked(&opened.metadata).is_some_and(|id| self.is_secret_link(id)) {
             return Err(SkipReason::Secret);
         }
-        Ok(file)
+        Ok(opened)
     }
 
     /// Tell whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
@@ -119,10 +118,13 @@ impl AccessPolicy {
                 return Err(workspace.link(&path));
             }
             if is_folder {
-                workspace.folder(&rules, &path, &relative)?;
+                workspace.folder(&rules, &relative)?;
                 // A folder that isn't there has no rules of its own.
                 if metadata.is_some() {
                     rules = self.rules(&path, metadata.as_ref(), Some(&rules), || root.folder(&relative))?;
+                    if rules.is_linked_worktree() {
+                        return Err(SkipReason::ExcludedFolder);
+                    }
                 }
             } else if super::secrets::is_secret(&path) {
                 return Err(SkipReason::Secret);
@@ -167,6 +169,14 @@ impl AccessPolicy {
     }
 }
 
+/// The path of a file.
+struct Named {
+    /// Of the folder that holds it.
+    rules: Arc<FolderRules>,
+    path: PathBuf,
+    relative: String,
+}
+
 /// Decisions of an [`AccessPolicy`] at one moment. To be dropped right after: it doesn't see what changes later.
 pub struct AccessSession<'a> {
     access: &'a AccessPolicy,
@@ -178,12 +188,8 @@ pub struct AccessSession<'a> {
 impl AccessSession<'_> {
     /// As [`AccessPolicy::check`].
     pub fn check(&mut self, relative_path: &str) -> Result<FoundFile, SkipReason> {
-        let names = components(relative_path)?;
-        let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
-        let rules = self.folder(folders)?;
+        let Named { rules, path, relative } = self.named(relative_path)?;
         let workspace = &self.workspace;
-        let path = workspace.root.join(names.iter().collect::<PathBuf>());
-        let relative = names.join("/");
         let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
         if metadata.is_dir() {
             return Err(SkipReason::Unreadable);
@@ -207,10 +213,27 @@ impl AccessSession<'_> {
 
     /// Decide on a file and open it. What comes back was opened below the root without following a link, is a regular file, and no
     /// other name of a secret.
-    pub fn open(&mut self, relative_path: &str) -> Result<File, SkipReason> {
-        let found = self.check(relative_path)?;
+    pub fn open(&mut self, relative_path: &str) -> Result<OpenFile, SkipReason> {
+        // Why a file isn't opened is told by a look at it, which the others don't need.
+        self.open_by_name(relative_path).or_else(|reason| self.check(relative_path).and(Err(reason)))
+    }
+
+    /// Open what is a regular file, and counts as such.
+    fn open_by_name(&mut self, relative_path: &str) -> Result<OpenFile, SkipReason> {
+        let Named { rules, path, relative } = self.named(relative_path)?;
+        self.workspace.file(&rules, &path, &relative)?;
         let root = self.root.as_ref().map_err(|reason| *reason)?;
-        self.access.open(root, &found.path)
+        let opened = self.access.open(root, &relative)?;
+        self.workspace.size(opened.metadata.len())?;
+        Ok(opened)
+    }
+
+    /// Take a path apart, in a folder that counts.
+    fn named(&mut self, relative_path: &str) -> Result<Named, SkipReason> {
+        let names = components(relative_path)?;
+        let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
+        let rules = self.folder(folders)?;
+        Ok(Named { rules, path: self.workspace.root.join(names.iter().collect::<PathBuf>()), relative: names.join("/") })
     }
 
     /// Return the rules of a folder, if it and all above it count.
@@ -236,7 +259,8 @@ impl AccessSession<'_> {
             return Err(SkipReason::Gone);
         }
         let root = self.root.as_ref().map_err(|reason| *reason)?;
-        access.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))
+        let rules = access.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))?;
+        if rules.is_linked_worktree() { Err(SkipReason::ExcludedFolder) } else { Ok(rules) }
     }
 }
 

@@ -175,6 +175,10 @@ impl<'a> Job<'a> {
                         continue;
                     };
                     let below = Arc::new(FolderRules::load(Some(Arc::clone(rules)), &entry.path(), &opened));
+                    if below.is_linked_worktree() {
+                        here.skipped.push(Skipped { path: path + "/", reason: SkipReason::ExcludedFolder });
+                        continue;
+                    }
                     scope.spawn(move |scope| self.folder(scope, &entry.path(), &path, &below));
                 }
                 Ok(()) => match entry.metadata() {
@@ -216,16 +220,19 @@ impl WorkspaceRules {
     /// Tell whether the entry at `path`, in the workspace at `relative`, counts, by everything but its size. `rules` are those of
     /// the folder that holds it.
     fn entry(&self, rules: &FolderRules, path: &Path, relative: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
-        let name = name_of(relative);
         if kind.is_symlink() {
-            return Err(self.link(path));
+            Err(self.link(path))
+        } else if kind.is_dir() {
+            self.folder(rules, relative)
+        } else if kind.is_file() {
+            self.file(rules, path, relative)
+        } else {
+            Err(SkipReason::Unreadable)
         }
-        if kind.is_dir() {
-            return self.folder(rules, path, relative);
-        }
-        if !kind.is_file() {
-            return Err(SkipReason::Unreadable);
-        }
+    }
+
+    /// Tell whether a regular file counts, by its name and the rules of the folder that holds it.
+    fn file(&self, rules: &FolderRules, path: &Path, relative: &str) -> std::result::Result<(), SkipReason> {
         // Secrets come first: that they are ignored as well is no reason to say less.
         if secrets::is_secret(path) {
             return Err(SkipReason::Secret);
@@ -233,17 +240,17 @@ impl WorkspaceRules {
         if rules.ignores(relative, false, self) {
             return Err(SkipReason::Ignored);
         }
-        if Language::detect(name).is_none() && !self.is_script(relative) {
+        if Language::detect(name_of(relative)).is_none() && !self.is_script(relative) {
             return Err(SkipReason::UnknownType);
         }
         Ok(())
     }
 
     /// Tell whether a folder counts, by its name and the rules of the folder that holds it.
-    fn folder(&self, rules: &FolderRules, path: &Path, relative: &str) -> std::result::Result<(), SkipReason> {
+    fn folder(&self, rules: &FolderRules, relative: &str) -> std::result::Result<(), SkipReason> {
         let name = name_of(relative);
         let kept = self.kept_folders.contains(name);
-        if !kept && self.excluded_folders.contains(name) || rules::is_linked_worktree(path) {
+        if !kept && self.excluded_folders.contains(name) {
             Err(SkipReason::ExcludedFolder)
         } else if !kept && folders::is_tools_own(name) && !rules.brings_back(relative, self) {
             Err(SkipReason::HiddenFolder)
@@ -263,7 +270,7 @@ impl WorkspaceRules {
         }
         let mut start = [0; 2];
         let opened = Folder::open(&self.root).and_then(|root| root.file(relative));
-        opened.and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+        opened.and_then(|mut opened| opened.file.read_exact(&mut start)).is_ok() && &start == b"#!"
     }
 
     fn size(&self, bytes: u64) -> std::result::Result<(), SkipReason> {

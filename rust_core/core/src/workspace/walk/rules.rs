@@ -74,6 +74,7 @@ pub(super) struct FolderRules {
     user: Option<GitRules>,
     /// Whether case doesn't count in this repository.
     fold: bool,
+    linked_worktree: bool,
 }
 
 /// An entry of a folder, as rules see it.
@@ -151,6 +152,7 @@ impl FolderRules {
             own: [".carrelignore", ".ignore"].map(|name| globs(read_rules(opened.linked_file(name)))),
             // Git itself reads no `.gitignore` that is a link.
             gitignore: PatternList::parse(&read_rules(opened.file(".gitignore")).unwrap_or_default(), fold),
+            linked_worktree: git.is_some() && is_linked_worktree(folder),
             git,
             user,
             fold,
@@ -210,6 +212,12 @@ impl FolderRules {
         std::iter::successors(Some(self), |rules| rules.above.as_deref())
     }
 
+    /// Tell whether the folder is a linked worktree of git. Inside the workspace it is another copy of the same code: indexing it
+    /// would show everything twice.
+    pub fn is_linked_worktree(&self) -> bool {
+        self.linked_worktree
+    }
+
     /// Tell whether a folder is the root of a repository: `.gitignore` files above it belong to another one.
     fn is_repository(&self) -> bool {
         self.git.as_ref().is_some_and(|git| git.repository().is_some())
@@ -241,10 +249,8 @@ fn globs(text: Option<Vec<u8>>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Tell whether a folder is a linked worktree of git. Inside the workspace it is another copy of the same code: indexing it would
-/// show everything twice.
-pub(super) fn is_linked_worktree(folder: &Path) -> bool {
-    let git = folder.join(".git");
-    let text = read_rules(open_file(&git));
+/// Tell whether the `.git` of a folder leads to that of a linked worktree.
+fn is_linked_worktree(folder: &Path) -> bool {
+    let text = read_rules(open_file(&folder.join(".git")));
     text.is_some_and(|text| String::from_utf8_lossy(&text).replace('\\', "/").contains("/worktrees/"))
 }

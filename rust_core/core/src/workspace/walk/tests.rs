@@ -236,6 +236,19 @@ fn a_linked_worktree_inside_is_left_out_and_a_submodule_is_not() {
     );
 }
 
+#[test]
+fn a_folder_that_becomes_a_linked_worktree_is_left_out_from_then_on() {
+    let folder = workspace(&[("wt/a.py", "x"), ("wt/b/c.py", "x")]);
+    let access = AccessPolicy::new(folder.path(), &WalkOptions::default());
+    let leads_to = |place: &str| fs::write(folder.path().join("wt/.git"), format!("gitdir: {place}\n")).unwrap();
+    let decisions = || ["wt/a.py", "wt/b/c.py"].map(|path| (access.check(path).err(), access.check_unsaved(path).err()));
+    assert_eq!(decisions(), [(None, None); 2]);
+    leads_to("/r/.git/worktrees/wt");
+    assert_eq!(decisions(), [(Some(SkipReason::ExcludedFolder), Some(SkipReason::ExcludedFolder)); 2]);
+    leads_to("../.git/modules/submodule");
+    assert_eq!(decisions(), [(None, None); 2]);
+}
+
 #[cfg(unix)]
 #[test]
 fn links_are_never_followed() {
@@ -340,15 +353,15 @@ proptest! {
         let path = parts.concat();
         for path in [path.clone(), parts.join("/")] {
             let access = AccessPolicy::new(&folder.path().join("ws"), &WalkOptions::default());
-            if let Ok(mut file) = access.session().open(&path) {
+            if let Ok(mut opened) = access.session().open(&path) {
                 let mut text = String::new();
-                std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+                std::io::Read::read_to_string(&mut opened.file, &mut text).unwrap();
                 prop_assert_eq!(text, "inside", "{:?}", path);
             }
             let opened = access.root().unwrap().file(&path);
-            prop_assert!(!opened.is_ok_and(|mut file| {
+            prop_assert!(!opened.is_ok_and(|mut opened| {
                 let mut text = String::new();
-                std::io::Read::read_to_string(&mut file, &mut text).is_ok() && text == "outside"
+                std::io::Read::read_to_string(&mut opened.file, &mut text).is_ok() && text == "outside"
             }), "{:?}", path);
             let _ = access.check_unsaved(&path);
         }
