@@ -6,7 +6,7 @@ Vectors are one row of little-endian float32 as bytes (`dim` values, L2-normalis
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from carrel.core.native import (
     Batch,
@@ -24,7 +24,6 @@ from carrel.core.native import (
 from carrel.core.ports import Embedder
 
 
-@runtime_checkable
 class CoreEmbedder(Embedder, Protocol):
     """An `Embedder` inside the core: a batch gets its vectors without a copy through Python, and `embed` never waits."""
 
@@ -32,8 +31,8 @@ class CoreEmbedder(Embedder, Protocol):
         """Give every added chunk of the batch its vector. Raises `Cancelled`."""
 
 
-def is_of_core(embedder: Embedder) -> bool:
-    """Tell whether a model is a `CoreEmbedder`, by the method that no other has: asking for a whole protocol takes long."""
+def is_of_core(embedder: Embedder) -> TypeGuard[CoreEmbedder]:
+    """Tell whether a model is a `CoreEmbedder`, by the method that no other has."""
     return hasattr(embedder, "embed_batch")
 
 

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar, cast
 from carrel.core.background import directly, run_at_once, run_blocking, run_to_end
 from carrel.core.conversation import Message
 from carrel.core.errors import ProviderError
-from carrel.core.local_index import CoreEmbedder, SnapshotView
+from carrel.core.local_index import SnapshotView, is_of_core
 from carrel.core.native import CancelToken
 from carrel.core.ports import ChatModel, Embedder, Reranker
 from carrel.core.types import Query
@@ -134,7 +134,7 @@ def retrieve_assisted_blocking(
     outside: OutsideVectors | None = None,
 ) -> T:
     """Do `retrieve_assisted` from a thread, whether or not it has an event loop: on that thread where nothing is waited for."""
-    at_once = isinstance(embedder, CoreEmbedder) and not assistants.any and outside is None
+    at_once = is_of_core(embedder) and not assistants.any and outside is None
 
     def run(work: Callable[[CancelToken], T]) -> Awaitable[T]:
         return directly(lambda: work(token)) if at_once else run_to_end(None, lambda: work(token), token)

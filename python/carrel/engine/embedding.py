@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from carrel.core.background import run_at_once, run_blocking
 from carrel.core.errors import CarrelError, ProviderError
-from carrel.core.local_index import CoreEmbedder, is_of_core
+from carrel.core.local_index import is_of_core
 from carrel.core.native import Batch, CancelToken
 from carrel.core.ports import Embedder, EmbeddingSpec, Tokenizer
 from carrel.core.remote import KeepsVectors
@@ -182,7 +182,7 @@ def run_with(embedder: Embedder, work: Coroutine[Any, Any, T], cancel: CancelTok
 
 def embed_batch_blocking(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:
     """Give a batch its vectors from a thread, whether or not it has an event loop. Raises `ProviderError`."""
-    if isinstance(embedder, CoreEmbedder):
+    if is_of_core(embedder):
         embedder.embed_batch(batch, cancel)
         return
     asked = batch_requests(batch, embedder.spec)
@@ -195,7 +195,7 @@ def embed_batch_blocking(batch: Batch, embedder: Embedder, cancel: CancelToken) 
 def embed_buffer(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:
     """Give a buffer its vectors by a model of the core. Any other waits for the file to be saved: until then words find it,
     since typing must neither wait for a remote model nor pay for it."""
-    if isinstance(embedder, CoreEmbedder):
+    if is_of_core(embedder):
         embedder.embed_batch(batch, cancel)
     else:
         batch.set_vectors(_zeros(len(batch.text_paths()), embedder.spec))

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeVar
 
 from carrel.core.background import directly, run_blocking, run_to_end
 from carrel.core.errors import NotWriter, ProviderError, StoreError
-from carrel.core.local_index import CoreEmbedder, IndexStore, Progress
+from carrel.core.local_index import CoreEmbedder, IndexStore, Progress, is_of_core
 from carrel.core.native import Batch, CancelToken, Plan
 from carrel.core.ports import Embedder, Tokenizer
 from carrel.core.remote import RemoteEmbedder
@@ -83,7 +83,7 @@ async def run_index(
     are found by words, their files counted as failed: the next run embeds these chunks alone.
     """
     run = _Run(store, cancel, progress, count_on=count_on)
-    if isinstance(embedder, CoreEmbedder):
+    if is_of_core(embedder):
         return await native(partial(run.by_core, embedder, scope))
     spec = embedder.spec
 
@@ -139,7 +139,7 @@ def run_index_blocking(
 
 def native_steps(embedder: Embedder, cancel: CancelToken) -> RunNative:
     """Return what runs native work under `run_with`: on the caller's own thread with a model of the core, else on another."""
-    if isinstance(embedder, CoreEmbedder):
+    if is_of_core(embedder):
         return directly
 
     async def native(work: Callable[[], T]) -> T:

@@ -234,11 +234,11 @@ class Composition:
         Where a remote model is set, its index is opened if it is whole. Else the bundled model answers, and `wanted` names the
         other; `open_model_index` is for who fills that.
         """
-        from carrel.core.local_index import CoreEmbedder
+        from carrel.core.local_index import is_of_core
 
         model, problem = self._set_model(settings)
         place = self._place(root, settings, windows)
-        if isinstance(model, CoreEmbedder):
+        if is_of_core(model):
             index = self._open(place, model)
             index.unusable = problem
             return index

@@ -54,9 +54,9 @@ class IndexRunner:
         Raises `StoreError` where the folder isn't there, or was taken away meanwhile: an unplugged disk must neither empty
         its index nor count as indexed.
         """
-        from carrel.core.local_index import CoreEmbedder
+        from carrel.core.local_index import is_of_core
 
-        if isinstance(index.embedder, CoreEmbedder):  # it never waits: one visit to the thread
+        if is_of_core(index.embedder):  # it never waits: one visit to the thread
             return await native(lambda: run_at_once(_run(index, work, token, progress, directly)))
         return await _run(index, work, token, progress, native)
 
@@ -138,11 +138,11 @@ def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:
 
 
 def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None) -> None:
-    from carrel.core.local_index import CoreEmbedder
+    from carrel.core.local_index import is_of_core
 
     check_root(index.root)
     # A first index that lacks what a service failed to embed isn't whole: another answers until it is.
-    if work.full and (index.complete or not report.failed or isinstance(index.embedder, CoreEmbedder)):
+    if work.full and (index.complete or not report.failed or is_of_core(index.embedder)):
         index.note_run(commit)
         write_state(index)
     if work.full:
