@@ -34,6 +34,7 @@ __all__ = [
     "Watch",
     "__version__",
     "best_lines",
+    "contributions",
     "count_tokens",
     "cut_text",
     "detect_language",
@@ -312,12 +313,6 @@ class Candidate:
     @property
     def boosts(self) -> list[tuple[str, float]]:
         """All that rules added or multiplied by, to four places."""
-    @property
-    def added(self) -> list[tuple[str, float]]:
-        """What rules added, those that had nothing to add left out."""
-    @property
-    def scaled(self) -> list[tuple[str, float]]:
-        """What rules multiplied by."""
 
 @final
 class ParsedQuery:
@@ -670,6 +665,13 @@ def rank(
 
 def score(candidates: Sequence[Candidate], context: RankingContext, editor: EditorContext) -> list[Candidate]:
     """The candidates, each scored by itself, in their order."""
+
+def contributions(candidate: Candidate, in_order: float, shown: float, *, reranked: bool = ...) -> list[tuple[str, float]]:
+    """Rules with their signed shares of `shown`, a score from 0 to 1: in hundredths, adding up to it, the largest first.
+
+    `in_order` is the candidate's score in the final order. It all goes to `reranker` where one judged the candidate, and to `combined`
+    where that score was made from those of several searches.
+    """
 
 def ranking_rules() -> list[str]:
     """The names of all rules."""

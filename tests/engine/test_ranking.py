@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.core.native import Candidate, EditorContext, ranking_rules
-from carrel.engine.contributions import contributions, hundredths
+from carrel.core.native import Candidate, EditorContext, contributions, ranking_rules
 from carrel.engine.query_words import read
 from carrel.engine.ranking import RankingContext, rank, relevances
 
@@ -21,6 +20,10 @@ from carrel.engine.ranking import RankingContext, rank, relevances
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Candidate:
     signals = {"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals
     return Candidate(doc, path, start, start + lines - 1, symbol=symbol, callable=True, **signals)
+
+
+def as_editors_show_it(score: float) -> int:
+    return int(100 * Decimal(score).quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 
 def order(candidates: Sequence[Candidate], question: str = "how is it stored", editor: EditorContext | None = None) -> list[str]:
@@ -126,9 +129,8 @@ def test_rules_say_what_they_did() -> None:
     assert told["path_penalty"] == pytest.approx(0.2)
     assert told["words"] > told["agreement"] > 0
     assert "name_match" not in told
-    added = sum(value for _, value in ranked.added)
-    factor = math.prod(value for _, value in ranked.scaled)
-    assert ranked.score == pytest.approx(added * factor + told["coherence"], abs=1e-3)
+    penalty, coherence = told.pop("path_penalty"), told.pop("coherence")
+    assert ranked.score == pytest.approx(sum(told.values()) * penalty + coherence, abs=1e-3)
 
 
 def test_ranking_changes_no_candidate() -> None:
@@ -197,7 +199,7 @@ def test_what_the_rules_contributed_adds_up_to_the_score_that_is_shown(
     scores = [r.score for r in ranked]
     for r, shown in zip(ranked, relevances(ranked, scores, 0.2), strict=True):
         told = contributions(r, r.score, shown)
-        assert round(100 * sum(share for _, share in told)) == hundredths(shown)
+        assert round(100 * sum(share for _, share in told)) == as_editors_show_it(shown)
         assert all(share for _, share in told)
         if r.score > 0 and shown > 0.05:
             assert len(told) > 1
@@ -207,8 +209,8 @@ def test_a_path_that_is_seldom_meant_takes_from_the_score_and_a_reranker_has_all
     ranked = rank([candidate("tests/store.py", dense_rank=1)], RankingContext(read("how is it stored")), EditorContext())
     [test] = ranked
     assert dict(contributions(test, test.score, 0.5))["path_penalty"] < 0
-    assert contributions(test, 0.9, 0.9) == (("combined", 0.9),)
-    assert contributions(test, 0.9, 0.9, reranked=True) == (("reranker", 0.9),)
+    assert contributions(test, 0.9, 0.9) == [("combined", 0.9)]
+    assert contributions(test, 0.9, 0.9, reranked=True) == [("reranker", 0.9)]
 
 
 def test_a_question_for_documents_lifts_what_is_written_for_people_and_no_test() -> None:
@@ -231,5 +233,5 @@ def test_history_adds_what_files_gain_and_no_number_that_cannot_be_added() -> No
     ranked = rank(
         [candidate(path, doc=n) for n, path in enumerate([*"edcb", "a.py", "b.py", "c.py", "d.py"])], context, EditorContext()
     )
-    assert [(r.path, dict(r.added)["history"]) for r in ranked if "history" in dict(r.added)] == [("a.py", 0.5)]
+    assert [(r.path, dict(r.boosts)["history"]) for r in ranked if "history" in dict(r.boosts)] == [("a.py", 0.5)]
     assert ranked[0].path == "a.py"

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate, ChunkInfo
+from carrel.core.native import CancelToken, Candidate, ChunkInfo, contributions
 from carrel.core.types import ContextItem, Span
-from carrel.engine.contributions import contributions
 from carrel.engine.prepare import PreparedQuery, SearchText
 from carrel.engine.ranking import relevance, score
 from carrel.engine.retriever import Retrieval, retrieve
@@ -104,7 +103,7 @@ def _placed(ranked: Candidate, place: int, result: Retrieval) -> Explanation:
     told = _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
     rerank = order.reranked.get(ranked.doc)
     shares = contributions(ranked, order.scores[place - 1], order.relevances[place - 1], reranked=rerank is not None)
-    return replace(told, rerank=rerank, contributions=shares)
+    return replace(told, rerank=rerank, contributions=tuple(shares))
 
 
 def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:

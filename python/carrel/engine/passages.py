@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from carrel.core import native
-from carrel.core.native import CancelToken
+from carrel.core.native import CancelToken, contributions
 from carrel.core.types import Hit, Query
-from carrel.engine.contributions import contributions
 from carrel.engine.ranking import score, signals
 from carrel.engine.retriever import Ranking, to_chunk
 

@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from carrel.core.native import Candidate, EditorContext, detect_language, languages, stem
+from carrel.core.native import Candidate, EditorContext, contributions, detect_language, languages, stem
 from carrel.core.published import SHORT_COMMIT, FoundIds, Head, PublishedAddress, PublishedChunk, ReadPoint
 from carrel.core.types import Chunk, Hit, Origin, Query, SourceName, Span, masks_in
 from carrel.engine import query_words
-from carrel.engine.contributions import contributions
 from carrel.engine.focus import focus
 from carrel.engine.published_words import question_terms, term_index
 from carrel.engine.ranking import RankingContext, rank, relevances, signals

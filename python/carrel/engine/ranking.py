@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
@@ -61,7 +61,7 @@ def score(candidates: Sequence[Candidate], context: RankingContext, editor: Edit
     return native.score(candidates, context.native, editor)
 
 
-def signals(ranked: Candidate, *, rerank: float | None = None, shares: tuple[tuple[str, float], ...] = ()) -> Signals:
+def signals(ranked: Candidate, *, rerank: float | None = None, shares: Iterable[tuple[str, float]] = ()) -> Signals:
     """Return what callers are told of a candidate that was ranked, of what a reranker said of it, and of its rules' shares."""
     return Signals(
         dense=ranked.dense,
@@ -72,7 +72,7 @@ def signals(ranked: Candidate, *, rerank: float | None = None, shares: tuple[tup
         rerank=rerank,
         matched=tuple(ranked.matched),
         boosts=tuple(ranked.boosts),
-        contributions=shares,
+        contributions=tuple(shares),
     )
 
 
@@ -97,11 +97,10 @@ def relevances(
     The best of the first `SURE_OF` says how sure it is that there is an answer at all; the others have their scores' share of
     it. `logarithmic` scores differ by what others multiply by.
     """
-
     sure = max((relevance(r, floor) for r in order[:SURE_OF]), default=0.0)
     top = scores[0] if scores else 0.0
     if logarithmic:
-        shares = [math.exp((score - top) / LOGARITHMIC_STEP) for score in scores]
+        found = [round(sure * math.exp((score - top) / LOGARITHMIC_STEP), 4) for score in scores]
     else:
-        shares = [max(score, 0.0) / top if top > 0 else 0.0 for score in scores]
-    return tuple(accumulate([round(sure * share, 4) for share in shares], min, initial=1.0))[1:]
+        found = [round(sure * (score / top), 4) if score > 0 < top else 0.0 for score in scores]
+    return tuple(accumulate(found, min, initial=1.0))[1:]

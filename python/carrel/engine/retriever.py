@@ -7,12 +7,20 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate, ChunkInfo, CurrentChunk, EditorContext, ReadFiles, detect_language
+from carrel.core.native import (
+    CancelToken,
+    Candidate,
+    ChunkInfo,
+    CurrentChunk,
+    EditorContext,
+    ReadFiles,
+    contributions,
+    detect_language,
+)
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words, twins
 from carrel.engine.candidates import Stopwatch, search
 from carrel.engine.confidence import OF_A_TRACE, confidence, is_enough
-from carrel.engine.contributions import contributions
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
 from carrel.engine.localize import LocatedFile, localize

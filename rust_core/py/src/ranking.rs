@@ -5,8 +5,8 @@ use std::mem::take;
 use std::sync::Arc;
 
 use carrel_core::query::ranking::{
-    ADDITIVE, Candidate, EditorContext, LISTWISE, MULTIPLICATIVE, PathKind, RankingContext, Signals,
-    path_kinds as core_path_kinds, rank as core_rank, score as core_score,
+    ADDITIVE, Candidate, EditorContext, LISTWISE, MULTIPLICATIVE, PathKind, RankingContext, Shown, Signals,
+    contributions as core_contributions, path_kinds as core_path_kinds, rank as core_rank, score as core_score,
 };
 use pyo3::prelude::*;
 
@@ -189,26 +189,12 @@ impl PyCandidate {
     }
 
     #[getter]
+    #[allow(clippy::float_cmp)] // 0 and 1 are what rules give that have nothing to say
     fn boosts(&self) -> Vec<(&'static str, f64)> {
-        let all = self.added().into_iter().chain(self.scaled()).chain(self.0.lifts.iter().copied());
+        let added = ADDITIVE.iter().zip(self.0.gains).map(|(&(rule, _), gain)| (rule, gain)).filter(|(_, gain)| *gain != 0.0);
+        let scaled = MULTIPLICATIVE.iter().zip(self.0.factors).map(|(&(rule, _), factor)| (rule, factor));
+        let all = added.chain(scaled.filter(|(_, factor)| *factor != 1.0)).chain(self.0.lifts.iter().copied());
         all.map(|(rule, value)| (rule, (value * 1e4).round() / 1e4)).collect()
-    }
-
-    #[getter]
-    fn added(&self) -> Vec<(&'static str, f64)> {
-        ADDITIVE.iter().zip(self.0.gains).map(|(&(name, _), gain)| (name, gain)).filter(|(_, gain)| *gain != 0.0).collect()
-    }
-
-    #[getter]
-    fn scaled(&self) -> Vec<(&'static str, f64)> {
-        // 1 is what a rule gives that has nothing to say.
-        #[allow(clippy::float_cmp)]
-        MULTIPLICATIVE
-            .iter()
-            .zip(self.0.factors)
-            .map(|(&(name, _), factor)| (name, factor))
-            .filter(|(_, factor)| *factor != 1.0)
-            .collect()
     }
 }
 
@@ -274,6 +260,13 @@ pub fn score(
         core_score(&mut scored, &context.0, &editor.0, &HashSet::new());
         scored.into_iter().map(PyCandidate).collect()
     })
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+#[pyo3(signature = (candidate, in_order, shown, *, reranked=false))]
+pub fn contributions(candidate: &PyCandidate, in_order: f64, shown: f64, reranked: bool) -> Vec<(&'static str, f64)> {
+    core_contributions(&candidate.0, Shown { score: shown, in_order, reranked })
 }
 
 /// See `_core.pyi`.

@@ -8,6 +8,7 @@
 
 mod additive;
 mod candidate;
+mod contributions;
 mod kinds;
 mod listwise;
 mod multiplicative;
@@ -18,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 pub use additive::ADDITIVE;
 use additive::{FOR_CHANGES, FOR_QUESTIONS, Weights};
 pub use candidate::{Candidate, Signals};
+pub use contributions::{Shown, contributions};
 pub use kinds::{PathKind, path_kinds};
 pub use listwise::LISTWISE;
 pub use multiplicative::MULTIPLICATIVE;
