@@ -45,7 +45,7 @@ def search(
     """Ask every search for a text and give each candidate all signals, in one call of the index.
 
     Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
-    of those that hold most of the question are read for what they hold of it word for word; `files` keeps what was read.
+    of those that hold most of the question are read for what they hold of it word for word; `files` keeps what was read whole.
     """
     [found] = search_each(view, [text], query, floor, cancel, quotes=quotes, files=files)
     return found

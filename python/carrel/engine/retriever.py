@@ -61,7 +61,7 @@ class Ranking:
     files: tuple[LocatedFile, ...] = ()
     contexts: Mapping[int, RankingContext] = field(default_factory=dict)
     stands_for: Mapping[int, Candidate] = field(default_factory=dict)
-    read_files: ReadFiles = field(default_factory=ReadFiles)  # what the searches read already, for what it quotes
+    read_files: ReadFiles = field(default_factory=ReadFiles)  # what was read as a whole
     by_rule: bool = False  # what comes first is decided by more than the scores: a follow-up's place, definitions of a name
     confidence: float = 0.0  # how sure it is that there is anything relevant at all
 

@@ -17,6 +17,8 @@ mod split;
 mod syntax;
 mod windows;
 
+pub use piece::is_text_of;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::base::cancel::CancelToken;

@@ -247,6 +247,12 @@ fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
     parts
 }
 
+/// Tell whether a text is that of a chunk of `path`, by its id: false where the file has an equal chunk before it.
+pub fn is_text_of(chunk: &Chunk, path: &str, text: &str) -> bool {
+    let Chunk { kind, symbol, container, signature, .. } = chunk;
+    chunk_id(&[path, kind.name(), symbol, container, signature, text], 0) == chunk.id
+}
+
 /// Give each piece that is large enough its id, and count those that are left out.
 pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> CutFile {
     let lines = LineTable::new(text);

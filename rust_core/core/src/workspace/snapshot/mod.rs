@@ -64,7 +64,8 @@ impl Snapshot {
     }
 
     /// Ask every search for a question, and give each chunk found all signals. What the question quotes is looked for in the texts
-    /// of chunks that hold most of it; those whose file changed since it was indexed hold none of that. `files` keeps what was read.
+    /// of chunks that hold most of it; those that changed since they were indexed hold none of that. `files` keeps the files that were
+    /// read as a whole.
     pub fn find(
         &self,
         query: &ParsedQuery,

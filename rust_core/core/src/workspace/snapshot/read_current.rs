@@ -4,7 +4,8 @@
 //! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not returned.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::{Read as _, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -17,13 +18,16 @@ use crate::base::lines::LineTable;
 use crate::base::masked_text::{Mask, Unmasked};
 use crate::base::sync::locked;
 use crate::base::types::{Chunk, SkipReason, Span};
-use crate::index::cut::cut;
+use crate::index::cut::{cut, is_text_of};
 use crate::index::segment_set::BufferText;
 use crate::query::lexical::FilePlace;
 use crate::query::results::{ChunkInfo, Doc};
+use crate::workspace::folder::OpenFile;
 use crate::workspace::read::Source;
 use crate::workspace::walk::{AccessPolicy, AccessSession};
 
+/// What marks a file as UTF-8, and is no part of its text, takes so many bytes.
+const UTF8_MARK_BYTES: u64 = 3;
 /// Why a chunk with lines that whoever asks doesn't want can't be returned.
 const LEFT_OUT: &str = "left out of this question";
 
@@ -211,12 +215,20 @@ impl Snapshot {
         Some(file.text.text().to_owned())
     }
 
-    /// The texts of these chunks, where their files may be read and are as they were indexed. `known` keeps what was read.
+    /// The texts of these chunks, where their files may be read and they are as they were indexed. `known` keeps the files that were
+    /// read for that as a whole, which few are.
     pub(super) fn indexed_texts(&self, docs: &[Doc], known: &ReadFiles) -> Vec<Option<String>> {
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
+        let mut open: HashMap<String, Option<OpenFile>> = HashMap::new();
         let mut files: HashMap<String, Option<CurrentFile>> = HashMap::new();
         let mut text_of = |doc: Doc| {
             let info = self.info(doc)?;
+            if let Some(session) = session.as_mut().filter(|_| !info.overlay) {
+                let opened = open.entry(info.path.clone()).or_insert_with(|| session.open(&info.path).ok()).as_mut()?;
+                if let Some(text) = text_in_place(&mut opened.file, &info) {
+                    return Some(text);
+                }
+            }
             let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut(), known).ok());
             let current = file.as_ref().filter(|current| current.hash == info.file_hash)?;
             let span = info.chunk.span;
@@ -288,6 +300,19 @@ impl Snapshot {
         let imports = imports.unwrap_or_else(|| self.imports(info.doc));
         Ok(Ok(CurrentChunk { imports, text: text.to_owned(), start_character, end_character, moved, masked, info }))
     }
+}
+
+/// The text of a chunk, if it stands in its file as it was indexed: read by itself, and known by the chunk's id. That of a file in
+/// another encoding than UTF-8, or with a secret before it, stands elsewhere.
+fn text_in_place(file: &mut File, info: &ChunkInfo) -> Option<String> {
+    let span = info.chunk.span;
+    let mut bytes = vec![0; span.end_byte.checked_sub(span.start_byte)? as usize];
+    [0, UTF8_MARK_BYTES].into_iter().find_map(|before| {
+        file.seek(SeekFrom::Start(before + u64::from(span.start_byte))).ok()?;
+        file.read_exact(&mut bytes).ok()?;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        is_text_of(&info.chunk, &info.path, text).then(|| text.to_owned())
+    })
 }
 
 /// The chunk that `old` has become.
