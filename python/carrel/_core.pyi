@@ -430,7 +430,7 @@ class CurrentChunk:
 
 @final
 class ReadFiles:
-    """The files that were read for one question. Given to each call, it spares a second reading of what is still in the same
+    """The files that were read as a whole for one question. Given to each call, it spares a second reading of what is in the same
     state; whether a file may be read is asked each time. Drop it with the question."""
 
     def __new__(cls) -> ReadFiles: ...

@@ -234,6 +234,20 @@ mod tests {
         assert_eq!(reason(&gone), SkipReason::Gone);
     }
 
+    #[test]
+    fn a_file_that_grows_is_read_to_its_end_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (before, after, limit) in [(3, 3, 3), (3, 10, 10), (1, 100, 1000), (3, 10, 9), (0, 5, 10), (10, 4, 10)] {
+            let path = folder.path().join("a.py");
+            std::fs::write(&path, vec![b'x'; before]).unwrap();
+            let opened = open_file(&path).unwrap();
+            std::fs::write(&path, vec![b'y'; after]).unwrap();
+            let read = read_bytes(opened, limit).map(|(bytes, metadata)| (bytes.len(), metadata.len()));
+            let expected = if after as u64 > limit { Err(SkipReason::TooLarge) } else { Ok((after, before as u64)) };
+            assert_eq!(read, expected, "{before} {after} {limit}");
+        }
+    }
+
     proptest! {
         #[test]
         fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {

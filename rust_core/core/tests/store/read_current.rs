@@ -144,7 +144,7 @@ fn a_quotation_is_found_among_many_that_hold_its_words() {
 
 /// What the function `quoted` of a file holds of its own first line word for word, once `bytes` were indexed and then changed.
 #[track_caller]
-fn share_quoted(bytes: &[u8], change: impl FnOnce(&std::path::Path)) -> f64 {
+fn share_quoted(bytes: &[u8], change: impl FnOnce(&std::path::Path)) -> (f64, usize) {
     let workspace = Workspace::new(&[("b.py", "def other(): pass\n")]);
     let file = workspace.root.join("a.py");
     std::fs::write(&file, bytes).unwrap();
@@ -155,8 +155,9 @@ fn share_quoted(bytes: &[u8], change: impl FnOnce(&std::path::Path)) -> f64 {
     let text = "def quoted(value): return value".to_owned();
     let query = ParsedQuery { search_text: text.clone(), quoted: text.clone(), text, ..ParsedQuery::default() };
     let options = SearchOptions { pool: 9, ..SearchOptions::default() };
-    let found = snapshot.find(&query, &options, &ReadFiles::default(), &token()).unwrap().candidates;
-    found.iter().find(|candidate| candidate.symbol == "quoted").unwrap().verbatim
+    let files = ReadFiles::default();
+    let found = snapshot.find(&query, &options, &files, &token()).unwrap().candidates;
+    (found.iter().find(|candidate| candidate.symbol == "quoted").unwrap().verbatim, files.reads())
 }
 
 #[test]
@@ -164,17 +165,18 @@ fn quotations_are_found_in_every_encoding() {
     let function = "def quoted(value):\n    return value\n\n\n";
     let secret = format!("token = \"ghp_{}\"\n\n\n", "x9Kd72LmQp".repeat(4).split_at(36).0);
     let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    for bytes in [
-        function.as_bytes().to_vec(),
-        function.replace('\n', "\r\n").into_bytes(),
-        format!("\u{feff}{function}").into_bytes(),
-        format!("# größe 𝄞\n{function}").into_bytes(),
-        [b"# gr\xf6\xdfe, caf\xe9\n", function.as_bytes()].concat(),
-        utf16(&format!("\u{feff}{function}")),
-        format!("{secret}{function}").into_bytes(),
-        format!("{function}{function}").into_bytes(),
+    for (bytes, read_as_a_whole) in [
+        (function.as_bytes().to_vec(), 0),
+        (function.replace('\n', "\r\n").into_bytes(), 0),
+        (format!("\u{feff}{function}").into_bytes(), 0),
+        (format!("# größe 𝄞\n{function}").into_bytes(), 0),
+        ([b"# gr\xf6\xdfe, caf\xe9\n", function.as_bytes()].concat(), 1),
+        (utf16(&format!("\u{feff}{function}")), 1),
+        (format!("{secret}{function}").into_bytes(), 1),
+        (format!("{function}{function}").into_bytes(), 1),
     ] {
-        assert!(share_quoted(&bytes, |_| ()) > 0.99, "{:?}", String::from_utf8_lossy(&bytes));
+        let (share, reads) = share_quoted(&bytes, |_| ());
+        assert!(share > 0.99 && reads == read_as_a_whole, "{share} {reads} {:?}", String::from_utf8_lossy(&bytes));
     }
 }
 
@@ -182,11 +184,11 @@ fn quotations_are_found_in_every_encoding() {
 fn what_is_quoted_stands_there_now() {
     let function = "def quoted(value):\n    return value\n\n\n";
     let write = |text: String| move |file: &std::path::Path| std::fs::write(file, text).unwrap();
-    assert!(share_quoted(function.as_bytes(), write(format!("{function}def added(): pass\n"))) > 0.99);
+    assert!(share_quoted(function.as_bytes(), write(format!("{function}def added(): pass\n"))).0 > 0.99);
     for changed in [function.replace("value", "other"), format!("# moved\n{function}"), "def".to_owned(), String::new()] {
-        assert_eq!(share_quoted(function.as_bytes(), write(changed.clone())).to_bits(), 0, "{changed}");
+        assert_eq!(share_quoted(function.as_bytes(), write(changed.clone())).0.to_bits(), 0, "{changed}");
     }
-    assert_eq!(share_quoted(function.as_bytes(), |file| std::fs::remove_file(file).unwrap()).to_bits(), 0);
+    assert_eq!(share_quoted(function.as_bytes(), |file| std::fs::remove_file(file).unwrap()).0.to_bits(), 0);
 }
 
 #[test]

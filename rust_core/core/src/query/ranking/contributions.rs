@@ -28,8 +28,8 @@ pub struct Shown {
 /// Rules with their signed shares of the score that is shown, in hundredths, which add up to it. The largest come first.
 pub fn contributions(candidate: &Candidate, shown: Shown) -> Vec<(&'static str, f64)> {
     let (total, score) = (hundredths(shown.score), candidate.score);
-    let differs = (shown.in_order - score).abs() > SAME * shown.in_order.abs().max(score.abs());
-    if shown.reranked || score <= 0.0 || differs {
+    let is_same = (shown.in_order - score).abs() <= SAME * shown.in_order.abs().max(score.abs());
+    if shown.reranked || score <= 0.0 || !is_same {
         return share(if shown.reranked { RERANKER } else { COMBINED }, total).into_iter().collect();
     }
     let scale = total / score;
@@ -84,7 +84,17 @@ fn amounts(candidate: &Candidate) -> Vec<(&'static str, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::hundredths;
+    use super::{ADDITIVE, Shown, contributions, hundredths};
+    use crate::query::ranking::Candidate;
+
+    #[test]
+    fn what_is_no_number_is_no_rules_share() {
+        for score in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
+            let candidate = Candidate { score, gains: [score; ADDITIVE.len()], ..Candidate::default() };
+            let told = contributions(&candidate, Shown { score: 0.5, in_order: score, reranked: false });
+            assert_eq!(told, [("combined", 0.5)], "{score}");
+        }
+    }
 
     #[test]
     fn halves_are_rounded_upwards_and_what_only_seems_one_as_it_is() {

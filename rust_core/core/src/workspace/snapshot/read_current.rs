@@ -4,7 +4,7 @@
 //! not, it is cut again and the chunk is looked for: by id, then by symbol, then by place. What can't be found is not returned.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -70,7 +70,7 @@ impl LineRange {
     }
 }
 
-/// The files that were read for one question, so that its second look at one doesn't read it again. To be dropped with the question.
+/// The files that were read as a whole for one question, so that its second look at one doesn't read it again. To be dropped with the question.
 #[derive(Debug, Default)]
 pub struct ReadFiles {
     known: Mutex<HashMap<String, Arc<Source>>>,
@@ -78,7 +78,7 @@ pub struct ReadFiles {
 }
 
 impl ReadFiles {
-    /// How many times a file was read.
+    /// How many times a file was read as a whole.
     pub fn reads(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
@@ -219,22 +219,33 @@ impl Snapshot {
     /// read for that as a whole, which few are.
     pub(super) fn indexed_texts(&self, docs: &[Doc], known: &ReadFiles) -> Vec<Option<String>> {
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
-        let mut open: HashMap<String, Option<OpenFile>> = HashMap::new();
         let mut files: HashMap<String, Option<CurrentFile>> = HashMap::new();
-        let mut text_of = |doc: Doc| {
-            let info = self.info(doc)?;
+        // One file is open at a time: a process may hold few.
+        let mut open: Option<(String, Option<OpenFile>)> = None;
+        let mut text_of = |info: ChunkInfo| {
             if let Some(session) = session.as_mut().filter(|_| !info.overlay) {
-                let opened = open.entry(info.path.clone()).or_insert_with(|| session.open(&info.path).ok()).as_mut()?;
-                if let Some(text) = text_in_place(&mut opened.file, &info) {
+                if open.as_ref().is_none_or(|(path, _)| *path != info.path) {
+                    open = Some((info.path.clone(), session.open(&info.path).ok()));
+                }
+                let opened = open.as_mut()?.1.as_mut()?;
+                if let Some(text) = text_in_place(opened, &info) {
                     return Some(text);
                 }
             }
-            let file = files.entry(info.path.clone()).or_insert_with(|| self.read_file(doc, &info, session.as_mut(), known).ok());
+            let whole = || self.read_file(info.doc, &info, session.as_mut(), known).ok();
+            let file = files.entry(info.path.clone()).or_insert_with(whole);
             let current = file.as_ref().filter(|current| current.hash == info.file_hash)?;
             let span = info.chunk.span;
             current.text.text().get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
         };
-        docs.iter().map(|&doc| text_of(doc)).collect()
+        let mut by_path: Vec<(usize, ChunkInfo)> =
+            docs.iter().enumerate().filter_map(|(place, &doc)| Some((place, self.info(doc)?))).collect();
+        by_path.sort_by(|(_, a), (_, b)| a.path.cmp(&b.path));
+        let mut texts = vec![None; docs.len()];
+        for (place, info) in by_path {
+            texts[place] = text_of(info);
+        }
+        texts
     }
 
     fn read_file(
@@ -303,9 +314,13 @@ impl Snapshot {
 }
 
 /// The text of a chunk, if it stands in its file as it was indexed: read by itself, and known by the chunk's id. That of a file in
-/// another encoding than UTF-8, or with a secret before it, stands elsewhere.
-fn text_in_place(file: &mut File, info: &ChunkInfo) -> Option<String> {
-    let span = info.chunk.span;
+/// another encoding than UTF-8, or with a secret before it, stands elsewhere. It is to be compared, not shown: of secrets it has
+/// those that no rule knew when it was indexed.
+fn text_in_place(opened: &mut OpenFile, info: &ChunkInfo) -> Option<String> {
+    let (file, span) = (&mut opened.file, info.chunk.span);
+    if u64::from(span.end_byte) > opened.metadata.len() {
+        return None;
+    }
     let mut bytes = vec![0; span.end_byte.checked_sub(span.start_byte)? as usize];
     [0, UTF8_MARK_BYTES].into_iter().find_map(|before| {
         file.seek(SeekFrom::Start(before + u64::from(span.start_byte))).ok()?;

@@ -169,14 +169,6 @@ impl AccessPolicy {
     }
 }
 
-/// The path of a file.
-struct Named {
-    /// Of the folder that holds it.
-    rules: Arc<FolderRules>,
-    path: PathBuf,
-    relative: String,
-}
-
 /// Decisions of an [`AccessPolicy`] at one moment. To be dropped right after: it doesn't see what changes later.
 pub struct AccessSession<'a> {
     access: &'a AccessPolicy,
@@ -188,8 +180,12 @@ pub struct AccessSession<'a> {
 impl AccessSession<'_> {
     /// As [`AccessPolicy::check`].
     pub fn check(&mut self, relative_path: &str) -> Result<FoundFile, SkipReason> {
-        let Named { rules, path, relative } = self.named(relative_path)?;
+        let names = components(relative_path)?;
+        let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
+        let rules = self.folder(folders)?;
         let workspace = &self.workspace;
+        let path = workspace.root.join(names.iter().collect::<PathBuf>());
+        let relative = names.join("/");
         let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
         if metadata.is_dir() {
             return Err(SkipReason::Unreadable);
@@ -214,26 +210,10 @@ impl AccessSession<'_> {
     /// Decide on a file and open it. What comes back was opened below the root without following a link, is a regular file, and no
     /// other name of a secret.
     pub fn open(&mut self, relative_path: &str) -> Result<OpenFile, SkipReason> {
-        // Why a file isn't opened is told by a look at it, which the others don't need.
-        self.open_by_name(relative_path).or_else(|reason| self.check(relative_path).and(Err(reason)))
-    }
-
-    /// Open what is a regular file, and counts as such.
-    fn open_by_name(&mut self, relative_path: &str) -> Result<OpenFile, SkipReason> {
-        let Named { rules, path, relative } = self.named(relative_path)?;
-        self.workspace.file(&rules, &path, &relative)?;
+        // Looked at before: what was another name of a secret a moment ago isn't told as one once it is the only name.
+        let found = self.check(relative_path)?;
         let root = self.root.as_ref().map_err(|reason| *reason)?;
-        let opened = self.access.open(root, &relative)?;
-        self.workspace.size(opened.metadata.len())?;
-        Ok(opened)
-    }
-
-    /// Take a path apart, in a folder that counts.
-    fn named(&mut self, relative_path: &str) -> Result<Named, SkipReason> {
-        let names = components(relative_path)?;
-        let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
-        let rules = self.folder(folders)?;
-        Ok(Named { rules, path: self.workspace.root.join(names.iter().collect::<PathBuf>()), relative: names.join("/") })
+        self.access.open(root, &found.path)
     }
 
     /// Return the rules of a folder, if it and all above it count.

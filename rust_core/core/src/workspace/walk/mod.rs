@@ -221,18 +221,14 @@ impl WorkspaceRules {
     /// the folder that holds it.
     fn entry(&self, rules: &FolderRules, path: &Path, relative: &str, kind: FileType) -> std::result::Result<(), SkipReason> {
         if kind.is_symlink() {
-            Err(self.link(path))
-        } else if kind.is_dir() {
-            self.folder(rules, relative)
-        } else if kind.is_file() {
-            self.file(rules, path, relative)
-        } else {
-            Err(SkipReason::Unreadable)
+            return Err(self.link(path));
         }
-    }
-
-    /// Tell whether a regular file counts, by its name and the rules of the folder that holds it.
-    fn file(&self, rules: &FolderRules, path: &Path, relative: &str) -> std::result::Result<(), SkipReason> {
+        if kind.is_dir() {
+            return self.folder(rules, relative);
+        }
+        if !kind.is_file() {
+            return Err(SkipReason::Unreadable);
+        }
         // Secrets come first: that they are ignored as well is no reason to say less.
         if secrets::is_secret(path) {
             return Err(SkipReason::Secret);

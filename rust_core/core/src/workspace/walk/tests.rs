@@ -230,9 +230,12 @@ fn a_linked_worktree_inside_is_left_out_and_a_submodule_is_not() {
             ("wt/a.py", "x"),
             ("sub/.git", "gitdir: ../.git/modules/sub"),
             ("sub/a.py", "x"),
+            (".gitignore", "other/"),
+            ("other/.git", "gitdir: /r/.git/worktrees/other"),
+            ("other/a.py", "x"),
         ],
         &["sub/a.py"],
-        &[("wt/", SkipReason::ExcludedFolder)],
+        &[("wt/", SkipReason::ExcludedFolder), ("other/", SkipReason::Ignored)],
     );
 }
 
