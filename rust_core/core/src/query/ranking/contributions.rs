@@ -2,7 +2,6 @@
 
 use super::additive::ADDITIVE;
 use super::candidate::Candidate;
-use super::listwise::{PINNED, SPREAD};
 use super::multiplicative::MULTIPLICATIVE;
 
 /// Scores are shown in hundredths: contributions are whole ones, so that what is shown adds up.
@@ -11,6 +10,10 @@ const HUNDREDTHS: f64 = 100.0;
 const RERANKER: &str = "reranker";
 /// The score was made from several searches, or from the parts of an issue: no rule has a share of its own.
 const COMBINED: &str = "combined";
+/// The listwise rule that scales what the others made: what it took is what they leave unexplained.
+const SPREAD: &str = "spread";
+/// The listwise rule that puts files first.
+const PINNED: &str = "pinned";
 /// Two scores that differ by less of themselves are one.
 const SAME: f64 = 1e-9;
 
@@ -76,7 +79,6 @@ fn amounts(candidate: &Candidate) -> Vec<(&'static str, f64)> {
             amounts.push((rule, lift));
         }
     }
-    // This rule scales what the others made: what it took is what they leave unexplained.
     amounts.push((SPREAD, candidate.score - pinned - score));
     amounts.push((PINNED, pinned));
     amounts

@@ -10,11 +10,8 @@ const FILE_DECAY: f64 = 0.5;
 
 type Rule = fn(&mut [Candidate], &EditorContext);
 
-pub(super) const SPREAD: &str = "spread";
-pub(super) const PINNED: &str = "pinned";
-
 /// The rules with their names, in their order.
-pub const LISTWISE: [(&str, Rule); 3] = [("coherence", coherence), (SPREAD, spread), (PINNED, pinned)];
+pub const LISTWISE: [(&str, Rule); 3] = [("coherence", coherence), ("spread", spread), ("pinned", pinned)];
 
 fn top(candidates: &[Candidate]) -> Option<f64> {
     candidates.iter().map(|candidate| candidate.score).max_by(f64::total_cmp)
@@ -60,7 +57,7 @@ fn pinned(candidates: &mut [Candidate], editor: &EditorContext) {
     let mut left = editor.pinned.clone();
     for i in order(candidates) {
         if left.remove(&candidates[i].path) {
-            lift(&mut candidates[i], PINNED, top);
+            lift(&mut candidates[i], "pinned", top);
         }
     }
 }
