@@ -1,12 +1,11 @@
 //! Bytes on disk to text: encodings told apart, what is no text told why.
 
 use std::fs::Metadata;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
-use memchr::memchr;
 
 use crate::base::file_state::{LastChange, modified_ns};
 use crate::base::hash::xxh3_128;
@@ -62,29 +61,16 @@ pub(crate) fn reason(error: &std::io::Error) -> SkipReason {
 
 /// The raw bytes of a file, and what it was before reading, of at most `max_bytes`.
 pub(crate) fn read_bytes(opened: OpenFile, max_bytes: u64) -> Result<(Vec<u8>, Metadata), SkipReason> {
-    let OpenFile { mut file, metadata } = opened;
+    let OpenFile { file, metadata } = opened;
     if metadata.len() > max_bytes {
         return Err(SkipReason::TooLarge);
     }
-    // With room for all of it at once, and for one byte that says whether there is more.
-    let mut bytes = vec![0; metadata.len() as usize + 1];
-    let mut length = 0;
-    loop {
-        match file.read(&mut bytes[length..]) {
-            Ok(0) => break,
-            Ok(read) => length += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(reason(&error)),
-        }
-        // The limit is enforced while reading too: the file may be growing.
-        if length as u64 > max_bytes {
-            return Err(SkipReason::TooLarge);
-        }
-        if length == bytes.len() {
-            bytes.resize(2 * length, 0);
-        }
+    // The limit is enforced while reading too: the file may be growing.
+    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| reason(&e))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(SkipReason::TooLarge);
     }
-    bytes.truncate(length);
     Ok((bytes, metadata))
 }
 
@@ -122,7 +108,7 @@ fn utf16(
 }
 
 fn utf8_or_legacy(bytes: Vec<u8>) -> Result<(String, &'static str), SkipReason> {
-    if memchr(0, &bytes).is_some() {
+    if bytes.contains(&0) {
         return Err(SkipReason::Binary);
     }
     match String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes) {
@@ -143,7 +129,7 @@ fn controls(bytes: &[u8]) -> usize {
 /// UTF-16 without a mark shows in text that is mostly ASCII: every other byte is zero.
 fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    if sample.len() < 4 || !bytes.len().is_multiple_of(2) || memchr(0, sample).is_none() {
+    if sample.len() < 4 || !bytes.len().is_multiple_of(2) || !sample.contains(&0) {
         return None;
     }
     let zeros = |offset: usize| sample.iter().skip(offset).step_by(2).filter(|&&b| b == 0).count();
