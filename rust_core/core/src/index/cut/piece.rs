@@ -250,7 +250,19 @@ fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
 /// Tell whether a text is that of a chunk of `path`, by its id: false where the file has an equal chunk before it.
 pub fn is_text_of(chunk: &Chunk, path: &str, text: &str) -> bool {
     let Chunk { kind, symbol, container, signature, .. } = chunk;
-    chunk_id(&[path, kind.name(), symbol, container, signature, text], 0) == chunk.id
+    chunk_id(&parts_of_id(path, *kind, symbol, container, signature, text), 0) == chunk.id
+}
+
+/// Return the texts that a chunk's id is made of, see [`Chunk::id`].
+fn parts_of_id<'a>(
+    path: &'a str,
+    kind: ChunkKind,
+    symbol: &'a str,
+    container: &'a str,
+    signature: &'a str,
+    text: &'a str,
+) -> [&'a str; 6] {
+    [path, kind.name(), symbol, container, signature, text]
 }
 
 /// Give each piece that is large enough its id, and count those that are left out.
@@ -267,7 +279,7 @@ pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> C
             file.trivial += usize::from(!is_closing(body));
             continue;
         }
-        let parts = [path, piece.kind.name(), &piece.symbol, &piece.container, &piece.signature, body];
+        let parts = parts_of_id(path, piece.kind, &piece.symbol, &piece.container, &piece.signature, body);
         let first_id = chunk_id(&parts, 0);
         let occurrence = seen.entry(first_id).and_modify(|count| *count += 1).or_insert(0);
         let id = if *occurrence == 0 { first_id } else { chunk_id(&parts, *occurrence) };
