@@ -17,7 +17,7 @@ pub struct Folder(system::Handle);
 pub struct OpenFile {
     /// The file.
     pub file: File,
-    /// What it was when it was opened.
+    /// Its metadata when it was opened.
     pub metadata: Metadata,
 }
 

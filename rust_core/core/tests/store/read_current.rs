@@ -142,7 +142,8 @@ fn a_quotation_is_found_among_many_that_hold_its_words() {
     }
 }
 
-/// What the function `quoted` of a file holds of its own first line word for word, once `bytes` were indexed and then changed.
+/// Return the share of its own first line that the function `quoted` of a file holds word for word, once `bytes` were indexed and
+/// then changed; and how often the file was read as a whole.
 #[track_caller]
 fn share_quoted(bytes: &[u8], change: impl FnOnce(&std::path::Path)) -> (f64, usize) {
     let workspace = Workspace::new(&[("b.py", "def other(): pass\n")]);

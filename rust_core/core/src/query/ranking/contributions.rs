@@ -1,4 +1,4 @@
-//! What each rule added to the score that is shown, or took from it.
+//! Tell what each rule added to the score that is shown, or took from it.
 
 use super::additive::ADDITIVE;
 use super::candidate::Candidate;
@@ -17,7 +17,7 @@ const PINNED: &str = "pinned";
 /// Two scores that differ by less of themselves are one.
 const SAME: f64 = 1e-9;
 
-/// Where the score that is shown comes from.
+/// A score that is shown, and the one that it comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// From 0 to 1.
@@ -28,7 +28,7 @@ pub struct Shown {
     pub reranked: bool,
 }
 
-/// Rules with their signed shares of the score that is shown, in hundredths, which add up to it. The largest come first.
+/// Return rules with their signed shares of the score that is shown, in hundredths, which add up to it. The largest come first.
 pub fn contributions(candidate: &Candidate, shown: Shown) -> Vec<(&'static str, f64)> {
     let (total, score) = (hundredths(shown.score), candidate.score);
     let is_same = (shown.in_order - score).abs() <= SAME * shown.in_order.abs().max(score.abs());
@@ -49,7 +49,7 @@ pub fn contributions(candidate: &Candidate, shown: Shown) -> Vec<(&'static str, 
     shares
 }
 
-/// A score in hundredths, rounded as editors show it: exactly, halves upwards.
+/// Return a score in hundredths, rounded as editors show it: exactly, halves upwards.
 fn hundredths(score: f64) -> f64 {
     let product = score * HUNDREDTHS;
     let whole = product.floor();
@@ -62,7 +62,7 @@ fn share(rule: &'static str, hundredths: f64) -> Option<(&'static str, f64)> {
     (hundredths != 0.0).then_some((rule, hundredths / HUNDREDTHS))
 }
 
-/// What each rule changed of the score, in the order in which they were applied; they add up to it.
+/// Return what each rule changed of the score, in the order in which they were applied; they add up to it.
 fn amounts(candidate: &Candidate) -> Vec<(&'static str, f64)> {
     let mut amounts: Vec<_> = ADDITIVE.iter().zip(candidate.gains).map(|(&(rule, _), gain)| (rule, gain)).collect();
     let mut score: f64 = candidate.gains.iter().sum();

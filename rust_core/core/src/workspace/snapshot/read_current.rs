@@ -26,7 +26,7 @@ use crate::workspace::folder::OpenFile;
 use crate::workspace::read::Source;
 use crate::workspace::walk::{AccessPolicy, AccessSession};
 
-/// What marks a file as UTF-8, and is no part of its text, takes so many bytes.
+/// Bytes of the mark of UTF-8, which is no part of a file's text.
 const UTF8_MARK_BYTES: u64 = 3;
 /// Why a chunk with lines that whoever asks doesn't want can't be returned.
 const LEFT_OUT: &str = "left out of this question";
@@ -78,7 +78,7 @@ pub struct ReadFiles {
 }
 
 impl ReadFiles {
-    /// How many times a file was read as a whole.
+    /// Return how many times a file was read as a whole.
     pub fn reads(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
@@ -219,31 +219,27 @@ impl Snapshot {
     /// read for that as a whole, which few are.
     pub(super) fn indexed_texts(&self, docs: &[Doc], known: &ReadFiles) -> Vec<Option<String>> {
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
-        let mut files: HashMap<String, Option<CurrentFile>> = HashMap::new();
-        // One file is open at a time: a process may hold few.
-        let mut open: Option<(String, Option<OpenFile>)> = None;
-        let mut text_of = |info: ChunkInfo| {
-            if let Some(session) = session.as_mut().filter(|_| !info.overlay) {
-                if open.as_ref().is_none_or(|(path, _)| *path != info.path) {
-                    open = Some((info.path.clone(), session.open(&info.path).ok()));
-                }
-                let opened = open.as_mut()?.1.as_mut()?;
-                if let Some(text) = text_in_place(opened, &info) {
-                    return Some(text);
-                }
-            }
-            let whole = || self.read_file(info.doc, &info, session.as_mut(), known).ok();
-            let file = files.entry(info.path.clone()).or_insert_with(whole);
-            let current = file.as_ref().filter(|current| current.hash == info.file_hash)?;
-            let span = info.chunk.span;
-            current.text.text().get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
-        };
         let mut by_path: Vec<(usize, ChunkInfo)> =
             docs.iter().enumerate().filter_map(|(place, &doc)| Some((place, self.info(doc)?))).collect();
         by_path.sort_by(|(_, a), (_, b)| a.path.cmp(&b.path));
         let mut texts = vec![None; docs.len()];
-        for (place, info) in by_path {
-            texts[place] = text_of(info);
+        // One file after the other: a process may hold few open.
+        for of_file in by_path.chunk_by(|(_, a), (_, b)| a.path == b.path) {
+            let (_, first) = &of_file[0];
+            let mut opened = session.as_mut().filter(|_| !first.overlay).and_then(|session| session.open(&first.path).ok());
+            if opened.is_none() && !first.overlay {
+                continue;
+            }
+            let mut whole = None;
+            for (place, info) in of_file {
+                let in_place = opened.as_mut().and_then(|opened| text_in_place(opened, info));
+                texts[*place] = in_place.or_else(|| {
+                    let read = || self.read_file(info.doc, info, session.as_mut(), known).ok();
+                    let current = whole.get_or_insert_with(read).as_ref().filter(|current| current.hash == info.file_hash)?;
+                    let span = info.chunk.span;
+                    current.text.text().get(span.start_byte as usize..span.end_byte as usize).map(str::to_owned)
+                });
+            }
         }
         texts
     }
@@ -313,7 +309,7 @@ impl Snapshot {
     }
 }
 
-/// The text of a chunk, if it stands in its file as it was indexed: read by itself, and known by the chunk's id. That of a file in
+/// Return the text of a chunk, if it stands in its file as it was indexed: read by itself, and known by the chunk's id. That of a file in
 /// another encoding than UTF-8, or with a secret before it, stands elsewhere. It is to be compared, not shown: of secrets it has
 /// those that no rule knew when it was indexed.
 fn text_in_place(opened: &mut OpenFile, info: &ChunkInfo) -> Option<String> {
