@@ -39,7 +39,7 @@ FILE_CUTOFFS = (1, 3, 5, 10)
 FUNCTION_CUTOFFS = (5, 10, 20)
 PACKS = (2_000, 8_000)
 HITS, PACKED_HITS = 100, 50
-KEPT_ASIDE = "pytest-dev/pytest,pydata/xarray"
+KEPT_ASIDE = "pytest-dev/pytest,pydata/xarray,scikit-learn/scikit-learn"
 
 Place = tuple[str, int, int]
 

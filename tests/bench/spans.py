@@ -1,4 +1,4 @@
-"""Do packs show the lines that answer? `python -m tests.bench.spans [--only NAME] [--out FILE]`.
+"""Do packs show the lines that answer? `python -m tests.bench.spans [--only NAME] [--hits N] [--out FILE]`.
 
 The questions of tests/bench/spans with their answering lines, over pinned packages that are fetched at the first run and kept.
 Printed: the mean share of a question's answering lines (blank ones left out) that packs of so many tokens show, and how many
@@ -123,7 +123,7 @@ def answering(question: Question, texts: dict[str, str]) -> Lines:
     return wanted
 
 
-def ask(package: Package, root: Path, embedder: CoreEmbedder, tokenizer: Tokenizer, place: Path) -> list[Asked]:
+def ask(package: Package, root: Path, embedder: CoreEmbedder, tokenizer: Tokenizer, place: Path, hits: int) -> list[Asked]:
     """Index a package and ask all its questions."""
     store, view = indexed(str(root), embedder, place)
     texts = {path: text for path in view.paths() if (text := view.text(path)) is not None}
@@ -131,7 +131,7 @@ def ask(package: Package, root: Path, embedder: CoreEmbedder, tokenizer: Tokeniz
     asked = []
     for question in package.questions:
         began = time.perf_counter()
-        shown = {n: share(question, packed(view, question.question, n, embedder, tokenizer), texts) for n in BUDGETS}
+        shown = {n: share(question, packed(view, question.question, n, embedder, tokenizer, hits=hits), texts) for n in BUDGETS}
         took = 1000 * (time.perf_counter() - began) / len(BUDGETS)
         ranked = windows.ranked(question.question)
         baseline = {n: share(question, fill(ranked, n, tokenizer), texts) for n in BUDGETS}
@@ -173,6 +173,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="only packages whose name holds this")
+    parser.add_argument("--hits", type=int, default=HITS, help=f"hits to ask for ({HITS})")
     parser.add_argument("--out", type=Path, help="write the figures of each question as JSON")
     arguments = parser.parse_args()
     cache = Path(platformdirs.user_cache_dir("carrel-bench-spans"))
@@ -187,7 +188,7 @@ def main() -> None:
             sys.exit(str(error))
         if wrong := problems(package, root):
             sys.exit("\n".join(wrong))
-        asked += ask(package, root, embedder, tokenizer, cache / "indexes")
+        asked += ask(package, root, embedder, tokenizer, cache / "indexes", arguments.hits)
     if not asked:
         sys.exit(f"No labelled package has a name that holds {arguments.only!r}.")
     table(asked)
