@@ -39,7 +39,12 @@ class Package:
     @property
     def folder(self) -> Path:
         """Where its sources lie."""
-        return PACKAGES / self.registry / re.sub(r"[^A-Za-z0-9_.-]+", "+", self.name)
+        return PACKAGES / self.registry / folder_name(self.name)
+
+
+def folder_name(name: str) -> str:
+    """Return a package's name as that of its folder, and as the lock has those of modules: one + for what isn't in most names."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "+", name)
 
 
 def run(command: list[str], cwd: Path, timeout: int = 900) -> subprocess.CompletedProcess[str]:
@@ -71,7 +76,10 @@ def unpack(archive: Path, target: Path) -> None:
 def pins(registry: str, locked: dict[str, dict[str, str]]) -> dict[str, str]:
     """Names of one registry with the version taken last time, or nothing."""
     names = json.loads((HERE / "packages.json").read_text())[registry]
-    return {name: locked.get(f"{registry}:{name}", {}).get("version", "") for name in names}
+    return {
+        name: locked.get(f"{registry}:{folder_name(name)}", locked.get(f"{registry}:{name}", {})).get("version", "")
+        for name in names
+    }
 
 
 def pypi(names: dict[str, str]) -> None:

@@ -151,7 +151,7 @@ def test_pairs(
 
 
 def package_pairs(folder: Path, known: frozenset[bytes]) -> tuple[str, list[dict[str, str]], str]:
-    """All pairs of one package, thinned to its share; none if it holds code of the benchmark."""
+    """All pairs of one package, thinned to its share; none if it holds code of the benchmarks."""
     package = f"{folder.parent.name}:{folder.name}"
     rng = random.Random(package)  # noqa: S311 - a repeatable order, no secret
     out: list[dict[str, str]] = []
@@ -182,7 +182,7 @@ def package_pairs(folder: Path, known: frozenset[bytes]) -> tuple[str, list[dict
                 seen.add(mark)
                 out.append(pair)
     if copied > 3 and copied > 0.02 * total:
-        return package, [], f"{copied} of {total} definitions occur in the benchmark"
+        return package, [], f"{copied} of {total} definitions occur in the benchmarks"
     rng.shuffle(out)
     out.sort(key=lambda pair: pair["kind"] == "name")  # documentation first: names are the easier pairs
     out = out[: MAX_PAIRS * share(folder)]
@@ -192,10 +192,10 @@ def package_pairs(folder: Path, known: frozenset[bytes]) -> tuple[str, list[dict
 
 
 def benchmark_fingerprints() -> frozenset[bytes]:
-    """Definitions of the benchmark's corpora, if they lie on this machine."""
-    root = Path(os.environ.get("CARREL_BENCH_CORPORA", "~/.cache/carrel-bench")).expanduser() / "repos"
+    """Definitions of the benchmarks' corpora that lie on this machine: `repos` (the 760), `issues` (SWE-bench's projects)."""
+    root = Path(os.environ.get("CARREL_BENCH_CORPORA", "~/.cache/carrel-bench")).expanduser()
     marks = set()
-    for file in sorted(root.rglob("*")):
+    for file in sorted(file for part in ("repos", "issues") for file in (root / part).rglob("*")):
         language = LANGUAGES.get(file.suffix[1:].lower())
         if language and file.is_file() and file.stat().st_size < 400_000:
             marks |= {fingerprint(item.body) for item in definitions(file.read_bytes(), language) if len(item.body) > 150}
@@ -219,7 +219,7 @@ def main(workers: int = 2) -> None:
     PAIRS.mkdir(parents=True, exist_ok=True)
     folders = sorted(folder for folder in PACKAGES.glob("*/*") if folder.is_dir())
     known = benchmark_fingerprints()
-    print(len(folders), "packages;", len(known), "definitions of the benchmark to keep out", flush=True)
+    print(len(folders), "packages;", len(known), "definitions of the benchmarks to keep out", flush=True)
     counts: dict[str, int] = defaultdict(int)
     seen: set[bytes] = set()
     with ProcessPoolExecutor(workers, initializer=_start, initargs=(known,)) as pool, (PAIRS / "pairs.jsonl").open("w") as out:

@@ -1,7 +1,8 @@
-"""What must stay out: the benchmark's projects, what belongs to them, and projects that do the same thing.
+"""What must stay out: the benchmarks' projects, what belongs to them, and projects that do the same thing.
 
 Measuring on a project that the model has read, or on a sibling that copies its code, would flatter the model. The
-list is by name; `pairs.py` also drops code whose text occurs in the benchmark's own files when those are there.
+list is by name; `pairs.py` also drops code whose text occurs in the benchmarks' own files when those are there.
+The last line has those of SWE-bench's twelve projects (Jimenez and others, ICLR 2024) that the lines above lack.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ NAMES = re.compile(
     |actix[-\w]*|axum[-\w]*|rocket|warp|tower-http|http4s[-\w]*|akka-http|play[-\w]*|spring-web[-\w]*|okhttp|retrofit|moshi|gson|fastjson2?|json-?smart|json4s|play-json|zio-json|spray-json|jsoniter[-\w]*
     |express|koa|fastify|hapi|axios|got|superagent|node-fetch|undici|ky|needle|echo|fiber|chi|beego|gorilla|resty|fasthttp|sonic|easyjson|go-json|gjson|sjson|faraday|httparty|rest-client|oj|multi-json|yajl
     |typelevel|symfony-http-\w+|slim-framework|cakephp|codeigniter|yii2?
+    |astropy|matplotlib|pylint|pytest[-\w]*|scikit-learn|sklearn|seaborn|sphinx[-\w]*|sympy|xarray
     )($|[/:+@_.-]v?\d*$|_2\.1[23]|_3)""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -64,7 +64,7 @@ def test_a_search_lists_callers_before_what_only_says_the_name() -> None:
     query, token = Query("who calls run_lease", limit=4), CancelToken()
     ranking = find(view, prepare_blocking(query, EMBEDDER), token)
     found = related_first(read_hits(ranking, query, token), ranking, query, token)
-    assert [hit.chunk.path for hit in found.hits[:3]] == sorted(USERS)
+    assert {hit.chunk.path for hit in found.hits[:3]} == set(USERS)
     assert len(found.hits) == 4
     assert len({hit.chunk.id for hit in found.hits}) == 4
     first = found.hits[0]
