@@ -53,8 +53,11 @@ class Bench:
         self.latencies: list[float] = []
 
     def tasks(self, which: str) -> list[Task]:
-        """`queries` or `commits`."""
-        return list(self.scorer.load_tasks(which))
+        """`queries` or `commits`. Exit with a message where no corpus is there to ask."""
+        if not (tasks := list(self.scorer.load_tasks(which))):
+            remedy = "lay them out with the benchmark's export.py, and name their folder in CARREL_BENCH_CORPORA"
+            sys.exit(f"No corpus of the {which} is there: {remedy}.")
+        return tasks
 
     def view(self, root: str) -> Snapshot:
         """The index of a repository, brought up to date once."""
