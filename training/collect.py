@@ -110,15 +110,17 @@ def npm(names: dict[str, str]) -> None:
 
 
 def crates(names: dict[str, str]) -> None:
-    """Return the named crates and what they depend on, as cargo resolves them."""
+    """Return the named crates and what they depend on: as the lock lists all of these, or as cargo resolves what it lacks."""
     work = WORK / "crates"
     (work / "src").mkdir(parents=True, exist_ok=True)
     (work / "src" / "lib.rs").write_text("")
-    wanted = dict(names)
+    listed = json.loads(LOCK.read_text()) if LOCK.exists() else []
+    wanted = [(p["name"], "=" + p["version"]) for p in listed if p["registry"] == "crates"]
+    wanted += [(name, "*") for name, version in names.items() if not version]
     for _ in range(40):
-        lines = [
-            f'"{name}" = {{ version = "{"=" + version if version else "*"}", default-features = false }}'
-            for name, version in wanted.items()
+        lines = [  # an alias each: the lock has several versions of some
+            f'c{number} = {{ package = "{name}", version = "{version}", default-features = false }}'
+            for number, (name, version) in enumerate(wanted)
         ]
         manifest = ["[package]", 'name = "corpus"', 'version = "0.0.0"', 'edition = "2021"', "[dependencies]", *lines]
         (work / "Cargo.toml").write_text("\n".join(manifest) + "\n")
@@ -126,11 +128,12 @@ def crates(names: dict[str, str]) -> None:
         if result.returncode == 0:
             return
         # Drop what can't be resolved (an unknown name, or two crates that link the same library) and try again.
-        bad = next((n for n in re.findall(r"`([A-Za-z0-9_-]+)", result.stderr) if n in wanted), None)
+        known = {name for name, _ in wanted}
+        bad = next((n for n in re.findall(r"`([A-Za-z0-9_-]+)", result.stderr) if n in known), None)
         print("crates:", result.stderr.strip().splitlines()[:6], "-> without", bad, file=sys.stderr)
         if bad is None:
             return
-        del wanted[bad]
+        wanted = [(name, version) for name, version in wanted if name != bad]
 
 
 def go(names: dict[str, str]) -> None:
