@@ -36,15 +36,15 @@ class Package:
     version: str
     licence: str
 
-    @property
-    def folder(self) -> Path:
-        """Where its sources lie."""
-        return PACKAGES / self.registry / folder_name(self.name)
-
 
 def folder_name(name: str) -> str:
-    """Return a package's name as that of its folder, and as the lock has those of modules: one + for what isn't in most names."""
+    """Return a package's name as that of a folder, with a + for what isn't in most names; the lock has Go's modules so."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "+", name)
+
+
+def listed() -> list[dict[str, str]]:
+    """Return the packages that were taken last time."""
+    return json.loads(LOCK.read_text()) if LOCK.exists() else []
 
 
 def run(command: list[str], cwd: Path, timeout: int = 900) -> subprocess.CompletedProcess[str]:
@@ -73,13 +73,11 @@ def unpack(archive: Path, target: Path) -> None:
             packed.extractall(target, filter="data")
 
 
-def pins(registry: str, locked: dict[str, dict[str, str]]) -> dict[str, str]:
-    """Names of one registry with the version taken last time, or nothing."""
+def pins(registry: str) -> dict[str, str]:
+    """Return the names of one registry with the version taken last time, or nothing."""
+    versions = {folder_name(p["name"]): p["version"] for p in listed() if p["registry"] == registry}
     names = json.loads((HERE / "packages.json").read_text())[registry]
-    return {
-        name: locked.get(f"{registry}:{folder_name(name)}", locked.get(f"{registry}:{name}", {})).get("version", "")
-        for name in names
-    }
+    return {name: versions.get(folder_name(name), "") for name in names}
 
 
 def pypi(names: dict[str, str]) -> None:
@@ -114,8 +112,7 @@ def crates(names: dict[str, str]) -> None:
     work = WORK / "crates"
     (work / "src").mkdir(parents=True, exist_ok=True)
     (work / "src" / "lib.rs").write_text("")
-    listed = json.loads(LOCK.read_text()) if LOCK.exists() else []
-    wanted = [(p["name"], "=" + p["version"]) for p in listed if p["registry"] == "crates"]
+    wanted = [(p["name"], "=" + p["version"]) for p in listed() if p["registry"] == "crates"]
     wanted += [(name, "*") for name, version in names.items() if not version]
     for _ in range(40):
         lines = [  # an alias each: the lock has several versions of some
@@ -150,7 +147,7 @@ def go(names: dict[str, str]) -> None:
             module, end = decoder.raw_decode(text)
             text = text[end:].lstrip()
             if "Dir" in module:
-                target = PACKAGES / "go" / module["Path"].replace("/", "+")
+                target = PACKAGES / "go" / folder_name(module["Path"])
                 if not target.exists():
                     shutil.copytree(module["Dir"], target)
                     (target / ".version").write_text(module["Version"])
@@ -286,10 +283,9 @@ def survey(registry: str) -> list[Package]:
 
 def main() -> None:
     """Fetch everything, check licences, write the lock."""
-    locked = {f"{p['registry']}:{p['name']}": p for p in json.loads(LOCK.read_text())} if LOCK.exists() else {}
     registries = sys.argv[1:] or list(FETCHERS)
     with ThreadPoolExecutor(len(registries)) as pool:
-        jobs = {registry: pool.submit(FETCHERS[registry], pins(registry, locked)) for registry in registries}
+        jobs = {registry: pool.submit(FETCHERS[registry], pins(registry)) for registry in registries}
         for registry, job in jobs.items():
             job.result()
             print(registry, "fetched", flush=True)

@@ -1,4 +1,4 @@
-"""What must stay out: the benchmarks' projects, what belongs to them, and projects that do the same thing.
+"""Tell what must stay out: the benchmarks' projects, what belongs to them, and projects that do the same thing.
 
 Measuring on a project that the model has read, or on a sibling that copies its code, would flatter the model. The
 list is by name; `pairs.py` also drops code whose text occurs in the benchmarks' own files when those are there.
@@ -29,5 +29,5 @@ EXCEPTIONS = {"redis", "ruby-redis", "github.com+redis+go-redis+v9", "com.twitte
 
 
 def is_relative(name: str) -> bool:
-    """Return true for a package that belongs to the benchmark's projects or resembles one closely."""
+    """Return true for a package that belongs to the benchmarks' projects or resembles one closely."""
     return name not in EXCEPTIONS and NAMES.search(name) is not None
