@@ -1,12 +1,13 @@
-"""Fit the weights of an issue's chunks: `python -m training.issue_weights CLONES REPORTS [BENCHMARK]`.
+"""Fit the weights of an issue's chunks and files: `python -m training.issue_weights CLONES REPORTS [BENCHMARK]`.
 
 REPORTS is what `training.issue_reports` wrote, BENCHMARK the issues of `tests/bench/issues.py`, both JSON lines; CLONES holds the git
-directories. Each issue is asked at the state before its fix, and the signals of all chunks that a part of its text finds are kept
-under `$CARREL_TRAINING/issues`, so that a run that was stopped goes on. A new signal is asked for with `--again`.
+directories. Each issue is asked at the state before its fix, and the signals of all chunks that a part of its text finds, and of
+their files, are kept under `$CARREL_TRAINING/issues`, so that a run that was stopped goes on. A new signal is asked for with
+`--again`, and so are weights of chunks that changed: files have their place by them among their signals.
 
-A listwise softmax over an issue's chunks is fitted: half of the loss is the logarithm of the odds that any right chunk is drawn, half
-the mean of those of all, and L2 draws the standardised weights to 0. Printed: the weights, and how often all places of an issue are
-among the first k, with weights that were fitted on other projects (five folds), and on the projects kept aside.
+A listwise softmax over an issue's chunks is fitted, and one over its files: half of the loss is the logarithm of the odds that any
+right one is drawn, half the mean of those of all, and L2 draws the standardised weights to 0. Printed: the weights, and how often all
+places of an issue are among the first k, with weights that were fitted on other projects (five folds), and on the projects kept aside.
 
 Carrel must be installed beside `training/requirements.txt`.
 """
@@ -18,11 +19,13 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -34,6 +37,8 @@ from carrel.core.native import CancelToken
 from carrel.core.types import Query
 from carrel.engine.candidates import Stopwatch
 from carrel.engine.issue_chunks import BEST_CHUNK_BONUS, FITTED, ChunkSignals
+from carrel.engine.issue_files import FITTED as FITTED_FILES
+from carrel.engine.issue_files import FileSignals, next_files_first
 from carrel.engine.localize import localize
 from carrel.engine.prepare import prepare_blocking
 from carrel.providers.local import bundled
@@ -51,14 +56,29 @@ LEAST_FILE_SCORE = -8.0
 """Further behind, a file is one of those that the penalty puts there; how far would rule the spread of the signal."""
 
 
+class Weighed(NamedTuple):
+    """The chunks of an issue, or its files: `signals` is (number, signals)."""
+
+    signals: np.ndarray
+    is_right: np.ndarray
+
+
+class Weights(NamedTuple):
+    """Those of the signals of chunks, and of files."""
+
+    chunks: np.ndarray
+    files: np.ndarray
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An issue and the chunks that were found: `signals` is (chunks, signals), the others have a row a chunk."""
+    """An issue, the chunks that were found, and their files."""
 
     case: Case
-    signals: np.ndarray
     spans: list[tuple[str, int, int]]
-    is_right: np.ndarray
+    chunks: Weighed
+    paths: list[str]
+    files: Weighed
 
 
 def record(clones: Path, cases: Sequence[Case], folder: Path) -> None:
@@ -67,12 +87,18 @@ def record(clones: Path, cases: Sequence[Case], folder: Path) -> None:
     for case, tree in at_their_commits(cases, clones, folder / "trees"):
         store, view = indexed(str(tree.folder), embedder, folder / "indexes")
         prepared = prepare_blocking(Query(case.text, limit=HITS), embedder)
-        found = localize(view, prepared.issue, prepared, CancelToken(), Stopwatch()).chunks if prepared.issue else []
-        spans = [(found.chunk.path, found.chunk.start_line, found.chunk.end_line) for found in found]
-        signals = np.array([found.signals for found in found], np.float32).reshape(-1, len(ChunkSignals._fields))
+        found = localize(view, prepared.issue, prepared, CancelToken(), Stopwatch()) if prepared.issue else None
+        # those that write a message come first whatever else is known of them
+        chunks = [found for found in found.chunks if found.signals] if found else []
+        files = found.file_signals if found else {}
         store.close()
         np.savez_compressed(
-            kept_at(folder, case), signals=signals, paths=[p for p, _, _ in spans], lines=[lines for _, *lines in spans]
+            kept_at(folder, case),
+            signals=np.array([found.signals for found in chunks], np.float32).reshape(-1, len(ChunkSignals._fields)),
+            paths=[found.chunk.path for found in chunks],
+            lines=[(found.chunk.start_line, found.chunk.end_line) for found in chunks],
+            file_signals=np.array(list(files.values()), np.float32).reshape(-1, len(FileSignals._fields)),
+            file_paths=list(files),
         )
 
 
@@ -91,24 +117,33 @@ def load(folder: Path, case: Case) -> Asked | None:
         return None
     spans = [(str(path), int(first), int(last)) for path, (first, last) in zip(kept["paths"], kept["lines"], strict=True)]
     is_right = np.array([any(place.overlaps([span]) for place in case.gold_functions) for span in spans])
-    return Asked(case, kept["signals"], spans, is_right)
+    paths = [str(path) for path in kept["file_paths"]]
+    files = Weighed(kept["file_signals"], np.isin(paths, case.gold_files))
+    return Asked(case, spans, Weighed(kept["signals"], is_right), paths, files)
 
 
-def fit(asked: Sequence[Asked]) -> np.ndarray:
+def fit(asked: Sequence[Asked]) -> Weights:
     """Return the weights of all signals."""
-    known = [issue for issue in asked if issue.is_right.any()]
-    x = inputs(np.concatenate([issue.signals for issue in known]))
+    chunks = np.array(FITTED)
+    chunks[CHOSEN] = softmax_weights([Weighed(inputs(issue.chunks.signals), issue.chunks.is_right) for issue in asked])
+    return Weights(chunks, softmax_weights([issue.files for issue in asked]))
+
+
+def softmax_weights(issues: Sequence[Weighed]) -> np.ndarray:
+    """Return the weights that give the right ones of each issue the best odds; issues without a right one tell nothing."""
+    known = [issue for issue in issues if issue.is_right.any()]
+    x = np.concatenate([issue.signals for issue in known]).astype(np.float64)
     mean, spread = x.mean(0), x.std(0) + 1e-6
     x = (x - mean) / spread
     right = np.concatenate([issue.is_right for issue in known]).astype(np.float64)
-    starts = np.cumsum([0, *(len(issue.spans) for issue in known)])[:-1]
-    sizes = np.diff([*starts, len(x)])
-    sum_of = partial(np.add.reduceat, indices=starts)
+    sizes = np.array([len(issue.is_right) for issue in known])
+    sum_of = partial(np.add.reduceat, indices=np.cumsum([0, *sizes])[:-1])
+    most_of = partial(np.maximum.reduceat, indices=np.cumsum([0, *sizes])[:-1])
     share = right / np.repeat(sum_of(right), sizes)
 
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
         score = x @ w
-        score -= np.repeat(np.maximum.reduceat(score, starts), sizes)
+        score -= np.repeat(most_of(score), sizes)
         odds = np.exp(score)
         total, of_right = sum_of(odds), sum_of(odds * right)
         p, q = odds / np.repeat(total, sizes), odds * right / np.repeat(of_right, sizes)
@@ -116,39 +151,38 @@ def fit(asked: Sequence[Asked]) -> np.ndarray:
         slope = x.T @ (p - 0.5 * q - 0.5 * share) / len(known)
         return value + L2 * w @ w, slope + 2 * L2 * w
 
-    found = minimize(loss, np.zeros(len(CHOSEN)), jac=True, method="L-BFGS-B")
-    weights = np.array(FITTED)
-    weights[CHOSEN] = found.x / spread
-    return weights
+    return minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x / spread
 
 
 def inputs(signals: np.ndarray) -> np.ndarray:
-    """Return the signals that are fitted."""
+    """Return the signals of chunks that are fitted."""
     x = signals.astype(np.float64)
     x[:, FILE_SCORE] = np.maximum(x[:, FILE_SCORE], LEAST_FILE_SCORE)
     return x[:, CHOSEN]
 
 
-def hits(issue: Asked, weights: np.ndarray) -> list[tuple[str, int, int]]:
+def hits(issue: Asked, weights: Weights) -> Iterator[tuple[str, int, int]]:
     """Order an issue's chunks as Carrel does, without those that overlap a better one."""
-    scores = issue.signals @ weights
+    signals = issue.chunks.signals
+    scores = signals @ weights.chunks
     seen: set[str] = set()
     for at in np.argsort(-scores, kind="stable"):
         if (path := issue.spans[at][0]) not in seen:
             seen.add(path)
-            scores[at] += BEST_CHUNK_BONUS * issue.signals[at, FILE_PLACE]
+            scores[at] += BEST_CHUNK_BONUS * signals[at, FILE_PLACE]
+    spans = [issue.spans[at] for at in np.argsort(-scores, kind="stable")]
+    files = [issue.paths[at] for at in np.argsort(-(issue.files.signals @ weights.files), kind="stable")]
     taken: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    found = []
-    for path, first, last in (issue.spans[at] for at in np.argsort(-scores, kind="stable")):
+    for number, _ in next_files_first([path for path, _, _ in spans], files):
+        path, first, last = spans[number]
         if not any(a <= last and first <= b for a, b in taken[path]):
             taken[path].append((first, last))
-            found.append((path, first, last))
-    return found[:HITS]
+            yield path, first, last
 
 
-def figures(issue: Asked, weights: np.ndarray) -> dict[str, bool]:
+def figures(issue: Asked, weights: Weights) -> dict[str, bool]:
     """Tell at which cutoffs all places are found."""
-    places, case = hits(issue, weights), issue.case
+    places, case = list(islice(hits(issue, weights), HITS)), issue.case
     files = list(dict.fromkeys(path for path, _, _ in places))
     found = {f"file @{k}": set(case.gold_files) <= set(files[:k]) for k in FILE_CUTOFFS}
     if case.gold_functions:
@@ -221,10 +255,13 @@ def main() -> None:
             pass
     asked = [issue for case in fitted if (issue := load(KEPT, case))]
     checked = [issue for case in aside if (issue := load(KEPT, case))]
-    shipped, weights = np.array(FITTED), fit(asked)
-    print("| signal | shipped | fitted |\n| --- | --- | --- |")
-    for name, before, now in zip(ChunkSignals._fields, shipped, weights, strict=True):
-        print(f"| {name} | {before:.2f} | {now:.2f} |")
+    shipped, weights = Weights(np.array(FITTED), np.array(FITTED_FILES)), fit(asked)
+    print("| of | signal | shipped | fitted |\n| --- | --- | --- | --- |")
+    for of, names, before, now in zip(
+        Weights._fields, (ChunkSignals._fields, FileSignals._fields), shipped, weights, strict=True
+    ):
+        for name, was, is_now in zip(names, before, now, strict=True):
+            print(f"| {of} | {name} | {was:.2f} | {is_now:.2f} |")
     kinds: list[tuple[str, Callable[[Asked], bool]]] = [
         ("Python", lambda issue: is_python(issue.case)),
         ("other languages", lambda issue: not is_python(issue.case)),

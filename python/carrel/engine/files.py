@@ -89,13 +89,13 @@ def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def located_files(found: Retrieval) -> tuple[LocatedFile, ...]:
-    """Return the files of an answer, best first, with reasons: an issue's own order, or that of each file's best hit."""
+    """Return the files of an answer, with reasons, in the order of their best hits."""
     if found.files:
         return found.files
     best: dict[str, Hit] = {}
     for hit in found.hits:
         best.setdefault(hit.chunk.path, hit)
-    return tuple(LocatedFile(path, hit.score, _reasons(hit)) for path, hit in best.items())
+    return tuple(LocatedFile(path, _reasons(hit)) for path, hit in best.items())
 
 
 def _reasons(hit: Hit) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Issue text -> the files and functions to change.
 
 A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
-begins, title and prose together, the names in it, and all of it. What the parts find is joined by a linear model, files first,
-then the chunks of good files (`issue_chunks`). The files' weights were fitted on issues of three projects and checked on two
-others; docs/quality.md has the figures.
+begins, title and prose together, the names in it, and all of it. What the parts find is joined by linear models: first the files,
+then the chunks of good files (`issue_chunks`), and then the files that come after those of the best chunks (`issue_files`). The
+first of these was fitted on issues of three projects and checked on three others; docs/quality.md has the figures.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, path_kinds
 from carrel.engine.candidates import Stopwatch, search_each
 from carrel.engine.issue_chunks import PLACE, Definers, FileStanding, FoundChunk, order_chunks
+from carrel.engine.issue_files import FileSignals, file_signals, next_files_first, order_files
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank
@@ -98,19 +99,19 @@ class _FileEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LocatedFile:
-    """A file that the text is about; a score is only comparable within one text."""
+    """A file that the text is about, and why."""
 
     path: str
-    score: float
     reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Localization:
-    """Files and chunks, best first."""
+    """Chunks, best first, and their files in the same order."""
 
     files: tuple[LocatedFile, ...]
     chunks: list[FoundChunk]
+    file_signals: dict[str, FileSignals]
     context: RankingContext
     traced: bool
     """A frame of a stack trace names a file of the index with a function that it defines: the trace is of this code."""
@@ -138,11 +139,15 @@ def localize(
     for writer in writers:
         files[writer.path].add(_WRITES_MESSAGE, "writes the message")
     pinned = frozenset(query.pinned)
-    chunks = _writers_first(writers, order_chunks(issue, lists, _standings(files, pinned), definers), pinned)
-    ordered = sorted(files.items(), key=lambda pair: (-pair[1].score, pair[0]))
-    located = tuple(LocatedFile(path, round(found.score, 3), found.told()) for path, found in ordered)
+    standings = _standings(files, pinned)
+    by_score = order_chunks(issue, lists, standings, definers)
+    signals = file_signals(by_score, standings, lists.get(WHOLE, ()))
+    first = _writers_first(writers, by_score, pinned)
+    placed = next_files_first([found.chunk.path for found in first], order_files(signals, standings))
+    chunks = [first[number]._replace(score=first[place].score) for number, place in placed]
+    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(found.chunk.path for found in chunks))
     watch.lap("join")
-    return Localization(located, chunks, context, _is_traced(issue, definers))
+    return Localization(located, chunks, signals, context, _is_traced(issue, definers))
 
 
 def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
