@@ -3,7 +3,7 @@
 REPORTS is what `training.issue_reports` wrote, BENCHMARK the issues of `tests/bench/issues.py`, both JSON lines; CLONES holds the git
 directories. Each issue is asked at the state before its fix, and the signals of all chunks that a part of its text finds, and of
 their files, are kept under `$CARREL_TRAINING/issues`, so that a run that was stopped goes on. A new signal is asked for with
-`--again`, and so are weights of chunks that changed: files have their place by them among their signals.
+`--again`, and so are weights of chunks that changed: a file's place by its best chunk and the odds of its chunks go by them.
 
 A listwise softmax over an issue's chunks is fitted, and one over its files: half of the loss is the logarithm of the odds that any
 right one is drawn, half the mean of those of all, and L2 draws the standardised weights to 0. Printed: the weights, and how often all
@@ -87,15 +87,15 @@ def record(clones: Path, cases: Sequence[Case], folder: Path) -> None:
     for case, tree in at_their_commits(cases, clones, folder / "trees"):
         store, view = indexed(str(tree.folder), embedder, folder / "indexes")
         prepared = prepare_blocking(Query(case.text, limit=HITS), embedder)
-        found = localize(view, prepared.issue, prepared, CancelToken(), Stopwatch()) if prepared.issue else None
+        answer = localize(view, prepared.issue, prepared, CancelToken(), Stopwatch()) if prepared.issue else None
         # those that write a message come first whatever else is known of them
-        chunks = [found for found in found.chunks if found.signals] if found else []
-        files = found.file_signals if found else {}
+        chunks = [found for found in answer.chunks if found.signals] if answer else []
+        files = answer.file_signals if answer else {}
         store.close()
         np.savez_compressed(
             kept_at(folder, case),
             signals=np.array([found.signals for found in chunks], np.float32).reshape(-1, len(ChunkSignals._fields)),
-            paths=[found.chunk.path for found in chunks],
+            paths=[found.path for found in chunks],
             lines=[(found.chunk.start_line, found.chunk.end_line) for found in chunks],
             file_signals=np.array(list(files.values()), np.float32).reshape(-1, len(FileSignals._fields)),
             file_paths=list(files),

@@ -79,15 +79,19 @@ class FileStanding(NamedTuple):
     behind: float  # points behind the best file, 0 or less
     place: float  # 6 / (6 + files before it)
     path_gain: float  # what its path adds to its score
-    lift: float  # what its best chunk gains for other reasons
+    whole_covered: float = 0.0  # how much of the whole text's words its best chunk for that holds
+    whole_score: float = 0.0  # the best score of a chunk for the whole text, as a share of the best file's
+    whole_meaning: float = 0.0  # cosine of the whole text and the nearest of its chunks
 
 
 class FoundChunk(NamedTuple):
     """A chunk, and what it scores for what reasons."""
 
     chunk: Candidate
+    path: str
     score: float
     signals: ChunkSignals | None  # None of one that isn't weighed
+    alone: float = 0.0  # its score without what it has from its file
 
 
 def order_chunks(
@@ -112,14 +116,21 @@ def order_chunks(
         signals[doc] = weighing.signals(doc, known[doc], path, before[path])
         before[path] += 1
     scores = {doc: sum(map(mul, FITTED, row)) for doc, row in signals.items()}
+    alone = {
+        doc: scores[doc]
+        - FITTED.file_score * row.file_score
+        - FITTED.file_place * row.file_place
+        - FITTED.path_gain * row.path_gain
+        for doc, row in signals.items()
+    }
     seen: set[str] = set()
     for doc in sorted(docs, key=scores.__getitem__, reverse=True):
         path = paths[doc]
         if path not in seen:
             seen.add(path)
-            scores[doc] += BEST_CHUNK_BONUS * files[path].place + files[path].lift
+            scores[doc] += BEST_CHUNK_BONUS * files[path].place
     ordered = sorted(docs, key=scores.__getitem__, reverse=True)
-    return [FoundChunk(known[doc], scores[doc], signals[doc]) for doc in ordered]
+    return [FoundChunk(known[doc], paths[doc], scores[doc], signals[doc], alone[doc]) for doc in ordered]
 
 
 class _Weighing:
@@ -141,7 +152,7 @@ class _Weighing:
     def signals(self, doc: int, r: Candidate, path: str, before: int) -> ChunkSignals:
         """Return those of a chunk, of whose file the parts find `before` chunks ahead of it."""
         title, standing = self._title.get(doc), self._files[path]
-        last = name[0] if (name := _LAST_NAME.search(r.symbol)) else ""
+        last = _last_name(r.symbol)
         return ChunkSignals(
             title.dense if title else 0.0,
             title.lexical if title else 0.0,
@@ -158,6 +169,14 @@ class _Weighing:
             math.log1p(self._written[last]) if len(last) >= _SHORTEST_NAME else 0.0,
             float(doc in self._last_traced),
         )
+
+
+def _last_name(symbol: str) -> str:
+    """Return the name of a symbol without its qualifiers, empty for one that doesn't end with a name."""
+    last = symbol.rpartition(".")[2]
+    if last.isidentifier():  # of nearly all, and quicker
+        return last
+    return name[0] if (name := _LAST_NAME.search(last)) else ""
 
 
 def _shares_of_words(found: Mapping[int, Candidate]) -> dict[int, float]:

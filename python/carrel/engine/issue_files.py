@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from carrel.core.native import Candidate
-from carrel.engine.issue_chunks import FITTED as CHUNK_WEIGHTS
 from carrel.engine.issue_chunks import FileStanding, FoundChunk
 
 FIRST, LAST = 5, 10
@@ -54,63 +52,57 @@ FITTED = FileSignals(
 against a file says that the other signals hold too much of it."""
 
 
-def file_signals(
-    chunks: Sequence[FoundChunk], standings: Mapping[str, FileStanding], whole: Sequence[Candidate]
-) -> dict[str, FileSignals]:
-    """Return what is known of each chunk's file, best chunks first. `whole` is the ranking for the whole text."""
-    alone = CHUNK_WEIGHTS._replace(file_score=0.0, file_place=0.0, path_gain=0.0)
-    odds: dict[str, list[float]] = defaultdict(list)
+def file_signals(chunks: Sequence[FoundChunk], standings: Mapping[str, FileStanding]) -> dict[str, FileSignals]:
+    """Return what is known of each chunk's file, best chunks first."""
+    most = max((found.alone for found in chunks), default=0.0)
+    odds: dict[str, float] = defaultdict(float)
+    number: dict[str, int] = defaultdict(int)
+    words: dict[str, int] = {}
     for found in chunks:
-        if found.signals:
-            odds[found.chunk.path].append(sum(map(mul, alone, found.signals)))
-    most = max((value for values in odds.values() for value in values), default=0.0)
-    covered: dict[str, float] = defaultdict(float)
-    score: dict[str, float] = defaultdict(float)
-    meaning: dict[str, float] = defaultdict(float)
-    for r in whole:
-        covered[r.path] = max(covered[r.path], r.covered)
-        score[r.path] = max(score[r.path], r.score)
-        meaning[r.path] = max(meaning[r.path], r.dense)
-    words = {found.chunk.path: found.chunk.file_words for found in chunks}
-    best = max(score.values(), default=0.0) or 1.0
-    return {
-        path: FileSignals(
-            behind=max(standings[path].behind, _LEAST_BEHIND),
-            path_gain=standings[path].path_gain,
-            chunk_place=-math.log1p(place),
-            odds=math.log(sum(math.exp(value - most) for value in values)),
-            chunks=math.log1p(len(values)),
-            words=math.log(max(words[path] / _FEW_WORDS, 1.0)),
-            whole_covered=covered[path],
-            whole_score=score[path] / best,
-            whole_meaning=meaning[path],
+        path = found.path
+        odds[path] += math.exp(found.alone - most)
+        number[path] += 1
+        if path not in words:
+            words[path] = found.chunk.file_words
+    signals = {}
+    for place, path in enumerate(words):
+        standing = standings[path]
+        signals[path] = FileSignals(
+            max(standing.behind, _LEAST_BEHIND),
+            standing.path_gain,
+            -math.log1p(place),
+            math.log(odds[path]),
+            math.log1p(number[path]),
+            math.log(max(words[path] / _FEW_WORDS, 1.0)),
+            standing.whole_covered,
+            standing.whole_score,
+            standing.whole_meaning,
         )
-        for place, (path, values) in enumerate(odds.items())
-    }
+    return signals
 
 
-def order_files(signals: Mapping[str, FileSignals], standings: Mapping[str, FileStanding]) -> list[str]:
+def order_files(signals: Mapping[str, FileSignals]) -> list[str]:
     """Return the files, best first."""
-    score = {path: sum(map(mul, FITTED, row)) + standings[path].lift for path, row in signals.items()}
+    score = {path: sum(map(mul, FITTED, row)) for path, row in signals.items()}
     return sorted(signals, key=score.__getitem__, reverse=True)
 
 
-def next_files_first(paths: Sequence[str], files: Sequence[str]) -> Iterator[tuple[int, int]]:
+def next_files_first(paths: Sequence[str], files: Sequence[str], settled: int = 0) -> Iterator[tuple[int, int]]:
     """Put the files after the first ones in the order of `files`.
 
-    `paths` are those of the chunks, best first. Yields the number of a chunk and of the chunk whose place it takes: one that
-    would show a file too early waits for the best chunks of those before it.
+    `paths` are those of the chunks, best first; the first `settled` of them stay where they are. Yields the number of a chunk
+    and of the chunk whose place it takes: one that would show a file too early waits for the best chunks of those before it.
     """
     best: dict[str, int] = {}
     for number, path in enumerate(paths):
         best.setdefault(path, number)
     waiting = [file for file in files if file in best]
-    shown: set[str] = set()
+    shown = set(paths[:settled])
     for number, path in enumerate(paths):
         while path not in shown:
             decided = FIRST <= len(shown) < LAST
             entering = next((file for file in waiting if file not in shown), path) if decided else path
             shown.add(entering)
             yield best[entering], number
-        if number != best[path]:
+        if number < settled or number != best[path]:
             yield number, number

@@ -2,8 +2,8 @@
 
 A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
 begins, title and prose together, the names in it, and all of it. What the parts find is joined by linear models: first the files,
-then the chunks of good files (`issue_chunks`), and then the files that come after those of the best chunks (`issue_files`). The
-first of these was fitted on issues of three projects and checked on three others; docs/quality.md has the figures.
+then the chunks of good files (`issue_chunks`), and then the sixth to the tenth file of the hits (`issue_files`). The first
+model of the files was fitted on issues of three projects and checked on three others; docs/quality.md has the figures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, path_kinds
@@ -28,6 +27,8 @@ POOL = 50
 _WITHOUT = frozenset({"spread", "coherence", "path_penalty", "history"})
 """Rules that are about one list of hits: here several are joined, and paths count at the end. What commits say was measured on
 their subjects alone."""
+_PINNED = frozenset({"pinned"})
+"""The rule that would take the places of what writes a message."""
 
 # Fitted weights of files. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
 _FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
@@ -135,17 +136,17 @@ def localize(
     watch.lap("rank")
     definers = _definers(view, issue)
     files = _files(issue, lists, definers)
-    writers = _writers(rank(candidates, about, editor) for candidates, about in printed)
+    writers = _writers(rank(candidates, about, editor, without=_PINNED) for candidates, about in printed)
     for writer in writers:
         files[writer.path].add(_WRITES_MESSAGE, "writes the message")
-    pinned = frozenset(query.pinned)
-    standings = _standings(files, pinned)
+    standings = _standings(files)
     by_score = order_chunks(issue, lists, standings, definers)
-    signals = file_signals(by_score, standings, lists.get(WHOLE, ()))
-    first = _writers_first(writers, by_score, pinned)
-    placed = next_files_first([found.chunk.path for found in first], order_files(signals, standings))
-    chunks = [first[number]._replace(score=first[place].score) for number, place in placed]
-    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(found.chunk.path for found in chunks))
+    signals = file_signals(by_score, standings)
+    settled, others = _settled(by_score, frozenset(query.pinned), writers)
+    first = [*settled, *others]
+    placed = next_files_first([found.path for found in first], order_files(signals), len(settled))
+    chunks = [first[number] if number == place else first[number]._replace(score=first[place].score) for number, place in placed]
+    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(found.path for found in chunks))
     watch.lap("join")
     return Localization(located, chunks, signals, context, _is_traced(issue, definers))
 
@@ -160,13 +161,26 @@ def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
     return list(found.values())
 
 
-def _writers_first(writers: Sequence[Candidate], chunks: Sequence[FoundChunk], pinned: frozenset[str]) -> list[FoundChunk]:
-    """Return the chunks with those that write a message before all others but the first ones of pinned files."""
-    of_pinned = sum(1 for _ in takewhile(lambda found: found.chunk.path in pinned, chunks))
-    known = {writer.doc for writer in writers}
-    best = chunks[of_pinned].score if of_pinned < len(chunks) else 0.0
-    first = [*chunks[:of_pinned], *(FoundChunk(writer, best, None) for writer in writers)]
-    return [*first, *(found for found in chunks[of_pinned:] if found.chunk.doc not in known)]
+def _settled(
+    chunks: Sequence[FoundChunk], pinned: frozenset[str], writers: Sequence[Candidate]
+) -> tuple[list[FoundChunk], list[FoundChunk]]:
+    """Part the chunks into those that come first whatever their score, and the others.
+
+    First is the best chunk of each pinned file, be it a test, then what writes a message. They score as the best of the others at
+    least, and no more than they do by themselves: how sure the others are is told by their distance to the first.
+    """
+    best: dict[str, FoundChunk] = {}
+    for found in chunks if pinned else ():
+        if found.path in pinned:
+            best.setdefault(found.path, found)
+    known = {found.chunk.doc for found in best.values()}
+    writing = [writer for writer in writers if writer.doc not in known]
+    known.update(writer.doc for writer in writing)
+    others = [found for found in chunks if found.chunk.doc not in known] if known else list(chunks)
+    least = others[0].score if others else min((found.score for found in best.values()), default=0.0)
+    settled = [found._replace(score=max(found.score, least)) for found in best.values()]
+    settled += (FoundChunk(writer, writer.path, least, None) for writer in writing)
+    return settled, others
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:
@@ -201,6 +215,8 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Define
                 best["lexical"] = max(best["lexical"], r.lexical)
             elif part == WHOLE:
                 best["share"] = max(best["share"], r.file_share)
+                best["covered"] = max(best["covered"], r.covered)
+                best["meaning"] = max(best["meaning"], r.dense)
     later_kinds = _later_kinds(issue.title)
     generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
     for path, found in files.items():
@@ -302,8 +318,8 @@ def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
     return ()
 
 
-def _standings(files: Mapping[str, _FileEvidence], pinned: frozenset[str]) -> dict[str, FileStanding]:
-    """Return where each file stands. What a person pinned comes first, be it a test."""
+def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
+    """Return where each file stands."""
     best = max((found.score for found in files.values()), default=0.0)
     by_score = sorted(files, key=lambda path: (-files[path].score, path))
     return {
@@ -311,7 +327,9 @@ def _standings(files: Mapping[str, _FileEvidence], pinned: frozenset[str]) -> di
             behind=files[path].score - best,
             place=PLACE / (PLACE + place),
             path_gain=files[path].path_gain,
-            lift=-2 * _TEST_OR_DOCUMENT_PENALTY if path in pinned else 0.0,
+            whole_covered=files[path].best["covered"],
+            whole_score=files[path].best[WHOLE],
+            whole_meaning=files[path].best["meaning"],
         )
         for place, path in enumerate(by_score)
     }
