@@ -38,7 +38,7 @@ from carrel.core.types import Query
 from carrel.engine.candidates import Stopwatch
 from carrel.engine.issue_chunks import BEST_CHUNK_BONUS, FITTED, ChunkSignals
 from carrel.engine.issue_files import FITTED as FITTED_FILES
-from carrel.engine.issue_files import FileSignals, next_files_first
+from carrel.engine.issue_files import LEAST_BEHIND, FileSignals, next_files_first
 from carrel.engine.localize import localize
 from carrel.engine.prepare import prepare_blocking
 from carrel.providers.local import bundled
@@ -52,8 +52,6 @@ FILE_CUTOFFS, PLACE_CUTOFFS = (1, 3, 5, 10), (5, 10, 20)
 CHOSEN = [ChunkSignals._fields.index(name) for name in ChunkSignals._fields if name != "path_gain"]
 """What is fitted. `path_gain` stays as it was set: nearly every place of these issues is in code."""
 FILE_SCORE, FILE_PLACE = (ChunkSignals._fields.index(name) for name in ("file_score", "file_place"))
-LEAST_FILE_SCORE = -8.0
-"""Further behind, a file is one of those that the penalty puts there; how far would rule the spread of the signal."""
 
 
 class Weighed(NamedTuple):
@@ -137,13 +135,13 @@ def softmax_weights(issues: Sequence[Weighed]) -> np.ndarray:
     x = (x - mean) / spread
     right = np.concatenate([issue.is_right for issue in known]).astype(np.float64)
     sizes = np.array([len(issue.is_right) for issue in known])
-    sum_of = partial(np.add.reduceat, indices=np.cumsum([0, *sizes])[:-1])
-    most_of = partial(np.maximum.reduceat, indices=np.cumsum([0, *sizes])[:-1])
+    starts = np.cumsum([0, *sizes])[:-1]
+    sum_of = partial(np.add.reduceat, indices=starts)
     share = right / np.repeat(sum_of(right), sizes)
 
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
         score = x @ w
-        score -= np.repeat(most_of(score), sizes)
+        score -= np.repeat(np.maximum.reduceat(score, starts), sizes)
         odds = np.exp(score)
         total, of_right = sum_of(odds), sum_of(odds * right)
         p, q = odds / np.repeat(total, sizes), odds * right / np.repeat(of_right, sizes)
@@ -157,7 +155,7 @@ def softmax_weights(issues: Sequence[Weighed]) -> np.ndarray:
 def inputs(signals: np.ndarray) -> np.ndarray:
     """Return the signals of chunks that are fitted."""
     x = signals.astype(np.float64)
-    x[:, FILE_SCORE] = np.maximum(x[:, FILE_SCORE], LEAST_FILE_SCORE)
+    x[:, FILE_SCORE] = np.maximum(x[:, FILE_SCORE], LEAST_BEHIND)  # how far behind would rule the spread of the signal
     return x[:, CHOSEN]
 
 

@@ -1,4 +1,4 @@
-"""Which files of an issue come after those of its best chunks, and what that does to the order of the chunks."""
+"""Check which files of an issue come after those of its best chunks, and what that does to the order of the chunks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def found(path: str, words: float, lines: int = 1, file_words: int = 100) -> Fou
 
 
 def standings(paths: list[str]) -> dict[str, FileStanding]:
-    return {path: FileStanding(behind=0.0, place=1.0, path_gain=0.0) for path in paths}
+    return {path: FileStanding(0.0, 1.0, 0.0, 0.0, 0.0, 0.0) for path in paths}
 
 
 def ordered(paths: list[str], files: list[str]) -> list[str]:

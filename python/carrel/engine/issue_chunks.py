@@ -79,9 +79,9 @@ class FileStanding(NamedTuple):
     behind: float  # points behind the best file, 0 or less
     place: float  # 6 / (6 + files before it)
     path_gain: float  # what its path adds to its score
-    whole_covered: float = 0.0  # how much of the whole text's words its best chunk for that holds
-    whole_score: float = 0.0  # the best score of a chunk for the whole text, as a share of the best file's
-    whole_meaning: float = 0.0  # cosine of the whole text and the nearest of its chunks
+    whole_covered: float  # how much of the whole text's words its best chunk for that holds
+    whole_score: float  # the best score of a chunk for the whole text, as a share of the best file's
+    whole_meaning: float  # cosine of the whole text and the nearest of its chunks
 
 
 class FoundChunk(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which files come next, after those of the best chunks: a linear model over what is known of each file.
+"""Order the files that come after those of the best chunks, by a linear model over what is known of each.
 
 A file's best chunk decides well which files are first. Further down, where no single chunk is convincing, all chunks of a file
 together tell more. The weights were fitted on issues of 56 projects and checked on 23 others by `training/issue_weights.py`;
@@ -17,14 +17,14 @@ from carrel.engine.issue_chunks import FileStanding, FoundChunk
 
 FIRST, LAST = 5, 10
 """The files after the first five, up to the tenth, are ordered here."""
-_LEAST_BEHIND = -8.0
+LEAST_BEHIND = -8.0
 """Points behind the best file: further behind are those that a penalty puts there."""
 _FEW_WORDS = 400
 """In a file of fewer words each chunk counts as much."""
 
 
 class FileSignals(NamedTuple):
-    """What is known of a file, or the weight of each signal."""
+    """Hold what is known of a file, or the weight of each signal."""
 
     behind: float  # its score, in points behind the best file's
     path_gain: float  # what its path adds to its score
@@ -68,7 +68,7 @@ def file_signals(chunks: Sequence[FoundChunk], standings: Mapping[str, FileStand
     for place, path in enumerate(words):
         standing = standings[path]
         signals[path] = FileSignals(
-            max(standing.behind, _LEAST_BEHIND),
+            max(standing.behind, LEAST_BEHIND),
             standing.path_gain,
             -math.log1p(place),
             math.log(odds[path]),

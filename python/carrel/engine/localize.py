@@ -166,8 +166,8 @@ def _settled(
 ) -> tuple[list[FoundChunk], list[FoundChunk]]:
     """Part the chunks into those that come first whatever their score, and the others.
 
-    First is the best chunk of each pinned file, be it a test, then what writes a message. They score as the best of the others at
-    least, and no more than they do by themselves: how sure the others are is told by their distance to the first.
+    First is the best chunk of each pinned file, be it a test, then what writes a message. These score as the best of the
+    others, a pinned one more only if it does by itself: how sure the others are is told by their distance to the first.
     """
     best: dict[str, FoundChunk] = {}
     for found in chunks if pinned else ():
