@@ -94,6 +94,14 @@ def test_the_newest_turn_that_names_something_says_what_is_spoken_of() -> None:
     assert subjects(newer) == (["TaxTable"], ("shop/tax.py",))
 
 
+def test_an_answer_that_quotes_words_alone_is_about_what_its_question_named() -> None:
+    asked = Message("user", "how does send_letter reach the readers?")
+    assert subjects([asked, Message("assistant", "It gives `text` to `to`.")])[0] == ["send_letter", "text", "to"]
+    assert subjects([asked, Message("assistant", "`deliver` takes the `text` to `Reader`.")])[0] == ["deliver", "text", "Reader"]
+    plain = Message("user", "how are letters sent?")
+    assert subjects([plain, Message("assistant", "`deliver` takes the `text`.")])[0] == ["deliver", "text"]
+
+
 def test_context_that_was_put_before_an_earlier_question_says_nothing_of_its_subject() -> None:
     sent = Message("user", '<rag_context>\n<code path="a/b.py">`Other`</code>\n</rag_context>\n\nwhat is `RetrySchedule`?')
     assert subjects([sent]) == (["RetrySchedule"], ())

@@ -208,7 +208,8 @@ def _has_subject(text: str) -> bool:
 def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
     """Return the names that turns speak of and the files that the newest answer with any shows, the newest turn first.
 
-    Within a turn they stand in its order: an answer begins with what it is about.
+    Within a turn they stand in its order: an answer begins with what it is about. One that quotes words alone ("it sends `text`")
+    is about what its question named, where that is no word: `send_letter`.
     """
     names: list[str] = []
     paths: tuple[str, ...] = ()
@@ -218,10 +219,15 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
         quoted = [span for span in _QUOTED.findall(text) if not _is_path(span)]
         plain = _PATH.sub(lambda found: " " if _is_path(found[0]) else found[0], text)  # the ending of a file is no name
         named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or _names(plain)
-        names += [name for name in named if name not in names and not _is_path(name)]
+        named = [name for name in named if not _is_path(name)]
         if turn.role == "assistant" and not paths:
             paths = tuple(found_paths)
         if names:
+            asked = [name for name in dict.fromkeys(named) if query_words.is_code(name)]
+            names = [*asked, *(name for name in names if name not in asked)]
+            break
+        names = list(dict.fromkeys(named))
+        if names and (turn.role == "user" or any(not name.islower() or query_words.is_code(name) for name in names)):
             break
     return names, paths
 

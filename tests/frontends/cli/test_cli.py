@@ -68,6 +68,42 @@ def test_filters_narrow_a_search(run: Run) -> None:
     assert one_json(run("search", "connection", "--glob", "*.py", "--json")[1])["hits"] == []
 
 
+def test_a_follow_up_is_searched_for_with_what_was_said_before(
+    run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "src" / "mail.py").write_text("def send_letter(to, text):\n    return deliver(to, text.encode())\n")
+    (project / "src" / "newsletter.py").write_text(
+        "def monthly(readers):\n    for one in readers:\n        send_letter(one, news())\n"
+    )
+    said = [
+        {"role": "user", "content": "how does send_letter work?"},
+        {"role": "assistant", "content": "It delivers `text` to `to`."},
+    ]
+    before = tmp_path / "said.json"
+    before.write_text(json.dumps(said))
+
+    def first_two(*more: str) -> set[str]:
+        return {hit["path"] for hit in one_json(run("search", "and who calls it?", *more, "--json")[1])["hits"][:2]}
+
+    assert first_two() != first_two("--history", str(before)) == {"src/mail.py", "src/newsletter.py"}
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(before.read_bytes())))
+    code, out, _ = run("context", "and who calls it?", "--history", "-")
+    assert code == 0
+    assert "src/newsletter.py" in out
+
+
+def test_a_conversation_that_cant_be_read_is_refused_with_the_remedy(run: Run, tmp_path: Path) -> None:
+    before = tmp_path / "said.json"
+    for text in ("", "how does it work?", '{"role": "user"}', '[{"role": "user"}]', '[{"role": "user", "content": 3}]'):
+        before.write_text(text)
+        code, out, err = run("context", "and who calls it?", "--history", str(before))
+        assert (code, out) == (2, "")
+        assert f"{before} isn't a conversation: " in err
+        assert "It is a JSON list of" in err
+    assert "No such file" in run("search", "it", "--history", str(tmp_path / "none.json"))[2]
+    assert "Put one of the two into a file" in run("search", "-", "--history", "-")[2]
+
+
 def test_context_keeps_its_budget_in_each_format(run: Run) -> None:
     for form, start in (("xml", "<rag_context>"), ("source", "Source: "), ("tool", "--- src/auth.py (lines ")):
         code, out, _ = run("context", "verify a password", "--tokens", "150", "--format", form)

@@ -138,6 +138,7 @@ def _asking(commands: _Commands) -> None:
     search.add_argument(
         "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
     )
+    _history(search)
     _filters(search)
     add_json(search)
 
@@ -150,6 +151,7 @@ def _asking(commands: _Commands) -> None:
     context.add_argument(
         "--format", choices=("xml", "source", "tool", "places"), default="xml", help="the form of the text (xml)"
     )
+    _history(context)
     _filters(context)
     add_json(context)
 
@@ -302,6 +304,15 @@ def _path_option(command: ArgumentParser) -> None:
 def _query(command: ArgumentParser) -> None:
     command.add_argument("query", type=query, metavar="QUERY", help='words, a question or an identifier; "-" for standard input')
     command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder (the current one)")
+
+
+def _history(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--history",
+        metavar="FILE",
+        help='what was said before a query such as "and how is that tested?": a JSON list of {"role", "content"}, oldest first; '
+        '"-" for standard input',
+    )
 
 
 def _filters(command: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Texts that a person names a file for, or pipes in."""
+"""Texts and conversations that a person names a file for, or pipes in."""
 
 from __future__ import annotations
 
@@ -28,3 +28,20 @@ def read_text(source: str) -> str:
         raise InvalidInput("file", f"{source} holds more than {_MOST_BYTES:,} bytes", "Give the part that says what is wrong.")
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+
+
+def read_history(source: str) -> list[dict[str, str]]:
+    """Read the messages of a conversation, JSON as chat models take it, from a file or standard input; raises `InvalidInput`."""
+    import msgspec
+
+    from carrel.frontends.lsp.messages import HistoryTurn
+
+    try:
+        turns = msgspec.json.decode(read_text(source), type=list[HistoryTurn])
+    except msgspec.DecodeError as error:
+        raise InvalidInput(
+            "history",
+            f"{source} isn't a conversation: {error}",
+            'It is a JSON list of {"role": "user", "content": "…"}, oldest first.',
+        ) from None
+    return [{"role": turn.role, "content": turn.content} for turn in turns]
