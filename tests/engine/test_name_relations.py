@@ -59,6 +59,24 @@ def test_the_lines_of_callers_come_first_and_the_definition_is_there() -> None:
     assert [item.hit.score for item in result.items] == sorted((item.hit.score for item in result.items), reverse=True)
 
 
+def test_callers_come_before_other_definitions_of_the_name_and_tests_however_many_there_are() -> None:
+    others = {
+        f"kind_{n}.py": f"class Kind{n}:\n    def attune(self, context):\n        self.inner.attune(context)\n" for n in range(60)
+    }
+    tests = {f"tests/test_{n}.py": f"def test_{n}(context):\n    made = Kind{n}()\n    made.attune(context)\n" for n in range(60)}
+    filler = {f"note_{n}.py": f"def note_{n}(page):\n    page.write('line {n}')\n    return page\n" for n in range(200)}
+    steps = "".join(f"    step_{n} = module.part_{n}\n" for n in range(40))
+    loader = {"loader.py": f"def load(module, context):\n{steps}    module.attune(context)\n    return module\n"}
+    view = indexed({"about.md": "# Kinds\n\nCall `kind.attune(context)` once.\n", **others, **tests, **filler, **loader})
+    query, token = Query("who calls attune", limit=100), CancelToken()
+    ranking = find(view, prepare_blocking(query, EMBEDDER), token)
+    found = related_first(read_hits(ranking, query, token), ranking, query, token)
+    paths = [hit.chunk.path for hit in found.hits]
+    assert paths[0] == "loader.py"
+    assert {path.partition("_")[0] for path in paths[1:61]} == {"kind"}
+    assert paths[61] == "about.md"
+
+
 def test_a_search_lists_callers_before_what_only_says_the_name() -> None:
     view = indexed(FILES)
     query, token = Query("who calls run_lease", limit=4), CancelToken()
@@ -89,6 +107,22 @@ def test_what_extends_or_overrides_a_name_is_shown() -> None:
     assert "class Square(Shape):" in heirs.text
     overrides, _ = packed(view, "who overrides area", 1_000, limit=2)
     assert {item.hit.chunk.path for item in overrides.items} == {"shape.py", "square.py"}
+
+
+def test_a_type_that_go_asserts_to_implement_an_interface_is_one_that_does() -> None:
+    memory = (
+        "package store\n\n// Memory keeps all.\ntype Memory struct {\n\tkept map[string]int\n}\n\nvar _ Store = (*Memory)(nil)\n"
+    )
+    returns = "package store\n\nfunc open(path string) (Store, error) {\n\t_ = path\n\treturn nil, nil\n}\n"
+    view = indexed(
+        {
+            "store.go": "package store\n\ntype Store interface {\n\tGet(key string) int\n}\n",
+            "memory.go": memory,
+            "open.go": returns,
+        }
+    )
+    result, _ = packed(view, "what implements Store?", 1_000, limit=1)
+    assert "var _ Store = (*Memory)(nil)" in result.text
 
 
 def test_a_name_that_nothing_defines_is_searched_for_as_words() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from carrel.core.native import CancelToken, ParsedQuery, path_kinds
+from carrel.core.native import CancelToken, Candidate, ParsedQuery, path_kinds
 from carrel.core.types import Hit, Query, Signals
 from carrel.engine import query_words
 from carrel.engine.candidates import native_filter
@@ -24,6 +24,8 @@ Kind = Literal["users", "heirs", "definitions", "callees"]
 
 MOST_CHUNKS = 100
 """Chunks that hold a name and are read."""
+_FOUND = 1_000
+"""Of so many it is decided which are read."""
 LINES_AROUND = 2
 HEAD_LINES = 8
 """Of what a name calls, so many lines are shown."""
@@ -63,6 +65,8 @@ _SEPARATOR = re.compile(r"::|->|\.|#|:")
 _CALLED = re.compile(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
 _IMPORT = re.compile(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
 _COMMENT = re.compile(r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|''')")
+_ASSERTED = re.compile(r"\s*(?:var\s+)?_\s+[\w.]+\s*=")
+"""Go's way to say that a type implements an interface: `var _ Store = (*Memory)(nil)`."""
 _DECLARES = re.compile(r"\b(?:class|interface|struct|trait|impl|type|enum|record|protocol|extends|implements)\b")
 
 
@@ -140,18 +144,25 @@ class _Lookup:
         return [hit for hit in self._read([doc for doc, _ in listed]) if _is_called(hit, name)]
 
     def users(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
-        """Return the lines that use a name: calls before other code, code before imports and comments, tests last."""
+        """Return the lines that use a name: calls before other code, code before imports, comments and documents, tests
+        last.
+
+        Definitions of the name that call another of it (a wrapper, an override) come behind what else does the same.
+        """
         call = re.compile(word.pattern + r"\s*(?:::\s*<[^<>]{0,80}>|<[^<>()]{0,80}>)?[!?]?\(")
-        ranked: list[tuple[int, Hit, list[int]]] = []
+        ranked: list[tuple[tuple[int, bool], Hit, list[int]]] = []
         for hit in self._holding(name):
             rows = rows_of(hit.chunk.text)
-            head = head_of(rows, hit.chunk.signature) if _is_called(hit, name) else range(0)
+            defines = _is_called(hit, name)
+            head = head_of(rows, hit.chunk.signature) if defines else range(0)
             uses = [at for at, row in enumerate(rows) if at not in head and word.search(row)]
             code = [at for at in uses if not _IMPORT.match(rows[at]) and not _COMMENT.match(rows[at])]
             calls = [at for at in code if call.search(rows[at])]
             chosen = calls or code or uses
             if chosen:
-                ranked.append(((0 if calls else 1 if code else 2) + 3 * ("test" in path_kinds(hit.chunk.path)), hit, chosen))
+                kind = 2 if hit.chunk.source != "code" or not code else 1 - bool(calls)
+                kind += 3 * ("test" in path_kinds(hit.chunk.path))
+                ranked.append(((kind, defines), hit, chosen))
         ranked.sort(key=lambda one: one[0])
         return tuple(passage for _, hit, rows in ranked for passage in _around(hit, rows, LINES_AROUND))
 
@@ -164,7 +175,10 @@ class _Lookup:
             lines = [
                 at
                 for at, row in enumerate(rows)
-                if word.search(row) and _DECLARES.search(row) and not itself.search(row) and not _COMMENT.match(row)
+                if word.search(row)
+                and (_DECLARES.search(row) or ((said := _ASSERTED.match(row)) and word.search(said[0])))
+                and not itself.search(row)
+                and not _COMMENT.match(row)
             ]
             found += _around(hit, lines, 1)
         return tuple(found)
@@ -182,14 +196,20 @@ class _Lookup:
     def _holding(self, name: str) -> list[Hit]:
         [(candidates, _)] = self._ranking.view.find(
             [query_words.read(name).parsed()],
-            pool=2 * MOST_CHUNKS,
+            pool=_FOUND,
             floor=2.0,
             filter=native_filter(self._query.filters),
             pinned=None,
             active_path=None,
             cancel=self._cancel,
         )
-        best = sorted(candidates, key=lambda found: (-found.lexical, found.path, found.start_line))
+
+        def behind(found: Candidate) -> tuple[bool, bool, float, str, int]:
+            """Order what is read of a name that more chunks have than are read: tests and its own definitions behind the rest."""
+            defines = _last_part(found.symbol) == name
+            return ("test" in path_kinds(found.path), defines, -found.lexical, found.path, found.start_line)
+
+        best = sorted(candidates, key=behind)
         return self._read([found.doc for found in best[:MOST_CHUNKS]])
 
     def _read(self, docs: Sequence[int]) -> list[Hit]:
@@ -225,7 +245,11 @@ def _whole_word(name: str) -> re.Pattern[str]:
 
 def _is_called(hit: Hit, name: str) -> bool:
     chunk = hit.chunk
-    return chunk.source == "code" and (_SEPARATOR.split(chunk.symbol)[-1] == name or name in chunk.definitions)
+    return chunk.source == "code" and (_last_part(chunk.symbol) == name or name in chunk.definitions)
+
+
+def _last_part(symbol: str) -> str:
+    return _SEPARATOR.split(symbol)[-1]
 
 
 def _around(hit: Hit, rows: Sequence[int], lines: int) -> list[Passage]:
