@@ -20,7 +20,7 @@
 #   make bench-languages BENCH=FOLDER   what a question that isn't English loses
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
-#   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json names
+#   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json and dialogues.json name
 #   make bench-usage CHECKOUTS=FOLDER   do "how do I" questions find documents or code, as their answer is; FOLDER holds what tests/bench/usage.json names
 #   make bench-typos FOLDERS="FOLDER …"   are mistyped names found, in any projects
 #   make bench-tune CHECKOUTS=FOLDER [NAMES="owner+name …"]   what `carrel tune` is worth on later commits of the git checkouts in FOLDER

@@ -1,7 +1,8 @@
 """Are follow-up questions answered as well as the same questions in full? `python -m tests.bench.turns FOLDER`.
 
-FOLDER holds a checkout of each repository that turns.json names, under its name, tests included. Asked are follow-ups that can't
-be answered alone, questions that change the topic, and questions about the file or the lines in front. `fitted` in turns.json
+FOLDER holds a checkout of each repository that turns.json and dialogues.json name, under its name, tests included. Asked are
+follow-ups that can't be answered alone, questions that change the topic, and questions about the file or the lines in front.
+Answers are a sentence or two in turns.json, and as long and as formatted as those of chat models in dialogues.json. `fitted`
 says which repositories the rules were made on. Printed: NDCG@10 of the files, alone, with what Carrel knows of the
 conversation, and in full.
 """
@@ -9,6 +10,7 @@ conversation, and in full.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +29,7 @@ from carrel.engine.evaluate import ndcg
 from carrel.engine.retriever import read
 from carrel.providers.local import bundled
 
-CASES = Path(__file__).parent / "turns.json"
+CASES = {"short answers": "turns.json", "answers of chat models": "dialogues.json"}
 HITS = 20
 WAYS = ("alone", "with history", "in full")
 KINDS = {"follow_ups": "follow-ups", "topic_changes": "topic changes", "in_front": "about what is in front"}
@@ -38,6 +40,7 @@ class Asked:
     """One case and what each way of asking gave."""
 
     case: Mapping[str, Any]
+    answers: str
     kind: str
     fitted: bool
     figures: Mapping[str, float]
@@ -59,7 +62,7 @@ def questions(case: Mapping[str, Any]) -> dict[str, Question]:
     return dict(zip(WAYS, (Question(alone), Question(in_front, said), Question(full)), strict=True))
 
 
-def ask(case: Mapping[str, Any], kind: str, view: Snapshot, *, fitted: bool) -> Asked:
+def ask(case: Mapping[str, Any], answers: str, kind: str, view: Snapshot, *, fitted: bool) -> Asked:
     """Ask one case in each way."""
     found: dict[str, list[str]] = {}
     for way, question in questions(case).items():
@@ -73,7 +76,7 @@ def ask(case: Mapping[str, Any], kind: str, view: Snapshot, *, fitted: bool) -> 
         )
         found[way] = list(dict.fromkeys(hit.chunk.path for hit in hits))
     figures = {way: ndcg(paths, case["relevant"]) for way, paths in found.items()}
-    return Asked(case, kind, fitted, figures, found)
+    return Asked(case, answers, kind, fitted, figures, found)
 
 
 def table(asked: Sequence[Asked]) -> None:
@@ -84,28 +87,30 @@ def table(asked: Sequence[Asked]) -> None:
         ", repositories fitted on": lambda one: one.fitted,
         ", repositories kept aside": lambda one: not one.fitted,
     }
-    for kind, name in KINDS.items():
+    for kind, answers in itertools.product(KINDS, CASES):
         for suffix, chosen in rows.items():
-            group = [one for one in asked if one.kind == kind and chosen(one)]
-            means = " | ".join(f"{statistics.fmean(one.figures[way] for one in group):.3f}" for way in WAYS)
-            print(f"| {name}{suffix} | {len(group)} | {means} |")
+            group = [one for one in asked if one.kind == kind and one.answers == answers and chosen(one)]
+            if group:
+                means = " | ".join(f"{statistics.fmean(one.figures[way] for one in group):.3f}" for way in WAYS)
+                print(f"| {KINDS[kind]}, {answers}{suffix} | {len(group)} | {means} |")
 
 
 def main() -> None:
     """Print the table and the worst cases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="the checkouts, by the names in turns.json")
+    parser.add_argument("folder", type=Path, help="the checkouts, by the names in turns.json and dialogues.json")
     parser.add_argument("--worst", action="store_true", help="also print what lost more than .1 against the full question")
     arguments = parser.parse_args()
-    data = json.loads(CASES.read_text(encoding="utf-8"))
     cache = Path(platformdirs.user_cache_dir("carrel-bench-index")) / "turns"
     asked: list[Asked] = []
-    for name, repository in data["repositories"].items():
-        store, view = indexed(str((arguments.folder / name).resolve()), bundled(), cache)
-        for kind in KINDS:
-            cases = (case for case in data[kind] if case["repo"] == name)
-            asked += [ask(case, kind, view, fitted=repository["fitted"]) for case in cases]
-        del store, view
+    for answers, file in CASES.items():
+        data = json.loads(Path(__file__).with_name(file).read_text(encoding="utf-8"))
+        for name, repository in data["repositories"].items():
+            store, view = indexed(str((arguments.folder / name).resolve()), bundled(), cache)
+            for kind in KINDS:
+                cases = (case for case in data[kind] if case["repo"] == name)
+                asked += [ask(case, answers, kind, view, fitted=repository["fitted"]) for case in cases]
+            del store, view
     table(asked)
     if arguments.worst:
         for one in sorted(asked, key=lambda one: one.figures[WAYS[1]] - one.figures[WAYS[2]]):

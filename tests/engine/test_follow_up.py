@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.engine.texts import EMBEDDER, indexed
 
@@ -9,9 +11,10 @@ from carrel.core.conversation import Message
 from carrel.core.native import CancelToken
 from carrel.core.types import Lines, Query
 from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.engine.follow_up import needs_history, resolve, subjects
+from carrel.engine.follow_up import needs_history, resolve
 from carrel.engine.front import symbol_in_front
 from carrel.engine.retriever import Retrieval, read
+from carrel.engine.spoken_of import subjects
 
 SAID = (
     Message("user", "How are failed payments tried again?"),
@@ -46,6 +49,15 @@ SAID = (
         "is that timeout configurable",
         "what happens after that retry fails?",
         "Why important?",
+        "can I turn that off",
+        "how do I do this in a test?",
+        "where's the default set",
+        "where is the maximum size configured?",
+        "ok but where does the connection actually get dropped then",
+        "is there a config to make production throw too?",
+        "show me the fifth one",
+        "who calls the eager one?",
+        "and how are errors handled?",
     ],
 )
 def test_a_question_without_a_subject_needs_what_was_said(text: str) -> None:
@@ -61,6 +73,8 @@ def test_a_question_without_a_subject_needs_what_was_said(text: str) -> None:
         "How does a child process get reaped when its handle is dropped on Unix?",
         "Where is isAction, which tells whether a value is an action?",
         "Where is the semaphore kept?",
+        "and how are log files rotated?",
+        "Where are exceptions defined?",
         "How does authentication work?",
         "Thanks. How does the semaphore work?",
         "What does compose do?",
@@ -105,6 +119,73 @@ def test_an_answer_that_quotes_words_alone_is_about_what_its_question_named() ->
 def test_context_that_was_put_before_an_earlier_question_says_nothing_of_its_subject() -> None:
     sent = Message("user", '<rag_context>\n<code path="a/b.py">`Other`</code>\n</rag_context>\n\nwhat is `RetrySchedule`?')
     assert subjects([sent]) == (["RetrySchedule"], ())
+
+
+LISTED = """Three addons can answer a request themselves:
+
+1. **`BlockList`** returns an empty response.
+2. The onboarding page is served
+   by an application of its own.
+3. **`MapLocal`** serves pages from disk for matching addresses.
+
+| timeout | default |
+| --- | --- |
+| `tcp_timeout` | 600 s |
+| `udp` | 20 s |
+
+The `body_size_limit` option ends a request, see `addons/limits.py`.
+"""
+TABLE = "| policy | picks |\n| --- | --- |\n| `random` | any host |\n| `cookie` | sticky sessions |\n"
+ASKED = Message("user", "which addons can answer a request")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "words"),
+    [
+        ("show me the third one", LISTED, "map local serves pages disk matching addresses"),
+        ("explain the last one", LISTED, "map local serves pages disk matching addresses"),
+        ("walk me through the second step", LISTED, "onboarding page served"),
+        ("who calls the first one?", LISTED, "BlockList"),
+        ("show me the eighth one", LISTED, "block list"),
+        ("can I force number 3?", LISTED, "map local serves pages disk matching addresses"),
+        ("where is the latter implemented?", "`Clock` counts for a `Sleeper`.", "sleeper"),
+        ("and how does it end a request early?", LISTED, "body size limit"),
+        (
+            "how does it find addresses?",
+            "`MapLocal` is asked. It has a `Matcher` and `Rules` for all addresses.",
+            "matcher rules",
+        ),
+        ("is the cookie sticky?", "`Policy` is asked first.\n\nThe cookie stays: see `Selector`.", "selector"),
+        ("and who creates it?", "`Policy` is asked first.", "Policy"),
+        ("how does the last one work?", TABLE, "cookie sticky sessions"),
+        ("where's the default for that option set", LISTED, "body size limit"),
+        ("who uses that module?", LISTED, "limits"),
+        ("and why?", "It gives `None` or a `list`; `FlowReader` reads.", "flow reader"),
+        ("and why?", "It calls `fold`.", "fold addons answer request"),
+        ("can I turn that off", "Not at all.", "addons answer request"),
+    ],
+)
+def test_what_is_meant_is_found_in_lists_tables_and_by_its_kind(text: str, answer: str, words: str) -> None:
+    found = resolve(Query(text), (ASKED, Message("assistant", answer)))
+    assert found is not None
+    assert found.text == f"{text} {words}"
+
+
+def test_an_answer_of_any_form_is_read_in_time() -> None:
+    lines = [
+        "- " * 50_000,
+        "|" * 100_000,
+        "`a" * 50_000,
+        "option " * 30_000,
+        "`" + "a_" * 50_000,
+        "| x " * 30_000,
+        "1. " * 30_000,
+    ]
+    began = time.perf_counter()
+    for line in lines:
+        for text in ("show me the second one", "where's the default for that option set", "who uses that module?"):
+            resolve(Query(text), (ASKED, Message("assistant", f"{line}\n{line}")))
+    assert time.perf_counter() - began < 20, "a long answer is read in part, in linear time"
 
 
 def test_the_second_of_two_names_can_be_asked_for() -> None:

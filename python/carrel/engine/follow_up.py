@@ -16,23 +16,26 @@ from typing import Literal
 from carrel.core.conversation import Message
 from carrel.core.native import Candidate, path_kinds, split_names
 from carrel.core.types import Query
-from carrel.engine import issue_text, query_words
+from carrel.engine import issue_text, query_words, spoken_of
 from carrel.engine.confidence import is_small_talk
+from carrel.engine.spoken_of import names_in, telling
 
 MOST_TURNS = 6
 LONGEST = 200
 """Characters of a question that may lean on what was said. A longer one says itself what it is about."""
 FEW = 2
 """Telling words that are too few to stand alone: after "and", or beside "this". Without either, one is."""
+_FEW_OF_FORM = 5
+"""Telling words of a question that goes on by its form: "where does the connection actually get dropped then"."""
 _SUBJECT_BEFORE = 2
 """With so many telling words before it, `its` speaks of them; any other pronoun with one more, and one that ends the question
 with two more."""
 
 SHOWN = 0.7
 SHOWN_TO_USERS = 0.3
-NO_TEST = 0.2
-"""Factors of scores, fitted on two thirds of the repositories of tests/bench/turns.json: a file that the last answer named, the
-same where the question asks who uses it, and a file without tests where it asks for tests."""
+NO_TEST = 0.1
+"""Factors of scores, fitted on two thirds of the repositories of tests/bench/turns.json and dialogues.json: a file that the last
+answer named, the same where the question asks who uses it, and a file without tests where it asks for tests."""
 
 _LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
 _ALSO = re.compile(r"^(?:(?:and|but|so|ok|okay|then|also)\b[\s,]*)*(?:(?:what|how)\s+about\b|(?:and|also)\b)", re.IGNORECASE)
@@ -47,11 +50,19 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
-    r"(?:(?:how|why|where|when)\s+(?:is|are|was|were|do|does|did|can|could|has|have|should|would|will)"
-    r"|what\s+(?:is|are|was|were|do|does|did)|(?:explain|show)(?:\s+me)?)\s+(?:(?:an?|the|our|your)\s+)?(\w+)",
+    r"(?:(?:how|why|where|when)(?:'s|\s+(?:is|are|was|were|do|does|did|can|could|has|have|should|would|will))"
+    r"|what(?:'s|\s+(?:is|are|was|were|do|does|did))|(?:explain|show)(?:\s+me)?)\s+(?:(?:an?|the|our|your)\s+)?(\w+)",
     re.IGNORECASE,
 )
 """The beginning of a question that has a subject, and that: "how does authentication work", not "which strategies are there"."""
+_TAIL = re.compile(r"\b(?:then|too|though|instead|anymore|as\s+well|(?:the|that|this)\s+\w+\s+ones?)[\s?.!]*\Z", re.IGNORECASE)
+"""What only an answer to something ends with."""
+_DONE_TO_IT = re.compile(
+    r"\b(?:turn|switch|do|change|disable|enable|configure|avoid|set|make|get|see|show|use)\s+(?:that|this|it|those|these)\b"
+    r"(?=\s+(?:off|on|in|to|for|with|up|down|out|away|back|by|at|from|as|works?|happens?)\b|[\s?.!]*\Z)",
+    re.IGNORECASE,
+)
+_WHERE_THE = re.compile(r"where(?:'s|\s+(?:is|are|does|do))\s+the\b", re.IGNORECASE)
 _POSSESSIVE = frozenset({"its", "their"})
 _BEFORE_THAT = re.compile(r"(?:^(?P<asks>who|what|which)\s+)?(?P<word>\w+)\s+that$", re.IGNORECASE)
 _POINTS = frozenset(
@@ -74,18 +85,11 @@ _FILE = re.compile(r"\b(?:file|module|script|document)\b", re.IGNORECASE)
 _TYPE = re.compile(r"\b(?:class|component|type|struct)\b", re.IGNORECASE)
 _USERS = re.compile(
     r"\b(?:who|what|which|where|when)\b.{0,60}\b(?:call(?:s|ed|ers?)?|use[sd]?|users|run[s]?|adds?|references?|imports?|invokes?"
-    r"|depends?|defined)\b",
+    r"|depends?|defined)\b"
+    r"|\bwho\b.{0,40}\b(?:creates?|makes?|builds?|instantiates?|constructs?|installs?|registers?|sets?|triggers?|starts?|fires?)\b",
     re.IGNORECASE,
 )
 _TESTS = re.compile(r"\b(?:tests?|tested|unit\s*tests?|specs?)\b", re.IGNORECASE)
-_SECOND = re.compile(r"\b(?:second|latter)\b", re.IGNORECASE)
-
-_QUOTED = re.compile(r"`([^`\n]{2,120})`")
-_PATH = re.compile(r"(?<![\w/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()")
-_FILE_NAME = re.compile(r"(?:[\w@.+ -]+/)+[\w@.+-]+|[\w@+-]+\.(?!\w*[A-Z])[a-z]\w{0,5}")
-_CALLABLE = re.compile(r"^[^\W\d][\w.:#$!?-]*(?=\(|\Z)")
-_GIVEN = re.compile(r"<rag_context>.*?(?:</rag_context>|\Z)", re.DOTALL)
-"""Context that a client has put before an earlier question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +159,12 @@ def resolve(query: Query, history: Sequence[Message], symbol: str | None = None)
         expanded = _expanded(_HERE.sub(" ", text), words) if wants_tests or wants_users else f"{text} {name}"
         return Reference(expanded, (query.active_path,), True, wants_tests, wants_users)
     said = [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
-    if not said or not needs_history(text):
+    if not said or not (needs_history(text) or _points_at_answer(text, said)):
         return None
-    names, paths = subjects(said)
-    if not names and not paths:
-        words = next((words for turn in reversed(said) if turn.role == "user" and (words := _telling(turn.text))), [])
-    else:
-        chosen = names or [PurePosixPath(path).stem for path in paths]
-        name = chosen[min(1, len(chosen) - 1) if _SECOND.search(text) else 0]
-        # Who uses a name writes it as it is; any other question is about the thing, not about where it is defined.
-        words = [name] if wants_users else split_names(name)
-    if not words:
+    spoken = spoken_of.meant(text, said, users=wants_users)
+    if not spoken.words:
         return None
-    return Reference(_expanded(text, words), paths, False, wants_tests, wants_users)
+    return Reference(_expanded(text, spoken.words), spoken.paths, False, wants_tests, wants_users)
 
 
 def needs_history(text: str) -> bool:
@@ -176,19 +173,40 @@ def needs_history(text: str) -> bool:
     if question.is_symbol or query_words.is_code(question.quoted):
         return False
     alone = _LEAD.sub("", text)
-    few = len(_telling(alone))
+    few = len(telling(alone))
     if not few and not question.names:  # "tell me more": there is nothing of its own to search for
         return not is_small_talk(text)
     if _ALSO.match(text) and few <= FEW + 1:
-        return True
+        return few < FEW or not _has_subject(alone) or _PRONOUN.search(text) is not None
     if _ASKS.match(alone) and few < FEW and not question.names and not _has_subject(alone):
         return True
+    return _leans_by_form(alone, few) or _leans_by_pronoun(text)
+
+
+def _points_at_answer(text: str, said: Sequence[Message]) -> bool:
+    """Tell whether a short question has "the" thing which the last answer told of: "what happens if the token is wrong"."""
+    question = query_words.read(text)
+    named = question.is_symbol or question.names or query_words.is_code(question.quoted)
+    return not named and len(telling(text)) <= FEW and spoken_of.points_at(text, said)
+
+
+def _leans_by_form(text: str, few: int) -> bool:
+    """Tell whether a question has the form of one that goes on: "the third one", "turn that off", "where's the default set"."""
+    if few <= _FEW_OF_FORM and (_TAIL.search(text) or spoken_of.counts(text)):
+        return True
+    return _DONE_TO_IT.search(text) is not None or (
+        _WHERE_THE.match(text) is not None and all(word in _RELATIONAL for word in telling(text))
+    )
+
+
+def _leans_by_pronoun(text: str) -> bool:
+    """Tell whether too little that a pronoun could speak of stands before it."""
     for match in _PRONOUN.finditer(_EXISTS.sub(lambda found: " " * len(found[0]), text)):
         ends = _ENDS.match(text, match.end()) is not None
         if match[0].lower() == "that" and not ends and _is_relative(_LEAD.sub("", text[: match.end()])):
             continue  # `the error that it gives`
         enough = _SUBJECT_BEFORE + (2 if ends else match[0].lower() not in _POSSESSIVE)
-        if len(_telling(text[: match.start()])) < enough:
+        if len(telling(text[: match.start()])) < enough:
             return True
     return False
 
@@ -202,46 +220,13 @@ def _is_relative(text: str) -> bool:
 def _has_subject(text: str) -> bool:
     """Tell whether a question with one telling word is about that word: its subject, and nothing that something else has."""
     match = _WHOLE.match(text)
-    return match is not None and _telling(match[1]) != [] and match[1].lower() not in _RELATIONAL
-
-
-def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the names that turns speak of and the files that the newest answer with any shows, the newest turn first.
-
-    Within a turn they stand in its order: an answer begins with what it is about. One that quotes words alone ("it sends `text`")
-    is about what its question named, where that is no word: `send_letter`.
-    """
-    names: list[str] = []
-    paths: tuple[str, ...] = ()
-    for turn in reversed(turns):
-        text = _GIVEN.sub(" ", turn.text)
-        found_paths = [path for path in dict.fromkeys(_PATH.findall(text)) if _is_path(path)]
-        quoted = [span for span in _QUOTED.findall(text) if not _is_path(span)]
-        plain = _PATH.sub(lambda found: " " if _is_path(found[0]) else found[0], text)  # the ending of a file is no name
-        named = [match[0] for span in quoted if (match := _CALLABLE.match(span))] or _names(plain)
-        named = [name for name in named if not _is_path(name)]
-        if turn.role == "assistant" and not paths:
-            paths = tuple(found_paths)
-        if names:
-            asked = [name for name in dict.fromkeys(named) if query_words.is_code(name)]
-            names = [*asked, *(name for name in names if name not in asked)]
-            break
-        names = list(dict.fromkeys(named))
-        if names and (turn.role == "user" or any(not name.islower() or query_words.is_code(name) for name in names)):
-            break
-    return names, paths
-
-
-def _names(text: str) -> list[str]:
-    """Return the names in a text; a plain word that is all of it ("thanks") is none here."""
-    question = query_words.read(text)
-    return list(question.names) if question.is_symbol or not question.identifier else []
+    return match is not None and telling(match[1]) != [] and match[1].lower() not in _RELATIONAL
 
 
 def _is_about_front(text: str, query: Query) -> bool:
     if _HERE.search(text):
-        return not _names(_HERE.sub(" ", text))
-    return query.selection is not None and _THIS.search(text) is not None and len(_telling(text)) <= FEW
+        return not names_in(_HERE.sub(" ", text))
+    return query.selection is not None and _THIS.search(text) is not None and len(telling(text)) <= FEW
 
 
 def _is_selected(candidate: Candidate, query: Query) -> bool:
@@ -249,35 +234,18 @@ def _is_selected(candidate: Candidate, query: Query) -> bool:
     return lines is not None and candidate.start_line <= lines.end_line and lines.start_line <= candidate.end_line
 
 
-def _is_path(text: str) -> bool:
-    return _FILE_NAME.fullmatch(text) is not None and "." in PurePosixPath(text).name
-
-
-def _telling(text: str) -> list[str]:
-    return [word for word in query_words.telling_words(text) if word not in _GENERIC]
-
-
 def _expanded(text: str, words: Sequence[str]) -> str:
     return f"{text} {' '.join(words)}"
 
 
-_GENERIC = frozenset(
-    """
-    ago already always anything ask bit call called calls class current detail details does doing done elaborate else example
-    explain file files first function functions here instead it kind kinds latter method module more need new newer now old one
-    ones other others part please same second see selected show something take test tested tests then thing things too way work
-    works yes
-    """.split()  # noqa: SIM905 - a list of words reads best as text
-)
-"""Words that say what is wanted of a subject, and none themselves."""
 _RELATIONAL = frozenset(
     """
     advantage advantages alternative alternatives argument arguments arg args author benefit body bug callers cause causes
-    condition conditions content contents cost default defaults definition dependencies difference differences effect error
-    errors exception exceptions fields fix format goal idea implementation input inputs issue limit limits maximum members
-    methods minimum motivation name names option options order output outputs owner parameter parameters params parent path point
-    problem properties purpose range reason reasons result results return returns rest rule rules signature size solution
-    source state status step steps structure subclasses syntax value values version
+    condition conditions config configured content contents cost declared default defaults defined definition dependencies
+    difference differences effect error errors exception exceptions fields fix format goal idea implementation input inputs issue
+    limit limits maximum members methods minimum motivation name names option options order output outputs owner parameter
+    parameters params parent path point problem properties purpose range reason reasons result results return returns rest rule
+    rules set signature size solution source state status step steps structure subclasses syntax value values version
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 """Words for what something else has: "what is the default?" asks for that of what was spoken of."""
