@@ -23,10 +23,11 @@ from tests.bench.quality import indexed
 
 from carrel.core.conversation import Message
 from carrel.core.native import CancelToken, Snapshot
-from carrel.core.types import Lines, Query
+from carrel.core.types import Hit, Lines, Query
 from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
 from carrel.engine.evaluate import ndcg
-from carrel.engine.retriever import read
+from carrel.engine.name_relations import related_first
+from carrel.engine.retriever import Ranking, read
 from carrel.providers.local import bundled
 
 CASES = {"short answers": "turns.json", "answers of chat models": "dialogues.json"}
@@ -71,12 +72,16 @@ def ask(case: Mapping[str, Any], answers: str, kind: str, view: Snapshot, *, fit
             lambda: view,
             bundled(),
             ALONE,
-            lambda ranking, token: read(ranking, ranking.query, token).hits,
+            _as_searches_do,
             CancelToken(),
         )
         found[way] = list(dict.fromkeys(hit.chunk.path for hit in hits))
     figures = {way: ndcg(paths, case["relevant"]) for way, paths in found.items()}
     return Asked(case, answers, kind, fitted, figures, found)
+
+
+def _as_searches_do(ranking: Ranking, token: CancelToken) -> Sequence[Hit]:
+    return related_first(read(ranking, ranking.query, token), ranking, ranking.query, token).hits
 
 
 def table(asked: Sequence[Asked]) -> None:

@@ -157,6 +157,11 @@ ASKED = Message("user", "which addons can answer a request")
         ),
         ("is the cookie sticky?", "`Policy` is asked first.\n\nThe cookie stays: see `Selector`.", "selector"),
         ("and who creates it?", "`Policy` is asked first.", "Policy"),
+        (
+            "what else uses the second one?",
+            "- **Prefix.** `prefixLimit` bytes\n- **Size.** `SIZE_LIMIT = 640 * 1024`\n",
+            "SIZE_LIMIT",
+        ),
         ("how does the last one work?", TABLE, "cookie sticky sessions"),
         ("where's the default for that option set", LISTED, "body size limit"),
         ("who uses that module?", LISTED, "limits"),

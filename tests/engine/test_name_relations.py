@@ -37,6 +37,10 @@ FILES = {
         ("callers of empty and why", NameQuestion("users", "empty")),
         ("which functions use the function crypto::seal()", NameQuestion("users", "seal")),
         ("who calls it? run_lease", NameQuestion("users", "run_lease")),  # as a follow-up is searched for
+        ("and what else uses that module? run_lease", NameQuestion("users", "run_lease")),
+        ("Who uses that while writing? Lease", NameQuestion("users", "Lease")),
+        ("who calls it when a job ends in Lease", NameQuestion("users", "it")),
+        ("ok, and who creates this one? Lease", NameQuestion("users", "Lease")),
         ("which classes implement Store", NameQuestion("heirs", "Store")),
         ("who overrides Shape.area", NameQuestion("definitions", "area")),
         ("what does run_lease call?", NameQuestion("callees", "run_lease")),

@@ -59,7 +59,12 @@ _FORMS: tuple[tuple[Kind, str], ...] = (
     ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
 _READ = tuple((kind, re.compile(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
-_FOLLOW_UP = re.compile(r"\b(?:it|this|that)\b[\s?.!]*(?=[^\W\d][\w.:#]*\s*\Z)", re.IGNORECASE)
+_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|then|also|now)\b[\s,]*)+", re.IGNORECASE)
+_FOLLOW_UP = re.compile(
+    r"\b(?:it|this|that|these|those)\b(?:(?P<rest>[^?]{0,60})\?[\s?!.]*|[\s.!]+|\s+(?:function|method|class|module|type)\s+)"
+    r"(?P<name>[^\W\d][\w.:#]*[!?]?)\s*\Z",
+    re.IGNORECASE,
+)
 """A pronoun with the name that it stands for behind the question, as follow-ups are searched for."""
 _SEPARATOR = re.compile(r"::|->|\.|#|:")
 _CALLED = re.compile(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
@@ -82,7 +87,7 @@ def read(text: str) -> NameQuestion | None:
     """Return what a question asks about a name; None where it has another form."""
     if len(text) > _LONGEST:
         return None
-    text = _FOLLOW_UP.sub("", text.strip())
+    text = _FOLLOW_UP.sub(lambda found: found["name"] + (found["rest"] or ""), _LEAD.sub("", text.strip()))
     for kind, form in _READ:
         if match := form.match(text):
             return NameQuestion(kind, [part for part in _SEPARATOR.split(match["name"]) if part][-1])

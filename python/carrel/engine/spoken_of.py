@@ -19,7 +19,7 @@ from carrel.engine import query_words
 _QUOTED = re.compile(r"`([^`\n]{2,120})`")
 _PATH = re.compile(r"(?<![\w/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()")
 _FILE_NAME = re.compile(r"(?:[\w@.+ -]+/)+[\w@.+-]+|[\w@+-]+\.(?!\w*[A-Z])[a-z]\w{0,5}")
-_CALLABLE = re.compile(r"^[^\W\d][\w.:#$!?-]*(?=\(|\Z)")
+_CALLABLE = re.compile(r"^[^\W\d][\w.:#$!?-]*(?=\(|\Z|\s+[=<>])")
 _GIVEN = re.compile(r"<rag_context>.*?(?:</rag_context>|\Z)", re.DOTALL)
 """Context that a client has put before an earlier question."""
 _READ = 20_000
