@@ -24,7 +24,8 @@ MOST_TURNS = 6
 LONGEST = 200
 """Characters of a question that may lean on what was said. A longer one says itself what it is about."""
 FEW = 2
-"""Telling words that are too few to stand alone: after "and", or beside "this". Without either, one is."""
+"""Telling words that are too few to stand alone: beside "this", or with "the" thing of the last answer. After "and" it takes one
+more, unless a subject is among them; without any of it, one is too few."""
 _FEW_OF_FORM = 5
 """Telling words of a question that goes on by its form: "where does the connection actually get dropped then"."""
 _SUBJECT_BEFORE = 2
@@ -37,7 +38,7 @@ NO_TEST = 0.1
 """Factors of scores, fitted on two thirds of the repositories of tests/bench/turns.json and dialogues.json: a file that the last
 answer named, the same where the question asks who uses it, and a file without tests where it asks for tests."""
 
-_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
+LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
 _ALSO = re.compile(r"^(?:(?:and|but|so|ok|okay|then|also)\b[\s,]*)*(?:(?:what|how)\s+about\b|(?:and|also)\b)", re.IGNORECASE)
 _ASKS = re.compile(
     r"(?:who|what|which|where|when|why|how|is|are|was|were|do|does|did|can|could|has|have|should|would|will|show|explain)\b",
@@ -56,7 +57,7 @@ _WHOLE = re.compile(
 )
 """The beginning of a question that has a subject, and that: "how does authentication work", not "which strategies are there"."""
 _TAIL = re.compile(r"\b(?:then|too|though|instead|anymore|as\s+well|(?:the|that|this)\s+\w+\s+ones?)[\s?.!]*\Z", re.IGNORECASE)
-"""What only an answer to something ends with."""
+"""How a question ends that goes on from something: "what does the client get then?"."""
 _DONE_TO_IT = re.compile(
     r"\b(?:turn|switch|do|change|disable|enable|configure|avoid|set|make|get|see|show|use)\s+(?:that|this|it|those|these)\b"
     r"(?=\s+(?:off|on|in|to|for|with|up|down|out|away|back|by|at|from|as|works?|happens?)\b|[\s?.!]*\Z)",
@@ -164,7 +165,8 @@ def resolve(query: Query, history: Sequence[Message], symbol: str | None = None)
     spoken = spoken_of.meant(text, said, users=wants_users)
     if not spoken.words:
         return None
-    return Reference(_expanded(text, spoken.words), spoken.paths, False, wants_tests, wants_users)
+    asked = f"{text}?" if wants_users and text[-1].isalnum() else text  # what follows is the name that was spoken of
+    return Reference(_expanded(asked, spoken.words), spoken.paths, False, wants_tests, wants_users)
 
 
 def needs_history(text: str) -> bool:
@@ -172,7 +174,7 @@ def needs_history(text: str) -> bool:
     question = query_words.read(text)
     if question.is_symbol or query_words.is_code(question.quoted):
         return False
-    alone = _LEAD.sub("", text)
+    alone = LEAD.sub("", text)
     few = len(telling(alone))
     if not few and not question.names:  # "tell me more": there is nothing of its own to search for
         return not is_small_talk(text)
@@ -180,7 +182,7 @@ def needs_history(text: str) -> bool:
         return few < FEW or not _has_subject(alone) or _PRONOUN.search(text) is not None
     if _ASKS.match(alone) and few < FEW and not question.names and not _has_subject(alone):
         return True
-    return _leans_by_form(alone, few) or _leans_by_pronoun(text)
+    return (not question.names and _leans_by_form(alone)) or _leans_by_pronoun(text)
 
 
 def _points_at_answer(text: str, said: Sequence[Message]) -> bool:
@@ -190,20 +192,20 @@ def _points_at_answer(text: str, said: Sequence[Message]) -> bool:
     return not named and len(telling(text)) <= FEW and spoken_of.points_at(text, said)
 
 
-def _leans_by_form(text: str, few: int) -> bool:
+def _leans_by_form(text: str) -> bool:
     """Tell whether a question has the form of one that goes on: "the third one", "turn that off", "where's the default set"."""
-    if few <= _FEW_OF_FORM and (_TAIL.search(text) or spoken_of.counts(text)):
-        return True
-    return _DONE_TO_IT.search(text) is not None or (
-        _WHERE_THE.match(text) is not None and all(word in _RELATIONAL for word in telling(text))
-    )
+    words = telling(text)
+    if len(words) > _FEW_OF_FORM:
+        return False
+    goes_on = _TAIL.search(text) or spoken_of.has_ordinal(text) or _DONE_TO_IT.search(text)
+    return bool(goes_on) or (_WHERE_THE.match(text) is not None and all(word in _RELATIONAL for word in words))
 
 
 def _leans_by_pronoun(text: str) -> bool:
     """Tell whether too little that a pronoun could speak of stands before it."""
     for match in _PRONOUN.finditer(_EXISTS.sub(lambda found: " " * len(found[0]), text)):
         ends = _ENDS.match(text, match.end()) is not None
-        if match[0].lower() == "that" and not ends and _is_relative(_LEAD.sub("", text[: match.end()])):
+        if match[0].lower() == "that" and not ends and _is_relative(LEAD.sub("", text[: match.end()])):
             continue  # `the error that it gives`
         enough = _SUBJECT_BEFORE + (2 if ends else match[0].lower() not in _POSSESSIVE)
         if len(telling(text[: match.start()])) < enough:
@@ -218,7 +220,7 @@ def _is_relative(text: str) -> bool:
 
 
 def _has_subject(text: str) -> bool:
-    """Tell whether a question with one telling word is about that word: its subject, and nothing that something else has."""
+    """Tell whether a question begins with a subject: a telling word, and not for something that something else has."""
     match = _WHOLE.match(text)
     return match is not None and telling(match[1]) != [] and match[1].lower() not in _RELATIONAL
 

@@ -15,6 +15,7 @@ from carrel.core.native import CancelToken, Candidate, ParsedQuery, path_kinds
 from carrel.core.types import Hit, Query, Signals
 from carrel.engine import query_words
 from carrel.engine.candidates import native_filter
+from carrel.engine.follow_up import LEAD
 from carrel.engine.passages import Passage
 from carrel.engine.pieces import head_of, rows_of, runs_of
 from carrel.engine.ranking import signals
@@ -25,7 +26,7 @@ Kind = Literal["users", "heirs", "definitions", "callees"]
 MOST_CHUNKS = 100
 """Chunks that hold a name and are read."""
 _FOUND = 1_000
-"""Of so many it is decided which are read."""
+"""Chunks that hold a name and are found; `MOST_CHUNKS` of them are read."""
 LINES_AROUND = 2
 HEAD_LINES = 8
 """Of what a name calls, so many lines are shown."""
@@ -40,8 +41,8 @@ _NAME = rf"(?:the\s+)?(?:{_NOUN}\s+)?[`'\"]?(?P<name>[^\W\d][\w.:#]*\w(?:[!?](?=
 _WHICH = r"which(?:\s+\w+){1,3}?"
 _ASKER = rf"(?:(?:find|list|show|tell)\s+(?:me\s+)?(?:all\s+)?)?(?:who|what|where|{_WHICH})(?:\s+else)?"
 _LIST = r"(?:(?:find|list|show)\s+(?:me\s+)?)?(?:all\s+|the\s+)*"
-_USE = r"(?:call|invoke|reference|use|import|instantiate|construct|create)"
-_USED = r"(?:called|invoked|referenced|used|imported|instantiated|constructed|created)"
+_USE = r"(?:call|invoke|reference|use|import|instantiate|construct)"
+_USED = r"(?:called|invoked|referenced|used|imported|instantiated|constructed)"
 _USERS = r"(?:callers?|call\s+sites?|usages?|uses|users|references)"
 _HEIR = r"(?:extend|implement|subclass|inherit(?:s|ing|ed)?\s+from|derive[sd]?\s+from)"
 _HEIRS = r"(?:subclasses|implementations|implementors|implementers)"
@@ -59,9 +60,13 @@ _FORMS: tuple[tuple[Kind, str], ...] = (
     ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
 _READ = tuple((kind, re.compile(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
-_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|then|also|now)\b[\s,]*)+", re.IGNORECASE)
+_CREATORS = re.compile(rf"{_ASKER}\s+(?:creates?|makes?|builds?)\s+{_NAME}{_REST}", re.IGNORECASE | re.DOTALL)
+"""Of what was spoken of alone: "where is the request created" is about no name `request`."""
+_NO_NAMES = frozenset(
+    "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
+)
 _FOLLOW_UP = re.compile(
-    r"\b(?:it|this|that|these|those)\b(?:(?P<rest>[^?]{0,60})\?[\s?!.]*|[\s.!]+|\s+(?:function|method|class|module|type)\s+)"
+    r"\b(?:it|this|that|these|those|them|the\s+\w+\s+ones?)\b(?:(?P<rest>[^?]{0,60})\?[\s?!.]*|[\s.!]+|\s+(?:function|method|class|module|type)\s+)"
     r"(?P<name>[^\W\d][\w.:#]*[!?]?)\s*\Z",
     re.IGNORECASE,
 )
@@ -70,7 +75,7 @@ _SEPARATOR = re.compile(r"::|->|\.|#|:")
 _CALLED = re.compile(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
 _IMPORT = re.compile(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
 _COMMENT = re.compile(r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|''')")
-_ASSERTED = re.compile(r"\s*(?:var\s+)?_\s+[\w.]+\s*=")
+_ASSERTED = re.compile(r"\s*(?:var\s+)?_\s+[\w.]+(?:\[[^\]]*\])?\s*=")
 """Go's way to say that a type implements an interface: `var _ Store = (*Memory)(nil)`."""
 _DECLARES = re.compile(r"\b(?:class|interface|struct|trait|impl|type|enum|record|protocol|extends|implements)\b")
 
@@ -87,10 +92,12 @@ def read(text: str) -> NameQuestion | None:
     """Return what a question asks about a name; None where it has another form."""
     if len(text) > _LONGEST:
         return None
-    text = _FOLLOW_UP.sub(lambda found: found["name"] + (found["rest"] or ""), _LEAD.sub("", text.strip()))
-    for kind, form in _READ:
+    asked = LEAD.sub("", text.strip())
+    text = _FOLLOW_UP.sub(lambda found: f"`{found['name']}`{found['rest'] or ''}", asked)
+    for kind, form in _READ if text == asked else (*_READ, ("users", _CREATORS)):
         if match := form.match(text):
-            return NameQuestion(kind, [part for part in _SEPARATOR.split(match["name"]) if part][-1])
+            name = [part for part in _SEPARATOR.split(match["name"]) if part][-1]
+            return None if name.lower() in _NO_NAMES else NameQuestion(kind, name)
     return None
 
 
@@ -156,7 +163,7 @@ class _Lookup:
         """
         call = re.compile(word.pattern + r"\s*(?:::\s*<[^<>]{0,80}>|<[^<>()]{0,80}>)?[!?]?\(")
         ranked: list[tuple[tuple[int, bool], Hit, list[int]]] = []
-        for hit in self._holding(name):
+        for hit in self._holding(name, own_last=True):
             rows = rows_of(hit.chunk.text)
             defines = _is_called(hit, name)
             head = head_of(rows, hit.chunk.signature) if defines else range(0)
@@ -198,7 +205,7 @@ class _Lookup:
             found += [_at_head(hit, called) for hit in self._read(docs)[:1] if _is_called(hit, called)]
         return tuple(found)
 
-    def _holding(self, name: str) -> list[Hit]:
+    def _holding(self, name: str, *, own_last: bool = False) -> list[Hit]:
         [(candidates, _)] = self._ranking.view.find(
             [query_words.read(name).parsed()],
             pool=_FOUND,
@@ -210,8 +217,8 @@ class _Lookup:
         )
 
         def behind(found: Candidate) -> tuple[bool, bool, float, str, int]:
-            """Order what is read of a name that more chunks have than are read: tests and its own definitions behind the rest."""
-            defines = _last_part(found.symbol) == name
+            """Order chunks, since more may hold the name than are read: tests, and with `own_last` its definitions, are last."""
+            defines = own_last and _last_part(found.symbol) == name
             return ("test" in path_kinds(found.path), defines, -found.lexical, found.path, found.start_line)
 
         best = sorted(candidates, key=behind)

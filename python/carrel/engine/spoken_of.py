@@ -1,7 +1,8 @@
 """What the turns before a question spoke of, and which of it the question means.
 
-An answer is about what it names first, unless the question counts ("the second one"), or says what kind of thing it means ("that
-option", "that module"). Nothing is understood: names, list items and tables are read as they are written.
+An answer is about what it names first, unless the question says more: which of several things it means ("the second one" is an
+item of a list, or a row of a table), of what kind it is ("that option", "that module"), or words of the sentence that tells
+of it. Nothing is understood; all is read as it is written.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ from carrel.core.native import split_names, stem
 from carrel.engine import query_words
 
 _QUOTED = re.compile(r"`([^`\n]{2,120})`")
-_PATH = re.compile(r"(?<![\w/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()")
+_PATH = re.compile(r"(?<![\w@+/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()")
 _FILE_NAME = re.compile(r"(?:[\w@.+ -]+/)+[\w@.+-]+|[\w@+-]+\.(?!\w*[A-Z])[a-z]\w{0,5}")
 _CALLABLE = re.compile(r"^[^\W\d][\w.:#$!?-]*(?=\(|\Z|\s+[=<>])")
 _GIVEN = re.compile(r"<rag_context>.*?(?:</rag_context>|\Z)", re.DOTALL)
 """Context that a client has put before an earlier question."""
 _READ = 20_000
 """Characters of a message that are read, context left out."""
-_ITEM = re.compile(r"^[ \t]{0,3}(?:[-*+]|\d{1,3}[.)])[ \t]+(\S.*)", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|(?:\#{1,6}[ \t]+)?(?P<number>\d{1,3})[.)])[ \t]+(?P<text>\S.*)", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.MULTILINE)
 _RULE_OF_TABLE = re.compile(r"[\s|:-]+")
 _COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-_PLACES = {word: at for at, word in enumerate(_COUNTED)} | {"former": 0, "latter": 1, "last": -1}
+_PLACES = {word: at for at, word in enumerate(_COUNTED)} | {"former": -2, "latter": -1, "last": -1}
 _ORDINAL = re.compile(
     rf"\b(?:(?:the|that|this|your)\s+(?P<which>{'|'.join(_PLACES)})(?:\s+(?:ones?|parts?|steps?|points?|bullets?|items?|cases?"
-    r"|options?|ways?|things?|two)\b|(?=[\s?.!]*\Z))|(?:the\s+)?(?P<of_two>former|latter)\b"
-    r"|(?:number|item|point|step|option)\s+#?(?P<number>[1-9]\d?)\b)",
+    r"|options?|ways?|things?|two)\b|(?=[\s?.!]*\Z))|the\s+(?P<of_two>former|latter)\b"
+    r"|(?:number|point|step|option)\s+\#?(?P<number>[1-9]\d?)\b)(?!\s+(?:of|in|from)\b)",
     re.IGNORECASE,
 )
 _KIND = re.compile(r"\b(?:that|the|this|its)\s+(?:\w+\s+)?(?P<kind>option|setting|flag|default|module)\b", re.IGNORECASE)
@@ -42,7 +44,7 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 _SNAKE = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(.])")
-"""A quoted name as options are written, and functions that aren't called."""
+"""A quoted name in small letters with underscores, and without a call's bracket: so options are written."""
 _DEFINITE = re.compile(r"\b(?:the|that|this|those|these)\s+(?P<what>\w+(?:[ \t]+\w+)?)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?;](?=\s)|\n|\Z)")
 _ITEM_WORDS = 8
@@ -53,44 +55,42 @@ _VALUES = frozenset(
     set str string symbol this true undefined void
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
-"""Values and types of every program, in small letters: an answer names them, and is about none."""
+"""Values and types that occur in any program, in small letters. No question is about one that an answer happens to quote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
     """What a question speaks of: `words` to search for, and the files that the newest answer with any shows."""
 
-    words: list[str]
+    words: tuple[str, ...]
     paths: tuple[str, ...] = ()
 
 
-def counts(text: str) -> bool:
-    """Tell whether a question speaks of one of several things by its place: "the second one"."""
+def has_ordinal(text: str) -> bool:
+    """Tell whether a question means one of several things by its place among them: "the second one"."""
     return _ORDINAL.search(text) is not None
 
 
 def points_at(text: str, turns: Sequence[Message]) -> bool:
-    """Tell whether a question speaks of "the …" or "that …" which the newest answer has told of."""
-    answer = _newest_answer(turns)
+    """Tell whether a question speaks of "the …" or "that …" which the newest answer told of in a sentence with a name."""
     pointed = {stem(word) for found in _DEFINITE.finditer(text) for word in telling(found["what"])}
-    return bool(pointed) and not pointed.isdisjoint(stem(word) for word in telling(answer))
+    sentences = (found[0] for found in _SENTENCE.finditer(_newest_answer(turns))) if pointed else ()
+    return any(_quoted_names(one) and not pointed.isdisjoint(stem(word) for word in telling(one)) for one in sentences)
 
 
 def meant(text: str, turns: Sequence[Message], *, users: bool) -> Meant:
     """Return what a question speaks of, by the newest turns that say it; no words where they say nothing.
 
-    Who uses a name (`users`) writes it as it is; any other question is about the thing, not about where it is defined.
+    With `users`, who uses something is asked: its name is given as it is written, else its words.
     """
     names, paths = subjects(turns)
-    asked = next((words for turn in reversed(turns) if turn.role == "user" and (words := telling(turn.text))), [])
+    asked = next((words for turn in reversed(turns) if turn.role == "user" and (words := telling(_said(turn)))), [])
     answer = _newest_answer(turns)
     beside: list[str] = []
     if ordinal := _ORDINAL.search(text):
-        number = ordinal["number"]
-        at = int(number) - 1 if number else _PLACES[(ordinal["which"] or ordinal["of_two"]).lower()]
-        item = _item(answer, at)
+        item = _item(answer, ordinal)
         if item is None:
-            names = names[at:] if 0 < at < len(names) else names
+            names = _from_place(names, ordinal) or names
         else:
             names, beside = _quoted_names(item)[:1], telling(item)[:_ITEM_WORDS]
     elif kind := _KIND.search(text):
@@ -99,19 +99,19 @@ def meant(text: str, turns: Sequence[Message], *, users: bool) -> Meant:
     elif nearest := _names_of_sentence(answer, {stem(word) for word in telling(text)} - {stem(word) for word in asked}):
         names, beside = nearest[:1], [word for name in nearest[1:2] for word in split_names(name)]
     if not names and not beside:
-        names, beside = ([PurePosixPath(paths[0]).stem], []) if paths else ([], asked)
+        names, beside = ([PurePosixPath(paths[0]).stem], []) if paths else ([], asked[:_QUESTION_WORDS])
     elif not beside and not _is_code(names[0]):  # a word alone says little
         beside = asked[:_QUESTION_WORDS]
     if users and names:
-        return Meant(names[:1], paths)
-    return Meant(list(dict.fromkeys([*split_names(" ".join(names[:1])), *beside])), paths)
+        return Meant((names[0],), paths)
+    return Meant(tuple(dict.fromkeys([*split_names(" ".join(names[:1])), *beside])), paths)
 
 
 def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the names that turns speak of and the files that the newest answer with any shows, the newest turn first.
+    """Return the names of the newest turn that has any, in its order, and the files that the newest answer till there shows.
 
-    Within a turn they stand in its order: an answer begins with what it is about. One that quotes words alone ("it sends `text`")
-    is about what its question named, where that is no word: `send_letter`.
+    An answer begins with what it is about. One that quotes words alone ("it sends `text`") is about what its question named,
+    where that is no word: `send_letter`, which comes first then.
     """
     names: list[str] = []
     paths: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ def _newest_answer(turns: Sequence[Message]) -> str:
 
 
 def _said(turn: Message) -> str:
-    return _GIVEN.sub(" ", turn.text)[:_READ]
+    return _GIVEN.sub(" ", turn.text)[:_READ].encode(errors="replace").decode()  # half a character of UTF-16 has no code
 
 
 def _names_of_sentence(answer: str, words: AbstractSet[str]) -> list[str]:
@@ -154,12 +154,23 @@ def _names_of_sentence(answer: str, words: AbstractSet[str]) -> list[str]:
     return _quoted_names(sentence[0]) or _quoted_names(answer[: sentence.start()])[-1:]
 
 
-def _item(answer: str, at: int) -> str | None:
-    """Return an item of an answer's list, or a row of its table; None where there aren't so many."""
-    items = _ITEM.findall(answer)
+def _item(answer: str, ordinal: re.Match[str]) -> str | None:
+    """Return an item of an answer's list, else a row of its table, by the number or the place that is asked for; None without."""
+    found = list(_ITEM.finditer(_FENCE.sub("", answer)))
+    outer = [item for item in found if item["indent"] == found[0]["indent"]]
+    numbered = [item for item in outer if item["number"]]
+    if number := ordinal["number"]:
+        return next((item["text"] for item in numbered if item["number"] == number), None)
+    items = [item["text"] for item in (numbered if len(numbered) > 1 else outer)]
     if len(items) < 2:
         items = [row for row in _ROW.findall(answer) if not _RULE_OF_TABLE.fullmatch(row)][1:]
-    return items[at] if len(items) > max(at, 1) else None
+    return next(iter(_from_place(items, ordinal)), None) if len(items) > 1 else None
+
+
+def _from_place(things: list[str], ordinal: re.Match[str]) -> list[str]:
+    """Return what stands from the place on that is asked for; nothing, where there are fewer."""
+    at = int(ordinal["number"]) - 1 if ordinal["number"] else _PLACES[(ordinal["which"] or ordinal["of_two"]).lower()]
+    return things[at:] if -len(things) <= at < len(things) else []
 
 
 def _options(answer: str) -> list[str]:

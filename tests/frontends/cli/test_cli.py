@@ -24,6 +24,7 @@ from carrel.core.native import count_tokens
 from carrel.frontends.cli import index as index_command
 from carrel.frontends.cli import output
 from carrel.frontends.cli.arguments import parser
+from carrel.frontends.cli.text_input import read_history
 
 from .conftest import AUTH, Run, one_json
 
@@ -92,9 +93,21 @@ def test_a_follow_up_is_searched_for_with_what_was_said_before(
     assert "src/newsletter.py" in out
 
 
+def test_a_conversation_with_calls_of_tools_and_parts_is_read(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": [{"type": "text", "text": "how?"}, {"type": "image_url", "image_url": {"url": "data:"}}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "content": "[]", "tool_call_id": "1"},
+    ]
+    before = tmp_path / "said.json"
+    before.write_text(json.dumps(said))
+    assert read_history(str(before)) == [{"role": "user", "content": "how?"}, {"role": "tool", "content": "[]"}]
+
+
 def test_a_conversation_that_cant_be_read_is_refused_with_the_remedy(run: Run, tmp_path: Path) -> None:
     before = tmp_path / "said.json"
-    for text in ("", "how does it work?", '{"role": "user"}', '[{"role": "user"}]', '[{"role": "user", "content": 3}]'):
+    deep = f'[{{"role": "user", "content": "x", "more": {"[" * 100_000}{"]" * 100_000}}}]'
+    for text in ("", "how?", '{"role": "user"}', '[{"role": "user"}]', '[{"role": "user", "content": 3}]', deep):
         before.write_text(text)
         code, out, err = run("context", "and who calls it?", "--history", str(before))
         assert (code, out) == (2, "")

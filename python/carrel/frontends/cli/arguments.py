@@ -310,8 +310,8 @@ def _history(command: ArgumentParser) -> None:
     command.add_argument(
         "--history",
         metavar="FILE",
-        help='what was said before a query such as "and how is that tested?": a JSON list of {"role", "content"}, oldest first; '
-        '"-" for standard input',
+        help='what was said before a query such as "and how is that tested?": a JSON list of {"role": "user" or "assistant", '
+        '"content"}, oldest first; "-" for standard input',
     )
 
 

@@ -29,8 +29,8 @@ def run(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     source = getattr(arguments, "history", None)
     if arguments.query == STANDARD_INPUT == source:
-        raise InvalidInput("history", "is standard input, as the query is", "Put one of the two into a file.")
-    history = read_history(source) if source else []
+        raise InvalidInput("--history", "is standard input, as the query is", "Put one of the two into a file.")
+    history = [] if source is None else read_history(source)
     if arguments.query == STANDARD_INPUT:
         arguments.query = read_text(STANDARD_INPUT)
         if not arguments.query.strip():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import contextlib
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from carrel.core.errors import InvalidInput
 
@@ -31,17 +33,29 @@ def read_text(source: str) -> str:
 
 
 def read_history(source: str) -> list[dict[str, str]]:
-    """Read the messages of a conversation, JSON as chat models take it, from a file or standard input; raises `InvalidInput`."""
+    """Read the messages of a conversation, JSON as chat models take it, from a file or standard input; raises `InvalidInput`.
+
+    Messages without text, such as calls of tools, are left out.
+    """
     import msgspec
 
-    from carrel.frontends.lsp.messages import HistoryTurn
+    class Turn(msgspec.Struct):
+        role: str
+        content: str | list[dict[str, Any]] | None
 
     try:
-        turns = msgspec.json.decode(read_text(source), type=list[HistoryTurn])
-    except msgspec.DecodeError as error:
+        turns = msgspec.json.decode(read_text(source), type=list[Turn])
+    except InvalidInput as error:
+        raise error.renamed("--history") from None
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidInput(
-            "history",
-            f"{source} isn't a conversation: {error}",
+            "--history",
+            f"{'standard input' if source == STANDARD_INPUT else source} isn't a conversation: {error}",
             'It is a JSON list of {"role": "user", "content": "…"}, oldest first.',
         ) from None
-    return [{"role": turn.role, "content": turn.content} for turn in turns]
+    texts = ((turn.role, turn.content if isinstance(turn.content, str) else _text_of(turn.content or ())) for turn in turns)
+    return [{"role": role, "content": text} for role, text in texts if text]
+
+
+def _text_of(parts: Iterable[Mapping[str, Any]]) -> str:
+    return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))
