@@ -8,6 +8,7 @@ from typing import Any
 
 from carrel.core.conversation import Message, Role
 from carrel.frontends.common import json_splice
+from carrel.frontends.common.message_parts import text_of, text_parts
 
 ENDPOINTS = {
     "/chat/completions": "messages",
@@ -18,7 +19,7 @@ ENDPOINTS = {
 """End of the path, and the field that holds the conversation."""
 
 _SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
-_TEXT_PARTS = frozenset({"text", "input_text"})
+_TEXT = ("text", "input_text")
 _INSTRUCTING = ("system", "developer")
 _REMINDER = 80
 """Fewer characters that also stand in the system prompt are a coincidence."""
@@ -87,7 +88,7 @@ def _last_message(field: str, messages: list[Any]) -> _Place | None:
             content = message.get("content")
             if isinstance(content, str):
                 return (field, at, "content"), content, content
-            parts = _texts(content)
+            parts = text_parts(content, _TEXT)
             if parts:
                 at_part, text = parts[0]
                 return (field, at, "content", at_part, "text"), text, "\n".join(text for _, text in parts)
@@ -101,9 +102,7 @@ def _history(messages: Sequence[Any]) -> tuple[Message, ...]:
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else None
         if isinstance(role, str) and role in _SPEAKERS:
-            content = message.get("content")
-            text = content if isinstance(content, str) else "\n".join(text for _, text in _texts(content))
-            said.append(Message(_SPEAKERS[role], text))
+            said.append(Message(_SPEAKERS[role], text_of(message.get("content"), _TEXT)))
     last = max((at for at, message in enumerate(said) if message.role == "user"), default=0)
     return tuple(message for message in said[:last] if message.text.strip())
 
@@ -127,14 +126,5 @@ def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:
     for message in messages:
         if isinstance(message, dict) and message.get("role") in _INSTRUCTING:
             content = message.get("content")
-            texts += [content] if isinstance(content, str) else [text for _, text in _texts(content)]
+            texts += [content] if isinstance(content, str) else [text for _, text in text_parts(content, _TEXT)]
     return "\n\n".join(text for text in texts if isinstance(text, str))
-
-
-def _texts(content: Any) -> list[tuple[int, str]]:
-    """Return the parts that hold text: where they stand in the list, and the text."""
-    return [(i, part["text"]) for i, part in enumerate(content) if _is_text(part)] if isinstance(content, list) else []
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str)

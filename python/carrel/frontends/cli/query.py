@@ -30,13 +30,13 @@ def run(arguments: Namespace, output: Output) -> int:
     source = getattr(arguments, "history", None)
     if arguments.query == STANDARD_INPUT == source:
         raise InvalidInput("--history", "is standard input, as the query is", "Put one of the two into a file.")
-    history = [] if source is None else read_history(source)
+    arguments.history = [] if source is None else read_history(source)
     if arguments.query == STANDARD_INPUT:
         arguments.query = read_text(STANDARD_INPUT)
         if not arguments.query.strip():
             raise InvalidInput("query", "is empty", "Pipe in what to look for.")
     try:
-        result = with_commands(root, output, lambda commands, workspace: _ask(arguments, history, output, commands, workspace))
+        result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
     except InvalidInput as wrong:
         if option := _OPTIONS.get(wrong.field):
             raise wrong.renamed(option) from None
@@ -53,15 +53,13 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-async def _ask(
-    arguments: Namespace, history: list[dict[str, str]], output: Output, commands: Commands, workspace: Workspace
-) -> Any:
+async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
     wait = await bring_up_to_date(commands, workspace, output)
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":
             extra = {"limit": arguments.limit, "format": arguments.format, "filters": _filters(arguments)}
-            return await commands.search({**params, **extra, "history": history, "waitMs": wait})
+            return await commands.search({**params, **extra, "history": arguments.history, "waitMs": wait})
         case "files":
             return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
         case "compare":
@@ -78,7 +76,7 @@ async def _ask(
             return await commands.explain({**params, "path": path, "line": line})
     asked = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
     extra = {"budget": asked, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
-    return await commands.context({**params, **extra, "history": history, "trigger": "explicit", "waitMs": wait})
+    return await commands.context({**params, **extra, "history": arguments.history, "trigger": "explicit", "waitMs": wait})
 
 
 def _in_folder(path: str, workspace: Workspace) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import contextlib
 import sys
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from carrel.core.errors import InvalidInput
+from carrel.frontends.common.message_parts import text_of
 
 STANDARD_INPUT = "-"
 _MOST_BYTES = 20_000_000
@@ -32,19 +34,18 @@ def read_text(source: str) -> str:
     return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
+class _Turn(msgspec.Struct):
+    role: str
+    content: str | list[dict[str, Any]] | None
+
+
 def read_history(source: str) -> list[dict[str, str]]:
     """Read the messages of a conversation, JSON as chat models take it, from a file or standard input; raises `InvalidInput`.
 
     Messages without text, such as calls of tools, are left out.
     """
-    import msgspec
-
-    class Turn(msgspec.Struct):
-        role: str
-        content: str | list[dict[str, Any]] | None
-
     try:
-        turns = msgspec.json.decode(read_text(source), type=list[Turn])
+        turns = msgspec.json.decode(read_text(source), type=list[_Turn])
     except InvalidInput as error:
         raise error.renamed("--history") from None
     except (msgspec.DecodeError, RecursionError) as error:
@@ -53,9 +54,4 @@ def read_history(source: str) -> list[dict[str, str]]:
             f"{'standard input' if source == STANDARD_INPUT else source} isn't a conversation: {error}",
             'It is a JSON list of {"role": "user", "content": "…"}, oldest first.',
         ) from None
-    texts = ((turn.role, turn.content if isinstance(turn.content, str) else _text_of(turn.content or ())) for turn in turns)
-    return [{"role": role, "content": text} for role, text in texts if text]
-
-
-def _text_of(parts: Iterable[Mapping[str, Any]]) -> str:
-    return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))
+    return [{"role": turn.role, "content": text} for turn in turns if (text := text_of(turn.content))]

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from carrel.frontends.common import json_splice
+from carrel.frontends.common.message_parts import text_of, text_parts
 
 Mode = Literal["prepend", "references", "off"]
 
 TURNS = ("conversation/create", "conversation/turn")
+_TEXT = ("text",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +93,11 @@ def _turn(raw: bytes, params: dict[str, Any], path: json_splice.Path, content: A
     if isinstance(content, str):
         text = whole = content
     else:
-        parts = [(i, part["text"]) for i, part in enumerate(_items(content)) if _is_text(part)]
+        parts = text_parts(content, _TEXT)
         if not parts:
             return None
         path, text = (*path, parts[0][0], "text"), parts[0][1]
-        whole = _text_of(content)
+        whole = text_of(content, _TEXT)
     span = json_splice.string_span(raw, path, text)
     return Turn(raw, params, span, text, whole) if span else None
 
@@ -107,19 +109,9 @@ def _said(turns: list[Any]) -> tuple[dict[str, str], ...]:
         for turn in turns
         if isinstance(turn, dict)
         for role, field in (("user", "request"), ("assistant", "response"))
-        if (text := _text_of(turn.get(field)))
+        if (text := text_of(turn.get(field), _TEXT))
     ]
     return tuple(said)
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in _items(content) if _is_text(part))
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
 
 
 def _items(value: Any) -> list[Any]:
