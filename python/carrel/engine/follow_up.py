@@ -57,7 +57,7 @@ _WHOLE = re.compile(
 )
 """The beginning of a question that has a subject, and that: "how does authentication work", not "which strategies are there"."""
 _TAIL = re.compile(r"\b(?:then|too|though|instead|anymore|as\s+well|(?:the|that|this)\s+\w+\s+ones?)[\s?.!]*\Z", re.IGNORECASE)
-"""How a question ends that goes on from something: "what does the client get then?"."""
+"""Match how a question ends that goes on from something: "what does the client get then?"."""
 _DONE_TO_IT = re.compile(
     r"\b(?:turn|switch|do|change|disable|enable|configure|avoid|set|make|get|see|show|use)\s+(?:that|this|it|those|these)\b"
     r"(?=\s+(?:off|on|in|to|for|with|up|down|out|away|back|by|at|from|as|works?|happens?)\b|[\s?.!]*\Z)",
@@ -197,8 +197,9 @@ def _leans_by_form(text: str) -> bool:
     words = telling(text)
     if len(words) > _FEW_OF_FORM:
         return False
-    goes_on = _TAIL.search(text) or spoken_of.has_ordinal(text) or _DONE_TO_IT.search(text)
-    return bool(goes_on) or (_WHERE_THE.match(text) is not None and all(word in _RELATIONAL for word in words))
+    if _TAIL.search(text) or _DONE_TO_IT.search(text) or spoken_of.has_ordinal(text):
+        return True
+    return _WHERE_THE.match(text) is not None and all(word in _RELATIONAL for word in words)
 
 
 def _leans_by_pronoun(text: str) -> bool:

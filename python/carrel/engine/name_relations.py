@@ -66,7 +66,8 @@ _NO_NAMES = frozenset(
     "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
 )
 _FOLLOW_UP = re.compile(
-    r"\b(?:it|this|that|these|those|them|the\s+\w+\s+ones?)\b(?:(?P<rest>[^?]{0,60})\?[\s?!.]*|[\s.!]+|\s+(?:function|method|class|module|type)\s+)"
+    r"\b(?:it|this|that|these|those|them|the\s+\w+\s+ones?)\b"
+    r"(?:(?P<rest>[^?]{0,60})\?[\s?!.]*|[\s.!]+|\s+(?:function|method|class|module|type)\s+)"
     r"(?P<name>[^\W\d][\w.:#]*[!?]?)\s*\Z",
     re.IGNORECASE,
 )
@@ -156,13 +157,12 @@ class _Lookup:
         return [hit for hit in self._read([doc for doc, _ in listed]) if _is_called(hit, name)]
 
     def users(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
-        """Return the lines that use a name: calls before other code, code before imports, comments and documents, tests
-        last.
+        """Return the lines that use a name: calls before other code, then imports, comments and documents; tests last.
 
         Definitions of the name that call another of it (a wrapper, an override) come behind what else does the same.
         """
         call = re.compile(word.pattern + r"\s*(?:::\s*<[^<>]{0,80}>|<[^<>()]{0,80}>)?[!?]?\(")
-        ranked: list[tuple[tuple[int, bool], Hit, list[int]]] = []
+        ranked: list[tuple[tuple[bool, int, bool], Hit, list[int]]] = []
         for hit in self._holding(name, own_last=True):
             rows = rows_of(hit.chunk.text)
             defines = _is_called(hit, name)
@@ -172,9 +172,9 @@ class _Lookup:
             calls = [at for at in code if call.search(rows[at])]
             chosen = calls or code or uses
             if chosen:
-                kind = 2 if hit.chunk.source != "code" or not code else 1 - bool(calls)
-                kind += 3 * ("test" in path_kinds(hit.chunk.path))
-                ranked.append(((kind, defines), hit, chosen))
+                kind = 2 if hit.chunk.source != "code" else 0 if calls else 1 if code else 2
+                is_test = "test" in path_kinds(hit.chunk.path)
+                ranked.append(((is_test, kind, defines), hit, chosen))
         ranked.sort(key=lambda one: one[0])
         return tuple(passage for _, hit, rows in ranked for passage in _around(hit, rows, LINES_AROUND))
 

@@ -1,4 +1,4 @@
-"""What the turns before a question spoke of, and which of it the question means.
+"""Find what the turns before a question spoke of, and which of it the question means.
 
 An answer is about what it names first, unless the question says more: which of several things it means ("the second one" is an
 item of a list, or a row of a table), of what kind it is ("that option", "that module"), or words of the sentence that tells
@@ -8,7 +8,7 @@ of it. Nothing is understood; all is read as it is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -60,7 +60,7 @@ _VALUES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """What a question speaks of: `words` to search for, and the files that the newest answer with any shows."""
+    """Hold what a question speaks of: `words` to search for, and the files that the newest answer with any shows."""
 
     words: tuple[str, ...]
     paths: tuple[str, ...] = ()
@@ -73,9 +73,9 @@ def has_ordinal(text: str) -> bool:
 
 def points_at(text: str, turns: Sequence[Message]) -> bool:
     """Tell whether a question speaks of "the …" or "that …" which the newest answer told of in a sentence with a name."""
-    pointed = {stem(word) for found in _DEFINITE.finditer(text) for word in telling(found["what"])}
+    pointed = {word for found in _DEFINITE.finditer(text) for word in _stems(found["what"])}
     sentences = (found[0] for found in _SENTENCE.finditer(_newest_answer(turns))) if pointed else ()
-    return any(_quoted_names(one) and not pointed.isdisjoint(stem(word) for word in telling(one)) for one in sentences)
+    return any(_quoted_names(sentence) and pointed & _stems(sentence) for sentence in sentences)
 
 
 def meant(text: str, turns: Sequence[Message], *, users: bool) -> Meant:
@@ -89,15 +89,15 @@ def meant(text: str, turns: Sequence[Message], *, users: bool) -> Meant:
     beside: list[str] = []
     if ordinal := _ORDINAL.search(text):
         item = _item(answer, ordinal)
-        if item is None:
-            names = _from_place(names, ordinal) or names
-        else:
-            names, beside = _quoted_names(item)[:1], telling(item)[:_ITEM_WORDS]
+        if item:
+            names, beside = _quoted_names(item), telling(item)[:_ITEM_WORDS]
+        elif name := _at_place(names, ordinal):
+            names = [name]
     elif kind := _KIND.search(text):
         is_file = kind["kind"].lower() == "module"
         names = ([] if paths else names) if is_file else (_options(answer) or names)
-    elif nearest := _names_of_sentence(answer, {stem(word) for word in telling(text)} - {stem(word) for word in asked}):
-        names, beside = nearest[:1], [word for name in nearest[1:2] for word in split_names(name)]
+    elif nearest := _names_of_sentence(answer, _stems(text) - {stem(word) for word in asked}):
+        names, beside = nearest, split_names(" ".join(nearest[1:2]))
     if not names and not beside:
         names, beside = ([PurePosixPath(paths[0]).stem], []) if paths else ([], asked[:_QUESTION_WORDS])
     elif not beside and not _is_code(names[0]):  # a word alone says little
@@ -119,8 +119,7 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
         text = _said(turn)
         found_paths = [path for path in dict.fromkeys(_PATH.findall(text)) if _is_path(path)]
         plain = _PATH.sub(lambda found: " " if _is_path(found[0]) else found[0], text)  # the ending of a file is no name
-        named = _quoted_names(text) or names_in(plain)
-        named = [name for name in named if not _is_path(name) and name.lower() not in _VALUES]
+        named = _quoted_names(text) or _subjects_of(names_in(plain))
         if turn.role == "assistant" and not paths:
             paths = tuple(found_paths)
         if names:
@@ -145,7 +144,7 @@ def _names_of_sentence(answer: str, words: AbstractSet[str]) -> list[str]:
     """Return the names in the sentence of an answer that has most of these stems; where it has none, the last one before it."""
     best: tuple[int, re.Match[str]] | None = None
     for sentence in _SENTENCE.finditer(answer) if words else ():
-        shared = len(words & {stem(word) for word in telling(sentence[0])})
+        shared = len(words & _stems(sentence[0]))
         if shared > (best[0] if best else 0):
             best = (shared, sentence)
     if best is None:
@@ -164,13 +163,13 @@ def _item(answer: str, ordinal: re.Match[str]) -> str | None:
     items = [item["text"] for item in (numbered if len(numbered) > 1 else outer)]
     if len(items) < 2:
         items = [row for row in _ROW.findall(answer) if not _RULE_OF_TABLE.fullmatch(row)][1:]
-    return next(iter(_from_place(items, ordinal)), None) if len(items) > 1 else None
+    return _at_place(items, ordinal) if len(items) > 1 else None
 
 
-def _from_place(things: list[str], ordinal: re.Match[str]) -> list[str]:
-    """Return what stands from the place on that is asked for; nothing, where there are fewer."""
+def _at_place(things: Sequence[str], ordinal: re.Match[str]) -> str | None:
+    """Return what stands at the place that is asked for; None, where there are fewer."""
     at = int(ordinal["number"]) - 1 if ordinal["number"] else _PLACES[(ordinal["which"] or ordinal["of_two"]).lower()]
-    return things[at:] if -len(things) <= at < len(things) else []
+    return things[at] if -len(things) <= at < len(things) else None
 
 
 def _options(answer: str) -> list[str]:
@@ -180,8 +179,12 @@ def _options(answer: str) -> list[str]:
 
 
 def _quoted_names(text: str) -> list[str]:
-    spans = (match[0] for span in _QUOTED.findall(text) if not _is_path(span) and (match := _CALLABLE.match(span)))
-    return [name for name in spans if not _is_path(name) and name.lower() not in _VALUES]
+    return _subjects_of(match[0] for span in _QUOTED.findall(text) if (match := _CALLABLE.match(span)))
+
+
+def _subjects_of(names: Iterable[str]) -> list[str]:
+    """Return the names that a question may be about: no files and no values."""
+    return [name for name in names if not _is_path(name) and name.lower() not in _VALUES]
 
 
 def _is_code(name: str) -> bool:
@@ -201,6 +204,10 @@ def _is_path(text: str) -> bool:
 def telling(text: str) -> list[str]:
     """Return the words of a text that say what it is about."""
     return [word for word in query_words.telling_words(text) if word not in _GENERIC]
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in telling(text)}
 
 
 _GENERIC = frozenset(
