@@ -169,7 +169,7 @@ class HnswStore:
         if gone:
             graph.remove(np.array(gone, np.uint64))
         if added:
-            graph.add(np.array(added, np.uint64), _floats(vectors), threads=1)
+            _add(graph, added, vectors)
         self._changed += len(gone) + len(added)
 
     def _load_graph(self) -> None:
@@ -187,7 +187,7 @@ class HnswStore:
             if gone:
                 graph.remove(np.array(gone, np.uint64))
             for keys in _slices(missing):
-                graph.add(np.array(keys, np.uint64), self._vectors_of(keys))
+                _add(graph, keys, self._vectors_of(keys))
             with self._turn:
                 self._graph, self._changed = graph, len(missing) + len(gone)
         except Exception as error:  # the package's own errors are RuntimeErrors of many kinds
@@ -218,7 +218,7 @@ class HnswStore:
             if not rows:
                 break
             after = rows[-1][0]
-            new.add(np.array([key for key, _ in rows], np.uint64), _floats([vector for _, vector in rows]))
+            _add(new, [key for key, _ in rows], [vector for _, vector in rows])
         with self._turn:  # this thread is the only one that writes: nothing was added meanwhile
             self._graph, self._changed = new, len(new)
         self._save_graph()
@@ -304,11 +304,11 @@ class HnswStore:
         row = self._database.execute("SELECT vector FROM records WHERE id = ?", (bytes.fromhex(chunk),)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def _vectors_of(self, keys: Sequence[int]) -> Floats:
+    def _vectors_of(self, keys: Sequence[int]) -> list[bytes]:
         with self._turn:
             marks = ",".join("?" * len(keys))
             rows = self._database.execute(f"SELECT vector FROM records WHERE key IN ({marks}) ORDER BY key", list(keys))  # noqa: S608
-            return _floats([vector for (vector,) in rows])
+            return [vector for (vector,) in rows]
 
     # --- the database
 
@@ -328,6 +328,15 @@ class HnswStore:
 
     def _set_meta(self, key: str, value: str) -> None:
         self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _add(graph: Index, keys: Sequence[int], vectors: Sequence[bytes]) -> None:
+    """Add vectors on one thread.
+
+    Threads that add side by side miss each other's places, the more so where they have to share cores: of 6,000 vectors,
+    ten nearest each, 25 graphs made on 16 threads of 2 cores found .958 to 1.0, on 2 threads .99 to 1.0, on one 1.0.
+    """
+    graph.add(np.array(keys, np.uint64), _floats(vectors), threads=1)
 
 
 def _slices(items: Sequence[int], size: int = SLICE) -> Iterator[Sequence[int]]:
