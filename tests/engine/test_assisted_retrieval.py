@@ -169,10 +169,12 @@ def test_a_question_that_needs_no_help_asks_no_model(asked: str) -> None:
 def test_without_assistants_a_question_is_one_piece_of_work_and_the_same_answer() -> None:
     for asked in ("server is down", "Compare nginx config on prod and staging", "total_price"):
         run = Runs()
-        answer, _ = found(asked, run=run, history=TALK)
+        answer, _ = found(asked, run=run)
         assert run.count == 1
         assert same(answer, ask(VIEW, asked, limit=5))
         assert answer.diagnostics == ask(VIEW, asked, limit=5).diagnostics
+        found(asked, run=(after_others := Runs()), history=TALK)
+        assert after_others.count == 1
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3, 0.4, 1.0, 60.0])

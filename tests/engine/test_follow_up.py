@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from tests.engine.texts import EMBEDDER, indexed
 
 from carrel.core.conversation import Message
 from carrel.core.native import CancelToken
-from carrel.core.types import Lines, Query
+from carrel.core.types import Filters, Lines, Query
 from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.engine.follow_up import needs_history, resolve
+from carrel.engine.follow_up import beside, needs_history, resolve
 from carrel.engine.front import symbol_in_front
 from carrel.engine.retriever import Retrieval, read
 from carrel.engine.spoken_of import subjects
@@ -232,6 +233,39 @@ def test_an_answer_without_names_leaves_the_words_of_the_question() -> None:
     assert found.text == "And how is that tested? failed payments tried again"
 
 
+def around(text: str, said: tuple[Message, ...] = SAID, **query: Any) -> dict[str, str]:
+    asked = Query(text, **query)
+    return beside(asked, said, resolve(asked, said))
+
+
+def test_a_question_in_a_conversation_is_searched_for_with_names_and_with_the_question_before() -> None:
+    names, before = "RetrySchedule Ledger", "How are failed payments tried again?"
+    for asked in ("And how is that tested?", "how does one cancel an order by hand"):  # it may be a follow-up or not
+        assert around(asked) == {"names": f"{asked} {names}", "question": f"{before} {asked}"}
+
+
+def test_the_question_before_is_the_newest_that_says_what_it_is_about() -> None:
+    said = (*SAID, Message("user", "and why?"), Message("assistant", "Since banks are slow."))
+    assert around("who decided that?", said)["question"].startswith("How are failed payments tried again?")
+    assert around("who decided that?", (Message("assistant", "Hello."),)) == {}
+
+
+@pytest.mark.parametrize("text", ["Ledger.total", "`send_letter()`", "thanks!", "how are letters sent? " * 20, ""])
+def test_an_identifier_a_greeting_or_a_long_text_is_searched_for_by_itself(text: str) -> None:
+    assert around(text) == {}
+
+
+def test_what_is_in_front_is_searched_for_without_the_conversation() -> None:
+    assert around("what does this file do?", active_path="shop/tax.py") == {}
+    assert around("where is an order charged for?", active_path="shop/tax.py") != {}
+
+
+def test_names_and_questions_of_any_length_are_cut() -> None:
+    names = " ".join(f"`some_name_{n}`" for n in range(5_000))
+    found = around("and why?", (Message("user", "why is it so " * 5_000), Message("assistant", names)))
+    assert all(len(text) < 800 for text in found.values())
+
+
 FILES = {
     "shop/retry_schedule.py": """
 class RetrySchedule:
@@ -302,6 +336,33 @@ def ask(query: Query, history: tuple[Message, ...] = ()) -> Retrieval:
 def test_a_follow_up_is_answered_by_what_was_said(text: str, path: str) -> None:
     found = ask(Query(text), SAID)
     assert found.hits[0].chunk.path == path
+
+
+def test_a_follow_up_that_is_not_taken_for_one_still_finds_what_was_spoken_of() -> None:
+    asked = Query("where's the pause doubled until everything was charged for")
+    assert resolve(asked, SAID) is None
+    alone, found = ask(asked), ask(asked, SAID)
+    assert alone.hits[0].chunk.path != "shop/retry_schedule.py"
+    assert found.hits[0].chunk.path == "shop/retry_schedule.py"
+    assert found.confidence == alone.confidence, "the conversation says which place is meant, not whether there is one"
+
+
+def test_words_that_stand_somewhere_as_they_are_are_found_whatever_was_spoken_of() -> None:
+    asked = Query("where does Name the tax of an order on the bill come from?")
+    assert [hit.chunk.id for hit in ask(asked, SAID).hits] == [hit.chunk.id for hit in ask(asked).hits]
+
+
+def test_a_filter_holds_for_what_the_conversation_finds() -> None:
+    found = ask(Query("And how is that tested?", filters=Filters(path_globs=("shop/**",))), SAID)
+    assert found.hits
+    assert all(hit.chunk.path.startswith("shop/") for hit in found.hits)
+
+
+def test_scores_and_relevances_fall_where_searches_are_joined() -> None:
+    order = ask(Query("how is the money for it taken", 20), SAID).order
+    assert list(order.scores) == sorted(order.scores, reverse=True)
+    assert list(order.relevances) == sorted(order.relevances, reverse=True)
+    assert len({found.doc for found in order.ranked}) == len(order.ranked)
 
 
 def test_a_question_about_the_file_in_front_is_answered_from_it() -> None:

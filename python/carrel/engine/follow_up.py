@@ -28,6 +28,8 @@ FEW = 2
 more, unless a subject is among them; without any of it, one is too few."""
 _FEW_OF_FORM = 5
 """Telling words of a question that goes on by its form: "where does the connection actually get dropped then"."""
+_LONGEST_NAMES = 600
+"""Characters of the names of an answer that are searched for."""
 _SUBJECT_BEFORE = 2
 """With so many telling words before it, `its` speaks of them; any other pronoun with one more, and one that ends the question
 with two more."""
@@ -167,6 +169,23 @@ def resolve(query: Query, history: Sequence[Message], symbol: str | None = None)
         return None
     asked = f"{text}?" if wants_users and text[-1].isalnum() else text  # what follows is the name that was spoken of
     return Reference(_expanded(asked, spoken.words), spoken.paths, False, wants_tests, wants_users)
+
+
+def beside(query: Query, history: Sequence[Message], reference: Reference | None) -> dict[str, str]:
+    """Return what a question in a conversation is searched for with beside its own words, by what that takes in.
+
+    The names of the newest answer, and the question before; nothing where the question is about what is in front, an identifier
+    alone, or a greeting.
+    """
+    text = _short(query)
+    said = [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
+    if text is None or not said or (reference is not None and reference.in_front) or is_small_talk(text):
+        return {}
+    question = query_words.read(text)
+    if question.is_symbol or query_words.is_code(question.quoted):
+        return {}
+    around = {"names": " ".join(spoken_of.subjects(said)[0])[:_LONGEST_NAMES], "question": spoken_of.question_before(said)}
+    return {name: f"{words} {text}" if name == "question" else f"{text} {words}" for name, words in around.items() if words}
 
 
 def needs_history(text: str) -> bool:

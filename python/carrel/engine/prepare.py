@@ -20,10 +20,10 @@ from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries, run_with
-from carrel.engine.follow_up import Reference, resolve
+from carrel.engine.follow_up import Reference, beside, resolve
 from carrel.engine.issue_text import IssueText
 from carrel.engine.query_words import ParsedQuery
-from carrel.engine.question_secrets import masked
+from carrel.engine.question_secrets import masked, masked_history
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,8 @@ class SearchText:
 class PreparedQuery:
     """A query with all that models say to it.
 
-    `texts` are by name the parts of an issue (`IssueText.parts`); any other query is searched for by one text, named "".
+    `texts` are by name the parts of an issue (`IssueText.parts`); any other query is searched for by one text, named "", and in a
+    conversation by further ones that take in what was said (`follow_up.beside`).
     """
 
     query: Query
@@ -82,17 +83,19 @@ async def prepare(
     """
     began = time.perf_counter()
     query = replace(query, text=_COLOURS.sub("", whole_characters(query.text)))
+    mask = masked if embedder.spec.leaves_machine else str
+    history = masked_history(history, mask)  # as a whole: a name that is cut out of it doesn't show that it is a secret
     reference = resolve(query, history, symbol)
+    around = beside(query, history, reference)
     query = replace(query, text=reference.text) if reference else query
     issue = issue_text.read(query.text) if query.text.strip() else None
-    parts = issue.parts() if issue else {"": query.text}
+    parts = issue.parts() if issue else {"": query.text, **around}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
     printed = [replace(query_words.read(message), message=message) for message in issue.messages] if issue else []
     asked = list(dict.fromkeys(question.text for question in (*questions.values(), *printed) if question.text))
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
     try:
-        mask = masked if embedder.spec.leaves_machine else str
         if meant is None or issue:
             sent = {text: mask(text) for text in asked}
             given = await embed_queries(embedder, list(dict.fromkeys(sent.values())), seconds=seconds)

@@ -19,14 +19,16 @@ from carrel.core.native import (
 )
 from carrel.core.types import Chunk, Dropped, Hit, Query, Span
 from carrel.engine import query_words, twins
-from carrel.engine.candidates import Stopwatch, search
+from carrel.engine.candidates import Stopwatch, search_each
 from carrel.engine.confidence import OF_A_TRACE, confidence, is_enough
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
+from carrel.engine.issue_text import IssueText
+from carrel.engine.joined_searches import SHARE, SHARE_OF_FOLLOW_UP, join
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.mistyped import corrected
 from carrel.engine.prepare import PreparedQuery, SearchText
-from carrel.engine.ranking import RankingContext, editor_context, rank, relevances, signals
+from carrel.engine.ranking import SURE_OF, RankingContext, editor_context, rank, relevances, score, signals
 
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
@@ -109,64 +111,125 @@ def retrieve(
 def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, without: frozenset[str] = frozenset()) -> Ranking:
     """Find and order the candidates of a query, without reading any.
 
-    A text with the structure of an issue is asked for in parts; every other one as a whole. Raises `Cancelled`.
+    A text with the structure of an issue is asked for in parts; every other one as a whole, and with what was said before, too.
+    Raises `Cancelled`.
     """
-    query, issue, model = prepared.query, prepared.issue, prepared.model
-    watch = Stopwatch()
-    watch.stages["embed"] = prepared.milliseconds
-    editor = editor_context(query)
+    query = prepared.query
+    search = _Search(view, prepared, editor_context(query), cancel, without)
+    search.watch.stages["embed"] = prepared.milliseconds
     if not query.text.strip():
-        context, diagnostics = RankingContext(query_words.read("")), RetrievalDiagnostics(model.id)
-        return Ranking(view, query, Order(), context, editor, watch.stages, diagnostics)
+        found = _Found(Order(), RankingContext(query_words.read("")))
+        return search.ranking(found, RetrievalDiagnostics(prepared.model.id))
+    found = search.issue(prepared.issue) if prepared.issue else search.question()
+    return search.ranking(found, _diagnostics(found.order, found.context, prepared, found.meant))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found for a text, in order. `meant` is the text with its names corrected, where that was searched for."""
+
+    order: Order
+    context: RankingContext
+    files: tuple[LocatedFile, ...] = ()
+    stands_for: Mapping[int, Candidate] = field(default_factory=dict)
     meant: SearchText | None = None
-    read_files, files, stands_for, traced = ReadFiles(), tuple[LocatedFile, ...](), dict[int, Candidate](), False
-    if issue:
-        located = localize(view, issue, prepared, cancel, watch)
-        context, files, traced = located.context, located.files, located.traced
+    confidence: float = 0.0
+
+
+class _Search:
+    """The steps of one search."""
+
+    def __init__(
+        self, view: SnapshotView, prepared: PreparedQuery, editor: EditorContext, cancel: CancelToken, without: frozenset[str]
+    ) -> None:
+        self.watch = Stopwatch()
+        self._view, self._prepared, self._query, self._editor = view, prepared, prepared.query, editor
+        self._floor, self._cancel, self._without = prepared.model.floor, cancel, without
+        self._read_files = ReadFiles()
+
+    def ranking(self, found: _Found, diagnostics: RetrievalDiagnostics) -> Ranking:
+        """Return what was found with all that reading and explaining it takes."""
+        return Ranking(
+            self._view,
+            self._query,
+            found.order,
+            found.context,
+            self._editor,
+            self.watch.stages,
+            diagnostics,
+            found.files,
+            stands_for=found.stands_for,
+            read_files=self._read_files,
+            by_rule=self._prepared.reference is not None or found.context.question.is_symbol,
+            confidence=found.confidence,
+        )
+
+    def issue(self, issue: IssueText) -> _Found:
+        """Find the places of a text with the structure of an issue, in parts."""
+        located = localize(self._view, issue, self._prepared, self._cancel, self.watch)
         ordered, scores = tuple(found.chunk for found in located.chunks), tuple(found.score for found in located.chunks)
-        order = Order(ordered, scores, relevances(ordered, scores, model.floor, logarithmic=True))
-    else:
-        searched = prepared.reference.searched(query) if prepared.reference else query
-        candidates, context = search(view, prepared.texts[""], searched, model.floor, cancel, files=read_files)
-        if meant := corrected(view, prepared.texts[""], candidates):
-            candidates, context = search(view, meant, searched, model.floor, cancel, files=read_files)
-        watch.lap("search")
-        ordered = tuple(rank(candidates, context, editor, without=without))
-        scores = tuple(r.score for r in ordered)
-        found = relevances(ordered, scores, model.floor)
-        settled = twins.settle(view, ordered, query)
-        ordered = settled.order
-        if not context.question.is_change:  # a change is often wanted in every copy
-            stands_for = dict(settled.stands_for)
-        order = Order(ordered, scores, found)
-        watch.lap("rank")
-    # Before what a follow-up does to the order: that says which place is meant, not whether there is one.
-    sure = confidence(order.ranked, order.relevances, context.question)
-    if _is_in_front(prepared, query):
-        sure = 1.0
-    elif traced:
-        sure = max(sure, OF_A_TRACE)
-    if prepared.reference and not issue:
-        pairs = prepared.reference.reordered(order.ranked, order.scores, query)
-        ordered, scores = tuple(r for r, _ in pairs), tuple(score for _, score in pairs)
-        order = Order(ordered, scores, relevances(ordered, scores, model.floor))
-    if not issue:
-        order = definitions_first(order, context, query)
-    diagnostics = _diagnostics(order, context, prepared, meant)
-    return Ranking(
-        view,
-        query,
-        order,
-        context,
-        editor,
-        watch.stages,
-        diagnostics,
-        files,
-        stands_for=stands_for,
-        read_files=read_files,
-        by_rule=prepared.reference is not None or context.question.is_symbol,
-        confidence=sure,
-    )
+        order = Order(ordered, scores, relevances(ordered, scores, self._floor, logarithmic=True))
+        sure = confidence(order.ranked, order.relevances, located.context.question)
+        return _Found(order, located.context, located.files, confidence=max(sure, OF_A_TRACE) if located.traced else sure)
+
+    def question(self) -> _Found:
+        """Find the places of a question: by its own words, and by what was said before it."""
+        prepared, reference = self._prepared, self._prepared.reference
+        searched = reference.searched(self._query) if reference else self._query
+        text, meant = prepared.texts[""], None
+        candidates, context = self._ask([text], searched)[0]
+        if meant := corrected(self._view, text, candidates):
+            text = meant
+            candidates, context = self._ask([text], searched)[0]
+        self.watch.lap("search")
+        ranked = self._ranked(candidates, context)
+        order, stands_for = self._settled(ranked, [one.score for one in ranked], context)
+        self.watch.lap("rank")
+        # Before what the conversation does to the order: that says which place is meant, not whether there is one.
+        sure = 1.0 if _is_in_front(prepared, self._query) else confidence(order.ranked, order.relevances, context.question)
+        if _takes_in_conversation(prepared, order):
+            order, stands_for = self._with_conversation(order, text, context)
+            self.watch.lap("conversation")
+        if reference:
+            pairs = reference.reordered(order.ranked, order.scores, self._query)
+            order = self._order([one for one, _ in pairs], [value for _, value in pairs])
+        return _Found(definitions_first(order, context, self._query), context, (), stands_for, meant, sure)
+
+    def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, Mapping[int, Candidate]]:
+        """Return the order joined with what the texts find that take in what was said."""
+        around = self._ask([text for name, text in self._prepared.texts.items() if name], self._query)
+        asked = text.parsed(quotes=False)
+        ranked, scores = join(
+            (own.ranked, own.scores),
+            [(found, [one.score for one in found]) for found in (self._ranked(*one) for one in around)],
+            SHARE_OF_FOLLOW_UP if self._prepared.reference else SHARE,
+            lambda docs: score(self._view.evidence(asked, docs), context, self._editor),
+        )
+        return self._settled(ranked, scores, context)
+
+    def _ask(self, texts: Sequence[SearchText], query: Query) -> list[tuple[list[Candidate], RankingContext]]:
+        return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
+
+    def _ranked(self, candidates: Sequence[Candidate], context: RankingContext) -> list[Candidate]:
+        return rank(candidates, context, self._editor, without=self._without)
+
+    def _settled(
+        self, ranked: Sequence[Candidate], scores: Sequence[float], context: RankingContext
+    ) -> tuple[Order, Mapping[int, Candidate]]:
+        """Return the order with the twins that are meant before the others, and which ones these stand for."""
+        found = relevances(ranked, scores, self._floor)
+        settled = twins.settle(self._view, ranked, self._query)
+        # A change is often wanted in every copy.
+        stands_for = {} if context.question.is_change else dict(settled.stands_for)
+        return Order(settled.order, tuple(scores), found), stands_for
+
+    def _order(self, ranked: Sequence[Candidate], scores: Sequence[float]) -> Order:
+        return Order(tuple(ranked), tuple(scores), relevances(ranked, scores, self._floor))
+
+
+def _takes_in_conversation(prepared: PreparedQuery, own: Order) -> bool:
+    """Tell whether a question is searched for with the conversation, too: not one whose own words stand somewhere as they are."""
+    return len(prepared.texts) > 1 and (prepared.reference is not None or not any(one.literal for one in own.ranked[:SURE_OF]))
 
 
 def _is_in_front(prepared: PreparedQuery, query: Query) -> bool:
@@ -266,14 +329,14 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: boo
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []
-    for (ranked, found, score), current in zip(wanted, current_texts, strict=False):  # as far as was read
+    for (ranked, found, value), current in zip(wanted, current_texts, strict=False):  # as far as was read
         if isinstance(current, str):
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
             continue
         chunk = to_chunk(current)
         given.append(ranked.doc)
         rarity = ranking.context_of(ranked.doc).rarity
-        shares = contributions(ranked, score, found, reranked=ranked.doc in order.reranked)
+        shares = contributions(ranked, value, found, reranked=ranked.doc in order.reranked)
         told = signals(ranked, rerank=order.reranked.get(ranked.doc), shares=shares)
         hits.append(Hit(chunk, found, told, focus(chunk, rarity, sought=ranked.defines > 0)))
     there = set(given)

@@ -47,6 +47,8 @@ _SNAKE = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(.])")
 """A quoted name in small letters with underscores, and without a call's bracket: so options are written."""
 _DEFINITE = re.compile(r"\b(?:the|that|this|those|these)\s+(?P<what>\w+(?:[ \t]+\w+)?)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?;](?=\s)|\n|\Z)")
+_LONGEST_QUESTION = 300
+"""Characters of an earlier question that are searched for."""
 _ITEM_WORDS = 8
 _QUESTION_WORDS = 6
 _VALUES = frozenset(
@@ -130,6 +132,12 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
         if names and (turn.role == "user" or any(_is_code(name) for name in names)):
             break
     return names, paths
+
+
+def question_before(turns: Sequence[Message]) -> str:
+    """Return the newest question that says what it is about."""
+    asked = (_said(turn).strip() for turn in reversed(turns) if turn.role == "user")
+    return next((text for text in asked if len(telling(text)) > 1), "")[:_LONGEST_QUESTION]
 
 
 def _newest_answer(turns: Sequence[Message]) -> str:
