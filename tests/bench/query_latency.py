@@ -1,8 +1,9 @@
-"""Search in process, stage by stage: `python -m tests.bench.query_latency FOLDER [--rounds N] [--issues FILE]`.
+"""Search in process, stage by stage: `python -m tests.bench.query_latency FOLDER [--rounds N] [--issues FILE] [--talk]`.
 
 Indexes FOLDER once (kept in the cache folder for the next run) and asks questions in turn; prints the median and the 99th
 percentile of every stage in milliseconds. With `--issues`, asks 120 texts of FILE instead, drawn evenly over its lines; each line
-is a JSON object with `text`. A text that isn't read in parts is left out.
+is a JSON object with `text`. A text that isn't read in parts is left out. With `--talk`, each question comes after a question and
+an answer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import platformdirs
 
+from carrel.core.conversation import Message
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.core.types import Budget, Query
 from carrel.engine.context import pack
@@ -39,6 +41,14 @@ QUESTIONS = (
     "getConnection",
 )
 MOST_ISSUES = 120
+TALK = (
+    Message("user", "How are requests tried again when the server doesn't answer?"),
+    Message(
+        "assistant",
+        "`RetryPolicy.next_pause()` says how long to wait: it doubles `base_delay` up to `max_delay`. `send_request()` asks it "
+        "after each failure that `is_retryable()` accepts, and raises `RetriesExhausted` after `max_attempts`.",
+    ),
+)
 
 
 def main() -> None:
@@ -47,7 +57,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--issues", type=Path)
+    parser.add_argument("--talk", action="store_true")
     arguments = parser.parse_args()
+    history = TALK if arguments.talk else ()
     root = arguments.folder.resolve()
     questions = issue_texts(arguments.issues) if arguments.issues else QUESTIONS
     model = bundled()
@@ -64,7 +76,7 @@ def main() -> None:
     for _ in range(arguments.rounds):
         for text in questions:
             began = time.perf_counter()
-            found = retrieve(view, prepare_blocking(Query(text, limit=10), model), CancelToken())
+            found = retrieve(view, prepare_blocking(Query(text, limit=10), model, history), CancelToken())
             searched = time.perf_counter()
             pack(found.hits, Budget(1000, "tokens"), tokenizer, query=text, read_lines=view.lines)
             found.stages["search in all"] = 1000 * (searched - began)

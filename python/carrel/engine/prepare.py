@@ -113,6 +113,6 @@ async def prepare(
     return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, reference)
 
 
-def prepare_blocking(query: Query, embedder: Embedder) -> PreparedQuery:
+def prepare_blocking(query: Query, embedder: Embedder, history: Sequence[Message] = ()) -> PreparedQuery:
     """Do `prepare` from a thread, whether or not it has an event loop. A model of the core is asked without one."""
-    return run_with(embedder, prepare(query, embedder))
+    return run_with(embedder, prepare(query, embedder, history=history))
