@@ -46,6 +46,7 @@ SAID = (
         "Which options are there?",
         "Where documented?",
         "where is that limit set?",
+        "what's that set to when nothing is passed on by me?",
         "who runs that generator?",
         "is that timeout configurable",
         "what happens after that retry fails?",

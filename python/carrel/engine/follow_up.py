@@ -70,7 +70,7 @@ _POSSESSIVE = frozenset({"its", "their"})
 _BEFORE_THAT = re.compile(r"(?:^(?P<asks>who|what|which)\s+)?(?P<word>\w+)\s+that$", re.IGNORECASE)
 _POINTS = frozenset(
     """
-    about after and are as at before but by can could did do does explain for from had has have if in into is like of on or
+    about after and are as at before but by can could did do does explain for from had has have if in into is like of on or s
     show should than then through to under until use used uses using was were will with without would
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
