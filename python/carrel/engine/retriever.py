@@ -176,7 +176,7 @@ class _Search:
         """Find the places of a question: by its own words, and by what was said before it."""
         prepared, reference = self._prepared, self._prepared.reference
         searched = reference.searched(self._query) if reference else self._query
-        text, meant = prepared.texts[""], None
+        text = prepared.texts[""]
         candidates, context = self._ask([text], searched)[0]
         if meant := corrected(self._view, text, candidates):
             text = meant
@@ -197,7 +197,7 @@ class _Search:
 
     def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, Mapping[int, Candidate]]:
         """Return the order joined with what the texts find that take in what was said."""
-        around = self._ask([text for name, text in self._prepared.texts.items() if name], self._query)
+        around = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
         asked = text.parsed(quotes=False)
         ranked, scores = join(
             (own.ranked, own.scores),
