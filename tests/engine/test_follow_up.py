@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import pytest
 from tests.engine.texts import EMBEDDER, indexed
 
 from carrel.core.conversation import Message
+from carrel.core.errors import ProviderError
+from carrel.core.fakes import FakeEmbedder
 from carrel.core.native import CancelToken
+from carrel.core.ports import EmbeddingSpec
 from carrel.core.types import Filters, Lines, Query
+from carrel.core.vectors import Vectors
 from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
 from carrel.engine.follow_up import beside, needs_history, resolve
 from carrel.engine.front import symbol_in_front
+from carrel.engine.prepare import prepare
 from carrel.engine.retriever import Retrieval, read
 from carrel.engine.spoken_of import subjects
 
@@ -261,10 +267,39 @@ def test_what_is_in_front_is_searched_for_without_the_conversation() -> None:
     assert around("where is an order charged for?", active_path="shop/tax.py") != {}
 
 
+def test_of_a_question_with_code_its_words_are_searched_for() -> None:
+    asked = "```py\nvalue = other_value\n```\nwhy does this fail with many retries"
+    found = around("and on Windows?", (Message("user", asked), Message("assistant", "No.")))
+    assert found["question"] == "why does this fail with many retries and on Windows?"
+
+
 def test_names_and_questions_of_any_length_are_cut() -> None:
     names = " ".join(f"`some_name_{n}`" for n in range(5_000))
     found = around("and why?", (Message("user", "why is it so " * 5_000), Message("assistant", names)))
     assert all(len(text) < 800 for text in found.values())
+    assert all(f"`{name}`" in names for name in found["names"].split()[2:]), "no half of a name"
+
+
+def test_a_question_whose_words_find_nothing_finds_nothing_in_a_conversation() -> None:
+    assert ask(Query("zzqq xyzzy blorp?"), SAID).hits == ()
+
+
+class Remote(FakeEmbedder):
+    """A model elsewhere that takes no text with a word in it."""
+
+    async def embed(self, texts: Sequence[str], kind: Literal["document", "query"]) -> Vectors:
+        if any("payments" in text for text in texts):
+            raise ProviderError("The text was refused", retryable=False)
+        return await super().embed(texts, kind)
+
+
+async def test_a_remote_model_that_refuses_the_conversation_still_embeds_the_question() -> None:
+    said = (*SAID, Message("user", "\ud83d why?"), Message("assistant", "So."))
+    remote = Remote(EmbeddingSpec("fake", 32, leaves_machine=True))
+    prepared = await prepare(Query("how does one cancel an order by hand"), remote, history=said)
+    assert prepared.problem is None
+    assert list(prepared.texts) == [""]
+    assert prepared.texts[""].vector
 
 
 FILES = {

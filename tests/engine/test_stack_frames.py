@@ -232,4 +232,4 @@ HOSTILE = {
 def test_no_text_takes_long(name: str) -> None:
     began = time.process_time()
     stack_frames(HOSTILE[name])
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < 5.0, "usually .4 s at most; a text that is read again and again takes minutes"

@@ -161,7 +161,7 @@ def resolve(query: Query, history: Sequence[Message], symbol: str | None = None)
         words = [name] if symbol and wants_users else split_names(name)
         expanded = _expanded(_HERE.sub(" ", text), words) if wants_tests or wants_users else f"{text} {name}"
         return Reference(expanded, (query.active_path,), True, wants_tests, wants_users)
-    said = [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
+    said = turns_read(history)
     if not said or not (needs_history(text) or _points_at_answer(text, said)):
         return None
     spoken = spoken_of.meant(text, said, users=wants_users)
@@ -171,6 +171,11 @@ def resolve(query: Query, history: Sequence[Message], symbol: str | None = None)
     return Reference(_expanded(asked, spoken.words), spoken.paths, False, wants_tests, wants_users)
 
 
+def turns_read(history: Sequence[Message]) -> list[Message]:
+    """Return the turns of a conversation that are read: the newest of people and models."""
+    return [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
+
+
 def beside(query: Query, history: Sequence[Message], reference: Reference | None) -> dict[str, str]:
     """Return what a question in a conversation is searched for with beside its own words, by what that takes in.
 
@@ -178,13 +183,15 @@ def beside(query: Query, history: Sequence[Message], reference: Reference | None
     alone, or a greeting.
     """
     text = _short(query)
-    said = [turn for turn in history if turn.role in ("user", "assistant")][-MOST_TURNS:]
+    said = turns_read(history)
     if text is None or not said or (reference is not None and reference.in_front) or is_small_talk(text):
         return {}
     question = query_words.read(text)
     if question.is_symbol or query_words.is_code(question.quoted):
         return {}
-    around = {"names": " ".join(spoken_of.subjects(said)[0])[:_LONGEST_NAMES], "question": spoken_of.question_before(said)}
+    names = " ".join(spoken_of.subjects(said)[0])
+    names = names if len(names) <= _LONGEST_NAMES else names[:_LONGEST_NAMES].rpartition(" ")[0]
+    around = {"names": names, "question": spoken_of.question_before(said)}
     return {name: f"{words} {text}" if name == "question" else f"{text} {words}" for name, words in around.items() if words}
 
 

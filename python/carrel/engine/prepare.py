@@ -6,21 +6,23 @@ which asks nobody else. Where a model fails or is late, the question is answered
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from carrel.core import native
 from carrel.core.conversation import Message
 from carrel.core.errors import CarrelError, place_of
+from carrel.core.local_index import is_of_core
 from carrel.core.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
 from carrel.engine import issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries, run_with
-from carrel.engine.follow_up import Reference, beside, resolve
+from carrel.engine.follow_up import Reference, beside, resolve, turns_read
 from carrel.engine.issue_text import IssueText
 from carrel.engine.query_words import ParsedQuery
 from carrel.engine.question_secrets import masked, masked_history
@@ -82,9 +84,10 @@ async def prepare(
     `symbol`, where the lines that are selected in front belong to a function or class of that name.
     """
     began = time.perf_counter()
-    query = replace(query, text=_COLOURS.sub("", whole_characters(query.text)))
+    query = replace(query, text=_as_typed(query.text))
     mask = masked if embedder.spec.leaves_machine else str
-    history = masked_history(history, mask)  # as a whole: a name that is cut out of it doesn't show that it is a secret
+    # Masked as a whole: a name that is cut out of it doesn't show that it is a secret.
+    history = masked_history([replace(turn, text=_as_typed(turn.text)) for turn in turns_read(history)], mask)
     reference = resolve(query, history, symbol)
     around = beside(query, history, reference)
     query = replace(query, text=reference.text) if reference else query
@@ -92,14 +95,13 @@ async def prepare(
     parts = issue.parts() if issue else {"": query.text, **around}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
     printed = [replace(query_words.read(message), message=message) for message in issue.messages] if issue else []
-    asked = list(dict.fromkeys(question.text for question in (*questions.values(), *printed) if question.text))
+    further = [] if issue else [question for name, question in questions.items() if name]  # with the conversation
+    asked = _texts_of([*(questions.values() if issue else [questions[""]]), *printed])
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
     try:
         if meant is None or issue:
-            sent = {text: mask(text) for text in asked}
-            given = await embed_queries(embedder, list(dict.fromkeys(sent.values())), seconds=seconds)
-            vectors = {text: given[shown] for text, shown in sent.items() if shown in given}
+            vectors = await _vectors(embedder, asked, _texts_of(further), mask, seconds)
         else:
             shown = mask(meant)
             instead = (await embed_queries(embedder, [shown], seconds=seconds, kind="document"))[shown]
@@ -107,10 +109,44 @@ async def prepare(
     except CarrelError as error:
         problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."
         log.warning("A question was not embedded: %s at %s", type(error).__name__, place_of(error))
-    texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in questions.items()}
+    lost = [] if problem else [question for question in further if question.text not in vectors]
+    kept = {name: question for name, question in questions.items() if question not in lost}
+    texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in kept.items()}
     messages = [SearchText(question, vectors.get(question.text, b"")) for question in printed]
     took = round(1000 * (time.perf_counter() - began), 3)
     return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, reference)
+
+
+async def _vectors(
+    embedder: Embedder, asked: Sequence[str], further: Sequence[str], mask: Callable[[str], str], seconds: float
+) -> dict[str, bytes]:
+    """Return the vectors of texts, those of `further` unless the model fails in them. Raises `CarrelError` for the others."""
+
+    async def embedded(texts: Sequence[str]) -> dict[str, bytes]:
+        sent = {text: mask(text) for text in texts}
+        given = await embed_queries(embedder, list(dict.fromkeys(sent.values())), seconds=seconds)
+        return {text: given[shown] for text, shown in sent.items() if shown in given}
+
+    if not further or is_of_core(embedder):  # which has no limits, and may be asked without an event loop
+        return await embedded([*asked, *further])
+    own, more = await asyncio.gather(embedded(asked), embedded(further), return_exceptions=True)
+    if isinstance(own, BaseException):
+        raise own
+    if isinstance(more, CarrelError):
+        log.warning("A question was not embedded with its conversation: %s at %s", type(more).__name__, place_of(more))
+        return own
+    if isinstance(more, BaseException):
+        raise more
+    return own | more
+
+
+def _texts_of(questions: Sequence[ParsedQuery]) -> list[str]:
+    return list(dict.fromkeys(question.text for question in questions if question.text))
+
+
+def _as_typed(text: str) -> str:
+    """Return a text without colours and half characters."""
+    return _COLOURS.sub("", whole_characters(text))
 
 
 def prepare_blocking(query: Query, embedder: Embedder, history: Sequence[Message] = ()) -> PreparedQuery:

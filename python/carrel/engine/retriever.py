@@ -228,8 +228,13 @@ class _Search:
 
 
 def _takes_in_conversation(prepared: PreparedQuery, own: Order) -> bool:
-    """Tell whether a question is searched for with the conversation, too: not one whose own words stand somewhere as they are."""
-    return len(prepared.texts) > 1 and (prepared.reference is not None or not any(one.literal for one in own.ranked[:SURE_OF]))
+    """Tell whether a question is searched for with the conversation, too.
+
+    Not where its own words find nothing, and of those that stand alone not where they stand somewhere as they are.
+    """
+    if len(prepared.texts) == 1 or not own.ranked:
+        return False
+    return prepared.reference is not None or not any(one.literal for one in own.ranked[:SURE_OF])
 
 
 def _is_in_front(prepared: PreparedQuery, query: Query) -> bool:

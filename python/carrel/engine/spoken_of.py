@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 from carrel.core.conversation import Message
 from carrel.core.native import split_names, stem
+from carrel.core.types import both_ends
 from carrel.engine import query_words
 
 _QUOTED = re.compile(r"`([^`\n]{2,120})`")
@@ -135,9 +136,9 @@ def subjects(turns: Sequence[Message]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def question_before(turns: Sequence[Message]) -> str:
-    """Return the newest question that says what it is about."""
-    asked = (_said(turn).strip() for turn in reversed(turns) if turn.role == "user")
-    return next((text for text in asked if len(telling(text)) > 1), "")[:_LONGEST_QUESTION]
+    """Return the newest question that says what it is about, without blocks of code, of a long one both ends."""
+    asked = (_FENCE.sub(" ", _said(turn)).strip() for turn in reversed(turns) if turn.role == "user")
+    return next((short for text in asked if len(telling(short := both_ends(text, _LONGEST_QUESTION))) > 1), "")
 
 
 def _newest_answer(turns: Sequence[Message]) -> str:
