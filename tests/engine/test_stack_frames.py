@@ -230,6 +230,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_takes_long(name: str) -> None:
+    assert min(seconds_for(HOSTILE[name]) for _ in range(3)) < 1.0, "the best of three, since other work slows one down"
+
+
+def seconds_for(text: str) -> float:
     began = time.process_time()
-    stack_frames(HOSTILE[name])
-    assert time.process_time() - began < 5.0, "usually .4 s at most; a text that is read again and again takes minutes"
+    stack_frames(text)
+    return time.process_time() - began

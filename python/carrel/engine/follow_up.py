@@ -191,8 +191,8 @@ def beside(query: Query, history: Sequence[Message], reference: Reference | None
         return {}
     names = " ".join(spoken_of.subjects(said)[0])
     names = names if len(names) <= _LONGEST_NAMES else names[:_LONGEST_NAMES].rpartition(" ")[0]
-    around = {"names": names, "question": spoken_of.question_before(said)}
-    return {name: f"{words} {text}" if name == "question" else f"{text} {words}" for name, words in around.items() if words}
+    texts = {"names": (text, names), "question": (spoken_of.question_before(said), text)}
+    return {name: " ".join(pair) for name, pair in texts.items() if all(pair)}
 
 
 def needs_history(text: str) -> bool:

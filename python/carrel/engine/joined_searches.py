@@ -15,7 +15,7 @@ Scored = tuple[Sequence[Candidate], Sequence[float]]
 """Candidates with their scores, best first."""
 SHARE = 0.2
 SHARE_OF_FOLLOW_UP = 0.4
-"""What each search with the conversation counts for where the question's own counts 1: for a question that seems to stand alone,
+"""Weigh each search with the conversation against the question's own, which counts 1: for a question that seems to stand alone,
 and for one that leans on what was said. Fitted on the repositories of tests/bench/turns.json and dialogues.json that say so."""
 
 

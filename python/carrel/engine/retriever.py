@@ -126,7 +126,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, wi
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was found for a text, in order. `meant` is the text with its names corrected, where that was searched for."""
+    """Hold what was found for a text, in order. `meant` is the text with its names corrected, where that was searched for."""
 
     order: Order
     context: RankingContext
