@@ -1,6 +1,7 @@
 package carrel.panel;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import carrel.memory.Eventually;
 import com.formdev.flatlaf.FlatLightLaf;
@@ -10,6 +11,7 @@ import java.awt.Dimension;
 import java.awt.GraphicsEnvironment;
 import java.awt.Point;
 import java.awt.Robot;
+import java.awt.event.ActionListener;
 import java.awt.event.InputEvent;
 import java.awt.image.BufferedImage;
 import java.io.File;
@@ -17,9 +19,12 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import javax.imageio.ImageIO;
+import javax.swing.AbstractButton;
 import javax.swing.JComponent;
 import javax.swing.JFrame;
 import javax.swing.JTree;
@@ -27,6 +32,9 @@ import javax.swing.SwingUtilities;
 
 /** A panel in a real window, and a person in front of it. */
 final class Screen implements AutoCloseable {
+    private static final int CLICKS = 3;
+    private static final int CLICK_MS = 3_000;
+
     private final JFrame window;
     private final Robot robot;
 
@@ -55,9 +63,31 @@ final class Screen implements AutoCloseable {
         return type.cast(found);
     }
 
-    /** Press and release the mouse on a component, as a person does: once it takes clicks and stays where it is. */
+    /**
+     * Press and release the mouse on a button, as a person does: once it takes clicks and stays where it is, and again where nothing
+     * came of it. A button that is switched off between the two, because the server began something by itself, swallows a click.
+     */
     void click(String name) throws Exception {
-        var target = find(Component.class, name);
+        var button = find(AbstractButton.class, name);
+        var taken = new CountDownLatch(1);
+        ActionListener heard = event -> taken.countDown();
+        onEdt(() -> {
+            button.addActionListener(heard);
+            return null;
+        });
+        for (int tries = 0; taken.getCount() > 0; tries++) {
+            assertTrue(tries < CLICKS, () -> name + " takes no click");
+            press(button);
+            taken.await(CLICK_MS, TimeUnit.MILLISECONDS);
+        }
+        onEdt(() -> {
+            button.removeActionListener(heard);
+            return null;
+        });
+        robot.waitForIdle();
+    }
+
+    private void press(Component target) {
         Callable<Point> place = () -> {
             var corner = target.getLocationOnScreen();
             corner.translate(Math.min(12, target.getWidth() / 2), target.getHeight() / 2);
