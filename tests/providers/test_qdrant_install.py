@@ -135,6 +135,7 @@ GOOD = tar({"qdrant": PROGRAM})
         (tar({}, link="qdrant"), None, "holds no program"),
         (b"<html>", None, "can't be read"),
     ],
+    ids=["another digest", "cut short", "another file", "a link", "a page"],
 )
 async def test_what_is_not_the_program_leaves_the_old_one(
     tmp_path: Path, data: bytes, wanted: Download | None, said: str
