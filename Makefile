@@ -39,9 +39,10 @@ RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.to
 demo: build
 	$(BIN)/carrel demo
 
-# -rs names what was skipped and why: without Neovim or Emacs their tests can't run.
+# -rs names what was skipped and why: without Neovim or Emacs their tests can't run. Two at a time, a file's tests in one process:
+# most tests wait for programs that they started.
 test: rust-test build
-	$(BIN)/python -m pytest -rs
+	$(BIN)/python -m pytest -rs -n 2 --dist loadfile
 
 rust-test:
 	cargo test --locked -p carrel-core
