@@ -65,7 +65,7 @@ final class Screen implements AutoCloseable {
 
     /**
      * Press and release the mouse on a button, as a person does: once it takes clicks and stays where it is, and again where nothing
-     * came of it. A button that is switched off between the two, because the server began something by itself, swallows a click.
+     * came of it: a window sometimes loses a click, such as that on a button which is switched off between the two.
      */
     void click(String name) throws Exception {
         var button = find(AbstractButton.class, name);
