@@ -47,7 +47,6 @@ FORMATS = {
     "server/source_settings.py": "the objects of settings files, whose keys are camelCase",
     "server/tool_settings.py": "likewise",
     "engine/catalogue/exports.py": "schemas as providers of models and MCP spell them",
-    "server/selftest.py": "code in another language, as the specification names it",
     "server/store_settings.py": "an object of settings files, whose keys are camelCase",
     "server/settings_docs.py": "JSON schema's own keywords",
     "engine/documents/search_form.py": "the arguments of a tool, as a model spells them",

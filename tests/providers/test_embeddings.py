@@ -364,6 +364,12 @@ async def test_copilots_calls_are_200_ms_apart_with_50_texts_at_most(service: Em
     assert [0 < pause <= 0.2 for pause in pauses] == [True, True]
 
 
+@pytest.mark.parametrize("maker", [copilot, newer])
+def test_copilots_floor_keeps_the_scores_that_were_seen_at_the_source(service: EmbeddingService, maker: Any) -> None:
+    assert maker(service).spec.floor == 0.3  # of 0.33 and 0.52
+    assert maker(service, floor=0.5).spec.floor == 0.5
+
+
 @pytest.mark.parametrize("token", [None, "ghu_revoked"])
 async def test_a_missing_or_refused_sign_in_is_told_with_what_mends_it(service: EmbeddingService, token: str | None) -> None:
     sign_in(token)

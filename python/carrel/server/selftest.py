@@ -16,39 +16,50 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from carrel.core.errors import CarrelError, place_of
+from carrel.core.native import CancelToken
 from carrel.core.outbound import Outbound
-from carrel.core.ports import ChunkId, VectorRecord, Where
+from carrel.core.ports import ChunkId, PublishedVectors, VectorRecord, Where
+from carrel.core.types import Query
+from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted
+from carrel.engine.retriever import read
+from carrel.engine.vector_records import vector_records
 from carrel.providers.copilot_embeddings import HEADERS, CopilotEmbedder
 from carrel.providers.copilot_token import SessionAuth, SignIn
 from carrel.providers.keys import StandardKeys
 from carrel.providers.local import bundled
 from carrel.server import selftest_service
+from carrel.server.composition import Composition
+from carrel.server.indexing import IndexRunner
+from carrel.server.jobs import Work
 from carrel.server.outbound import OutboundServices
 from carrel.server.permissions import PermissionFile
+from carrel.server.settings import Settings
 from carrel.store import qdrant_install, qdrant_process
 from carrel.store.usage import Limits, UsageMeter
 
 if TYPE_CHECKING:
+    from carrel.core.types import Hit
     from carrel.core.vectors import Vectors
-    from carrel.server.settings import Settings
+    from carrel.server.open_index import OpenIndex
     from carrel.store.qdrant import QdrantStore
 
+T = TypeVar("T")
 Verdict = Literal["passed", "failed", "skipped"]
 DIM = 1536
-FLOOR = 0.3
 START_SECONDS = 15.0
 SNIPPETS = {
-    "authenticateUser": "fun authenticateUser(login: String, password: String): Session {\n"
+    "login.kt": "fun authenticateUser(login: String, password: String): Session {\n"
     "    // log the user in: check the credentials, then open a session\n"
     "    val user = users.findByLogin(login) ?: throw LoginFailed()\n    return sessions.open(user, hash(password))\n}",
-    "Order": "data class Order(val id: Long, val customer: String, val items: List<Item>, val total: Money)",
-    "DatabaseConnection": "class DatabaseConnection(config: PoolConfiguration) {\n"
+    "orders.kt": "data class Order(val id: Long, val customer: String, val items: List<Item>, val total: Money)",
+    "database.kt": "class DatabaseConnection(config: PoolConfiguration) {\n"
     "    // the configuration of the database connection pool\n"
     "    val pool = ConnectionPool(config.maxPoolSize, config.timeout)\n}",
 }
+QUESTIONS = {"how does login work?": "login.kt", "database pool configuration": "database.kt"}
 _NO_QDRANT = 'pip install "carrel-context[qdrant]"'
 
 
@@ -184,11 +195,15 @@ async def _exchange(around: _Surroundings) -> str:
     return f"a session token that is renewed in {left / 60:.0f} minutes"
 
 
-async def _embedded(around: _Surroundings, texts: list[str], kind: Literal["query", "document"] = "document") -> Vectors:
+def _embedder(around: _Surroundings) -> CopilotEmbedder:
     if around.embedder is None:
         around.embedder = CopilotEmbedder(around.outbound, base_url=around.base_url, token_url=around.token_url, key=around.key)
         around.kept.push_async_callback(around.embedder.aclose)
-    return await around.embedder.embed(texts, kind)
+    return around.embedder
+
+
+async def _embedded(around: _Surroundings, texts: list[str]) -> Vectors:
+    return await _embedder(around).embed(texts, "document")
 
 
 async def _one_embedding(around: _Surroundings) -> str:
@@ -281,22 +296,70 @@ async def _delete_by_filter(around: _Surroundings) -> str:
 
 
 async def _round_trip(around: _Surroundings) -> str:
-    store = _store(around)
-    vectors = await _embedded(around, list(SNIPPETS.values()))
-    points = [
-        VectorRecord(ChunkId(f"{place:032x}"), vectors[place], {"symbol": name, "content": text})
-        for place, (name, text) in enumerate(SNIPPETS.items())
-    ]
-    await store.publish(points)
-    told = []
-    for query, wanted in (("how does login work?", 0), ("database pool configuration", 2)):
-        asked = (await _embedded(around, [query], "query"))[0]
-        found = await store.search(asked, 3, None, FLOOR)
-        _require(found, f"nothing comes above {FLOOR} for: {query}")
-        _require(found[0][0] == f"{wanted:032x}", f"another snippet comes first for: {query}")
-        told.append(f"{list(SNIPPETS)[wanted]} {found[0][1]:.2f}")
-    await store.drop()
-    return ", ".join(told)
+    """Index the snippets with Copilot's model, publish them, and ask as any question is asked."""
+    store, embedder = _store(around), _embedder(around)
+    index = await asyncio.to_thread(_index_of_snippets, around, embedder)
+    try:
+        await IndexRunner().run(index, Work(full=True), CancelToken(), lambda *_: None, asyncio.to_thread)
+        _require(not index.store.failed_count, "; ".join(reason for _, reason in index.store.failed()))
+        view = index.store.snapshot()
+        ids = [ChunkId(chunk.id) for path in SNIPPETS for chunk in view.file_chunks(path)]
+        _require(len(ids) == len(SNIPPETS), f"the index has {len(ids)} chunks of {len(SNIPPETS)} snippets")
+        await store.publish(await asyncio.to_thread(lambda: vector_records(view, ids, with_content=True)))
+        told = []
+        for question, wanted in QUESTIONS.items():
+            hits = await _asked(question, index, embedder, store)
+            _require(hits, f"nothing is found for: {question}")
+            _require(hits[0].chunk.path == wanted, f"another snippet comes first for: {question}")
+            cosine, floor = hits[0].signals.dense or 0.0, embedder.spec.floor
+            _require(cosine >= floor, f"{wanted} has {cosine:.2f}, below the model's floor of {floor:g}, for: {question}")
+            told.append(f"{wanted} {cosine:.2f}")
+        return ", ".join(told)
+    finally:
+        index.store.close()
+        await store.drop()
+
+
+def _index_of_snippets(around: _Surroundings, embedder: CopilotEmbedder) -> OpenIndex:
+    root = around.folder / "snippets"
+    root.mkdir()
+    for path, text in SNIPPETS.items():
+        (root / path).write_text(text, "utf-8")
+    return Composition(embedder).open_index(root, Settings(cache_folder=str(around.folder / "cache")))
+
+
+async def _asked(question: str, index: OpenIndex, embedder: CopilotEmbedder, store: QdrantStore) -> Sequence[Hit]:
+    query, token = Query(question, len(SNIPPETS)), CancelToken()
+
+    def run(work: Callable[[CancelToken], T]) -> Awaitable[T]:
+        return asyncio.to_thread(work, token)
+
+    answer = await retrieve_assisted(
+        Question(query),
+        index.store.snapshot,
+        embedder,
+        ALONE,
+        run,
+        lambda ranking, token: read(ranking, query, token),
+        outside=_OnlyStore(store),
+    )
+    problem = answer.diagnostics.problem
+    _require(not problem, problem or "")
+    return answer.hits
+
+
+@dataclass(frozen=True, slots=True)
+class _OnlyStore:
+    """The vectors of the snippets in Qdrant."""
+
+    store: QdrantStore
+
+    def usable(self) -> PublishedVectors:
+        """Return them."""
+        return PublishedVectors(self.store)
+
+    def failed(self, error: CarrelError) -> None:
+        """Leave it to the answer, which says so."""
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
