@@ -177,6 +177,8 @@ async def test_a_text_has_the_vector_that_the_service_gave_it(service: Embedding
         (Fault("fewer"), "1 vectors for 2 texts|no embeddings"),
         (Fault("nan"), "not a finite number|not JSON"),
         (Fault("words"), "something that is no vector"),
+        (Fault("zeros"), r"a vector whose values are all 0, by which nothing can be found. Set `model` to an embedding model"),
+        (Fault("flat"), "a vector whose values are all 1"),
         (Fault("html"), "not JSON"),
         (Fault("cut"), "cut the connection in the middle"),
         (Fault("status", 500), r"failed \(500\)"),
@@ -193,6 +195,24 @@ async def test_what_no_service_should_do_is_a_clear_error(
     with pytest.raises(ProviderError, match=said):
         await model.embed(["one", "two"], "document")
     assert len(await model.embed(["one", "two"], "document")) == 2  # the next request finds nothing wrong
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+async def test_a_model_that_gives_every_text_the_same_vector_is_refused(service: EmbeddingService, maker: Any) -> None:
+    model: RemoteEmbedder = maker(service)
+    service.always = Fault("alike")
+    for asked in (model.learn_dim(), model.embed(["def total(): ...", "def login(): ..."], "document")):
+        with pytest.raises(ProviderError, match=r"the same vector for different texts, by which nothing can be found\. Set"):
+            await asked
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+async def test_texts_that_are_alike_to_a_model_have_the_same_vector(service: EmbeddingService, maker: Any) -> None:
+    model: RemoteEmbedder = maker(service)
+    for texts in (["Total price"], ["total price", "total price", ""], ["Total price", "total Price", "TOTAL PRICE"]):
+        vectors = await model.embed(texts, "document")
+        assert set(vectors) - {bytes(4 * model.spec.dim)} == {vectors[0]}
+    assert await openai(service, max_texts=1).learn_dim() == 1536
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -228,7 +248,7 @@ async def test_openai_is_asked_for_packed_numbers_of_the_size_that_is_set_with_e
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append((str(request.url), json.loads(request.content), request.headers))
-        data = [{"index": n, "embedding": [1.0] * 256} for n in range(len(sent[-1][1]["input"]))]
+        data = [{"index": n, "embedding": [1.0 + n] + [0.5] * 255} for n in range(len(sent[-1][1]["input"]))]
         return httpx.Response(200, json={"data": data})
 
     outbound = fake_outbound(openai=KEY)
@@ -261,7 +281,7 @@ async def test_helicone_stands_before_openai_where_it_has_a_key_and_is_a_place_o
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(request)
-        return httpx.Response(200, json={"data": [{"index": 0, "embedding": [1.0] * 1536}]})
+        return httpx.Response(200, json={"data": [{"index": 0, "embedding": [1.0] + [0.5] * 1535}]})
 
     outbound = fake_outbound(openai=KEY, helicone="hel-planted")
     transport = httpx.MockTransport(answer)

@@ -173,13 +173,7 @@ class EmbeddingService:
         rows: list[Any] = [meaning(text, dim) for text in _texts(body)]
         if any(not text.strip() for text in _texts(body)):
             return _refusal(400, "'$.input' is invalid: no text may be empty")
-        match fault.kind:
-            case "fewer":
-                rows = rows[:-1]
-            case "nan":
-                rows[0][0] = float("nan")
-            case "words":
-                rows[0] = "no vector"
+        rows = _changed(rows, fault.kind)
         answer = form(rows)
         if fault.kind == "same index":
             for item in answer["data"]:
@@ -190,6 +184,22 @@ class EmbeddingService:
         self.bytes_out += len(data)
         headers = {"content-length": str(len(data))}
         return StreamingResponse(_pieces(data, fault.kind), media_type="application/json", headers=headers)
+
+
+def _changed(rows: list[Any], kind: str) -> list[Any]:
+    """Return rows with the fault of this kind."""
+    match kind:
+        case "fewer":
+            return rows[:-1]
+        case "alike":
+            return [rows[0]] * len(rows)
+        case "nan":
+            rows[0][0] = float("nan")
+        case "words":
+            rows[0] = "no vector"
+        case "zeros" | "flat":
+            rows[-1] = [float(kind == "flat")] * len(rows[-1])
+    return rows
 
 
 def _texts(body: Any) -> list[str]:

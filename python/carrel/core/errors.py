@@ -11,7 +11,8 @@ CarrelError           `reason`, `remedy` and `retryable` of whatever went wrong
 │   ├── NewerFormat   written by a newer Carrel
 │   └── NotWriter     another process is the writer
 └── ProviderError     a model or remote service
-    └── NotAllowed    nobody said that text may be sent there: `provider` and `host`
+    ├── NotAllowed    nobody said that text may be sent there: `provider` and `host`
+    └── UnusableAnswer  it answered with something that can't be used
 """
 
 from __future__ import annotations
@@ -132,6 +133,10 @@ class NotAllowed(ProviderError):
         self.args = (provider, host)
         self.provider = provider
         self.host = host
+
+
+class UnusableAnswer(ProviderError):
+    """A model or service answered with something that isn't what was asked for, such as a vector of zeros."""
 
 
 def _joined(reason: str, remedy: str) -> str:

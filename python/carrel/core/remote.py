@@ -10,6 +10,9 @@ from carrel.core.errors import ProviderError
 from carrel.core.outbound import Destination
 from carrel.core.ports import Embedder
 
+PLAIN_WORDS = ("dimension", "umbrella")
+"""What an embedding model is tried with: no filter dislikes them, and their vectors differ in any model of use."""
+
 
 @runtime_checkable
 class RemoteEmbedder(Embedder, Protocol):
@@ -23,7 +26,7 @@ class RemoteEmbedder(Embedder, Protocol):
         """Raise `ProviderError` where it can't ask: a permission or a key is missing. Asks nobody."""
 
     async def learn_dim(self) -> int:
-        """Embed a word, and return how many numbers its vector has. Raises `ProviderError`."""
+        """Embed two words, and return how many numbers their vectors have. Raises `ProviderError`, also where these are equal."""
 
     def with_dim(self, dim: int) -> Self:
         """Return the same with this dimension."""

@@ -16,17 +16,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
-from carrel.core.errors import ProviderError
+from carrel.core.errors import ProviderError, UnusableAnswer
 from carrel.core.outbound import Destination, Load, Outbound
 from carrel.core.ports import EmbeddingSpec, Tokenizer
+from carrel.core.remote import PLAIN_WORDS
 from carrel.core.structs import whole_characters
 from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
 from carrel.providers.http import Auth, ServiceClient
 
 Kind = Literal["query", "document"]
 
-PROBE = "dimension"
-"""The text that a model of unknown dimension is asked for."""
 MOST_DIM = 16_384
 CHARACTERS_A_TOKEN = 3
 """Of a model whose tokens can't be counted here: code has more than three characters a token with every encoding in use."""
@@ -44,6 +43,7 @@ class KnownModel:
 
 
 UNKNOWN = KnownModel(0, longest=512)
+_NO_EMBEDDER = "Set `model` to an embedding model, and see the service's log: a broken model answers so."
 
 
 class ServiceEmbedder:
@@ -81,12 +81,16 @@ class ServiceEmbedder:
         await self._check_key()
 
     async def learn_dim(self) -> int:
-        """Embed a word, and return how many numbers its vector has. Raises `ProviderError`."""
-        load = self._load(1, len(PROBE), 1)
-        rows = await self._ask([PROBE], "document", load)
-        dim = len(self._row(rows[0])) if len(rows) == 1 else 0
-        if not 0 < dim <= MOST_DIM:
-            raise self._wrong(f"{len(rows)} vectors, the first of {dim} values, for one word")
+        """Embed two words, and return how many numbers their vectors have. Raises `ProviderError`, also where these are equal."""
+        rows: list[Sequence[float]] = []
+        for texts in [PLAIN_WORDS] if self.spec.max_texts > 1 else [[word] for word in PLAIN_WORDS]:
+            given = await self._ask(texts, "document", self._load(len(texts), sum(map(len, texts)), len(texts)))
+            rows += map(self._row, given)
+        dim = len(rows[0]) if rows else 0
+        if len(rows) != len(PLAIN_WORDS) or not 0 < dim <= MOST_DIM:
+            raise self._wrong(f"{len(rows)} vectors, the first of {dim} values, for {len(PLAIN_WORDS)} words")
+        if list(rows[0]) == list(rows[1]):
+            raise self._wrong("the same vector for different texts, by which nothing can be found", _NO_EMBEDDER)
         return dim
 
     def with_dim(self, dim: int) -> Self:
@@ -107,7 +111,10 @@ class ServiceEmbedder:
             raise ProviderError(f"The dimension of {self.spec.id} isn't known yet", "Set `dimensions` of the model.")
         asked, sent, load = await asyncio.to_thread(self._prepared, texts, kind)
         rows = await self._ask(sent, kind, load) if sent else []
-        return await asyncio.to_thread(self._placed, rows, asked, len(texts))
+        vectors = await asyncio.to_thread(self._placed, rows, asked, len(texts))
+        if kind == "document" and len(set(sent)) > 1 and len({vectors[number] for number in asked}) == 1:
+            await self.learn_dim()  # texts may be alike to a model; it is broken if unlike words are
+        return vectors
 
     async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:
         """Return one row a text, in order: numbers, or packed float32 as base64."""
@@ -155,7 +162,7 @@ class ServiceEmbedder:
         return Vectors(b"".join(placed), self.spec.dim)
 
     def _row(self, row: Any) -> Sequence[float]:
-        """Return the numbers of a row. Raises `ProviderError` where they are none, or not finite."""
+        """Return the numbers of a row. Raises `ProviderError` where they are none, not finite, or all the same."""
         try:
             if isinstance(row, str):
                 data = base64.b64decode(row, validate=True)
@@ -167,10 +174,12 @@ class ServiceEmbedder:
             raise self._wrong("something that is no vector") from None
         if not numbers or not math.isfinite(length):
             raise self._wrong("a vector with a value that is not a finite number" if numbers else "something that is no vector")
+        if not length or (len(numbers) > 1 and min(numbers) == max(numbers)):
+            raise self._wrong(f"a vector whose values are all {numbers[0]:g}, by which nothing can be found", _NO_EMBEDDER)
         return numbers
 
-    def _wrong(self, what: str, remedy: str = "Check `model` and `baseUrl`.") -> ProviderError:
-        return ProviderError(f"{self._client.service.title} gave {what}", remedy)
+    def _wrong(self, what: str, remedy: str = "Check `model` and `baseUrl`.") -> UnusableAnswer:
+        return UnusableAnswer(f"{self._client.service.title} gave {what}", remedy)
 
 
 def rows_by_index(answer: Any) -> list[Any] | None:

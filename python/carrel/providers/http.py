@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from carrel.core.errors import NotAllowed, ProviderError
+from carrel.core.errors import NotAllowed, ProviderError, UnusableAnswer
 from carrel.core.outbound import Load, Outbound, Sent, admitted, note
 from carrel.providers.keys import VARIABLES
 from carrel.providers.service import Service, is_compressed, refused, unreachable
@@ -324,4 +324,4 @@ def _json(body: bytes, service: Service) -> Any:
     try:
         return msgspec.json.decode(body)  # of megabytes of numbers `json` takes four times as long, on the loop
     except (msgspec.DecodeError, ValueError, RecursionError):
-        raise ProviderError(f"{service.title} answered with something that is not JSON", "Check `baseUrl`.") from None
+        raise UnusableAnswer(f"{service.title} answered with something that is not JSON", "Check `baseUrl`.") from None
