@@ -34,3 +34,23 @@ class AwaitedEmbedder:
     def documents(self) -> list[str]:
         """Every text of the index that it was asked for."""
         return [text for texts, kind in self.asked if kind == "document" for text in texts]
+
+
+class KeepingEmbedder(AwaitedEmbedder):
+    """One that keeps what it refused, and whose vectors a team shares where the test says so."""
+
+    problem = None
+
+    def __init__(self, act: Callable[[Sequence[str], str], Awaitable[Any]] | None = None, *, shared: bool = False) -> None:
+        super().__init__(act)
+        self.shared = shared
+        self.refusals: dict[str, str] = {}
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        return list(texts)
+
+    def refused(self, texts: Sequence[str]) -> dict[str, str]:
+        return {text: self.refusals[text] for text in texts if text in self.refusals}
+
+    def note_refused(self, text: str, reason: str) -> None:
+        self.refusals[text] = reason

@@ -22,7 +22,7 @@ from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import SearchText, prepare, prepare_blocking
 from carrel.engine.query_words import read
 
-from .awaited import DIM, AwaitedEmbedder, rows
+from .awaited import DIM, AwaitedEmbedder, KeepingEmbedder, rows
 from .fakes import FakeEmbedder
 
 
@@ -81,7 +81,8 @@ def pauses_of(*failures: ProviderError) -> tuple[list[float], list[Any]]:
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    return pauses, asyncio.run(embed_documents(AwaitedEmbedder(act), [EmbeddingRequest(0, ("x",))], sleep=sleep))
+    answered = asyncio.run(embed_documents(AwaitedEmbedder(act), [EmbeddingRequest(0, ("x",))], sleep=sleep))
+    return pauses, [answer for _, answer in answered]
 
 
 def busy(retry_after: float | None = None) -> ProviderError:
@@ -226,17 +227,8 @@ def test_requests_of_a_batch_are_under_way_together_but_not_all() -> None:
 
     asked = [EmbeddingRequest(number, (str(number),)) for number in range(20)]
     answers = asyncio.run(embed_documents(AwaitedEmbedder(act), asked))
-    assert answers == [rows([str(number)]) for number in range(20)]
+    assert answers == [(request, rows(request.texts)) for request in asked]
     assert most == embedding.AT_ONCE
-
-
-class SharedEmbedder(AwaitedEmbedder):
-    """One whose vectors a team shares."""
-
-    shared, problem = True, None
-
-    def missing(self, texts: Sequence[str]) -> list[str]:
-        return list(texts)
 
 
 def test_developers_who_index_the_same_at_once_ask_for_different_parts_first() -> None:
@@ -245,9 +237,9 @@ def test_developers_who_index_the_same_at_once_ask_for_different_parts_first() -
 
     asked = [EmbeddingRequest(number, (str(number),)) for number in range(40)]
     orders = []
-    for model in (AwaitedEmbedder(act), SharedEmbedder(act), SharedEmbedder(act)):
+    for model in (AwaitedEmbedder(act), KeepingEmbedder(act, shared=True), KeepingEmbedder(act, shared=True)):
         answers = asyncio.run(embed_documents(model, asked))
-        assert answers == [Vectors.unit([[1.0, float(number), 0.0, 0.0]], DIM) for number in range(40)]
+        assert [answer for _, answer in answers] == [Vectors.unit([[1.0, float(n), 0.0, 0.0]], DIM) for n in range(40)]
         orders.append(model.documents())
     assert orders[0] == [str(number) for number in range(40)]
     assert orders[0] != orders[1] != orders[2]

@@ -202,7 +202,7 @@ def test_the_status_tells_of_pieces_without_a_vector(edit: Edit) -> None:
     return told
     """
     nvim.lua(lines, 1_204)
-    assert nvim.wait("return told") == ["Without a vector: 1,204 pieces, found by words until the next run", "end"]
+    assert nvim.wait("return told") == ["Without a vector: 1,204 pieces, found by words", "end"]
     nvim.lua("told = nil")
     nvim.lua(lines, 0)
     assert nvim.wait("return told") == ["end"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.services.embeddings import EmbeddingService, running
 from tests.shop import SHOP, write_files
 
 from carrel.core.types import Query
@@ -16,6 +17,8 @@ from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
 from carrel.server.state import FolderSettings
 from carrel.server.workspace import Workspace
+
+from .remote_models import Person
 
 Open = Callable[..., Workspace]
 
@@ -43,3 +46,23 @@ async def indexed(workspace: Workspace) -> Workspace:
     """Have the first index made."""
     await queries.search(workspace, Query("anything", 1), 30_000)
     return workspace
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddingService]:
+    with running() as service:
+        yield service
+
+
+@pytest.fixture
+def service(server: EmbeddingService) -> EmbeddingService:
+    server.reset()
+    return server
+
+
+@pytest.fixture
+async def person(tmp_path: Path) -> AsyncIterator[Person]:
+    person = Person(tmp_path)
+    yield person
+    for workspace in person.opened:
+        await workspace.close()

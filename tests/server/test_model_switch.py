@@ -3,116 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.embeddings import KEY, EmbeddingService, Fault, running
+from tests.services.embeddings import EmbeddingService, Fault
 from tests.shop import SHOP, write_files
 
 from carrel.core.outbound import Destination
-from carrel.core.remote import Confirmation
 from carrel.core.types import Query
-from carrel.frontends.cli.output import Output
-from carrel.frontends.cli.status import _show
-from carrel.frontends.lsp.index_commands import status_result
 from carrel.providers.keys import StandardKeys
 from carrel.server import model_index, model_switch, queries
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
-from carrel.server.jobs import Jobs
 from carrel.server.model_settings import Models, ModelSettings
-from carrel.server.outbound import OutboundServices
-from carrel.server.permissions import PermissionFile
 from carrel.server.settings import Settings
 from carrel.server.state import FolderSettings
-from carrel.server.workspace import Workspace, WorkspaceEvents
-from carrel.store.usage import Limits, UsageMeter
 
-MODEL = "text-embedding-3-small"
-BUNDLED = "carrel-embed-v1"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[EmbeddingService]:
-    with running() as service:
-        yield service
-
-
-@pytest.fixture
-def service(server: EmbeddingService) -> EmbeddingService:
-    server.reset()
-    return server
-
-
-def remote(service: EmbeddingService, **more: Any) -> ModelSettings:
-    return ModelSettings(provider="openai", base_url=f"{service.url}/v1", dimensions=64, **more)
-
-
-class Person:
-    """A workspace's settings, permissions, and what it was told."""
-
-    def __init__(self, tmp_path: Path) -> None:
-        self.tmp_path = tmp_path
-        self.root = write_files(tmp_path / "shop", SHOP)
-        self.faults: list[str] = []
-        self.progress: list[Any] = []
-        self.confirmations: list[Confirmation] = []
-        self.agrees = True
-        self.opened: list[Workspace] = []
-
-    def folder(self, model: ModelSettings) -> FolderSettings:
-        return FolderSettings(Settings(cache_folder=str(self.tmp_path / "cache"), models=Models(embedder=model)))
-
-    def open(self, model: ModelSettings, root: Path | None = None, keys: StandardKeys | None = None) -> Workspace:
-        keys = keys or StandardKeys({"OPENAI_API_KEY": KEY})
-        outbound = OutboundServices(PermissionFile(self.tmp_path / "permissions.json"), keys, UsageMeter(None, Limits))
-        composition = Composition(outbound=outbound, confirm=self._confirm)
-        events = WorkspaceEvents(progressed=lambda *told: self.progress.append(told[2]), fault=self.faults.append)
-        root = root or self.root
-        self.opened.append(
-            Workspace(
-                root, root.as_uri(), folder=self.folder(model), composition=composition, jobs=Jobs(), watched=True, events=events
-            )
-        )
-        self.opened[-1].switch.enabled = True
-        return self.opened[-1]
-
-    async def _confirm(self, asked: Confirmation) -> bool:
-        self.confirmations.append(asked)
-        return self.agrees
-
-
-@pytest.fixture
-async def person(tmp_path: Path) -> AsyncIterator[Person]:
-    person = Person(tmp_path)
-    yield person
-    for workspace in person.opened:
-        await workspace.close()
-
-
-async def until(true: Callable[[], Any]) -> None:
-    async with asyncio.timeout(30):
-        while not true():  # noqa: ASYNC110 - what is waited for happens in several places
-            await asyncio.sleep(0.01)
-
-
-def model_of(workspace: Workspace) -> str:
-    assert workspace.index
-    return workspace.index.embedder.spec.id
-
-
-async def found(workspace: Workspace, text: str) -> list[str | None]:
-    return [hit.chunk.symbol for hit in (await queries.search(workspace, Query(text, 3), 30_000)).hits]
-
-
-async def switched(person: Person, service: EmbeddingService, **more: Any) -> Workspace:
-    workspace = person.open(remote(service, **more))
-    await found(workspace, "anything")
-    await until(lambda: MODEL in model_of(workspace))
-    await workspace.queue.idle(30)  # the switch has the workspace compared once more
-    return workspace
+from .remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched, until
 
 
 async def test_the_bundled_model_answers_until_the_others_index_is_whole(person: Person, service: EmbeddingService) -> None:
@@ -169,7 +77,7 @@ async def test_what_a_failed_batch_left_is_all_that_the_next_run_asks_for(
     person: Person, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("carrel.engine.indexer._AWAITED_BYTES", 1)  # a batch a file
-    service.faults = [Fault("status", 400)]
+    service.faults = [Fault("status", 404)]
     workspace = person.open(remote(service))
     await found(workspace, "anything")
     await until(lambda: person.faults)
@@ -183,40 +91,6 @@ async def test_what_a_failed_batch_left_is_all_that_the_next_run_asks_for(
     workspace.request_index()
     await until(lambda: MODEL in model_of(workspace))
     assert len(service.texts) - asked < asked / 2
-
-
-THREE = "\n\n".join(
-    f"def {name}(order):\n    return order.total() * {name!r}  # long enough for a chunk\n"
-    for name in ("cancel", "refund", "ship")
-)
-
-
-async def test_of_a_saved_file_only_the_request_that_failed_is_asked_for_again(
-    person: Person, service: EmbeddingService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    workspace = await switched(person, service, max_texts=1)
-    service.refused = "def refund"
-    write_files(workspace.root, {"src/orders.py": THREE})
-    before = len(service.texts)
-    await asyncio.wait({workspace.queue.request(paths=["src/orders.py"]).done})
-    assert "ship" in await found(workspace, "ship")
-    status = status_result(workspace, await workspace.status())
-    assert (status.chunks_without_vectors, [file.path for file in status.failed]) == (1, ["src/orders.py"])
-    _show(status, Output())
-    assert "without a vector: 1 chunk, found by words until the next run\n" in capsys.readouterr().out
-    sent = service.texts[before:]
-    assert [sum(name in text for text in sent) for name in ("def cancel", "def ship")] == [1, 1]
-
-    service.refused = ""
-    clone = person.open(remote(service, max_texts=1), write_files(tmp_path / "clone" / "shop", {**SHOP, "src/orders.py": THREE}))
-    before = len(service.texts)
-    await found(clone, "anything")
-    await until(lambda: MODEL in model_of(clone))
-    (again,) = set(service.texts[before:])
-    assert "def refund" in again, "the cache has the rest of the file"
-
-    await asyncio.wait({workspace.request_index().done})
-    assert (await workspace.status()).chunks_without_vectors == 0
 
 
 async def test_a_file_that_moves_to_another_folder_is_not_asked_for_again(person: Person, service: EmbeddingService) -> None:

@@ -105,6 +105,52 @@ def test_a_failure_and_a_wrong_answer_are_not_kept(path: Path) -> None:
     assert cached.missing(["a"]) == ["a"]
 
 
+def test_refused_texts_are_remembered_for_a_model_and_its_settings(path: Path) -> None:
+    def cached(name: str = "fake-1", settings: str = "maxTokens: 1") -> CachedEmbedder:
+        return CachedEmbedder(Service(name), EmbeddingCache(path), settings=settings)
+
+    cached().note_refused("half \ud800", "too long")
+    cached().note_refused("b", "disliked")
+    texts = ["a", "b", "half \ud800", "b"]
+    assert cached().refused(texts) == {"half \ud800": "too long", "b": "disliked"}
+    assert cached().with_dim(DIM).refused(texts) == {"half \ud800": "too long", "b": "disliked"}
+    assert cached().missing(texts) == ["a"]
+    for other in (cached("fake-2"), cached(settings="maxTokens: 2")):
+        assert other.refused(texts) == {}
+        assert other.missing(texts) == texts
+    embed(cached(), ["b"], "document")  # all was asked for anew
+    assert cached().refused(texts) == {"half \ud800": "too long"}
+
+
+def test_too_many_refused_texts_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carrel.store.embedding_cache._MOST_REFUSED", 3)
+    cache = EmbeddingCache(path)
+    for number in range(5):
+        cache.refuse(bytes([number]), "too long")
+    assert list(cache.read_refused([bytes([number]) for number in range(5)])) == [b"\2", b"\3", b"\4"]
+
+
+def test_a_file_of_an_earlier_carrel_keeps_its_vectors_and_takes_refusals(path: Path) -> None:
+    cached = CachedEmbedder(Service(), EmbeddingCache(path))
+    embed(cached, ["a"], "document")
+    with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE refused")
+    database.close()
+    assert cached.refused(["a", "b"]) == {}
+    cached.note_refused("b", "too long")
+    assert cached.refused(["a", "b"]) == {"b": "too long"}
+    assert cached.missing(["a", "b"]) == []
+
+
+def test_vectors_of_zeros_are_asked_for_again(path: Path) -> None:
+    model, cache = Service(), EmbeddingCache(path)
+    cached = CachedEmbedder(model, cache)
+    cache.write({cached.keys(["a"], "document")[0]: bytes(2 * DIM)})
+    assert cached.missing(["a"]) == ["a"]
+    assert any(embed(cached, ["a"], "document").data)
+    assert model.asked == ["a"]
+
+
 def test_what_was_used_longest_ago_makes_room(path: Path) -> None:
     now = [1_000_000.0]
     cache = EmbeddingCache(path, most_bytes=200_000, clock=lambda: now[0])

@@ -482,7 +482,7 @@ export interface ExplainParams {
   readonly line?: number;
 }
 
-/** A file that could not be read or cut, or not be embedded as a whole, and why. The next run tries it again. */
+/** A file that could not be read, cut or embedded as a whole, and why. The next run tries it again unless it was refused. */
 export interface FailedFile {
   readonly path: string;
   readonly reason: string;
@@ -600,6 +600,8 @@ export interface IndexResult {
   readonly unchanged: number;
   readonly skipped: number;
   readonly failed: number;
+  /** Files that hold a text which the embedding model refused; they didn't fail. */
+  readonly refused?: number;
   /** Chunks that were embedded. */
   readonly chunks: number;
   /** Pieces of the added and changed files that were left out: too small, with no neighbour to join. */
@@ -1100,6 +1102,8 @@ export interface StatusResult {
   readonly failed: readonly FailedFile[];
   /** How many files failed; `carrel/statusChanged` has this number alone. */
   readonly failedFiles: number;
+  /** How many of these only hold a text that the embedding model refused; words find it. */
+  readonly refusedFiles?: number;
   /** Chunks that words alone find, until the embedding model gives them a vector. */
   readonly chunksWithoutVectors?: number;
   /** Files in which secrets are masked. */

@@ -12,7 +12,8 @@ CarrelError           `reason`, `remedy` and `retryable` of whatever went wrong
 │   └── NotWriter     another process is the writer
 └── ProviderError     a model or remote service
     ├── NotAllowed    nobody said that text may be sent there: `provider` and `host`
-    └── UnusableAnswer  it answered with something that can't be used
+    ├── UnusableAnswer  it answered with something that can't be used
+    └── TextRefused   an embedding model gives this text no vector, though it gives others theirs
 """
 
 from __future__ import annotations
@@ -137,6 +138,20 @@ class NotAllowed(ProviderError):
 
 class UnusableAnswer(ProviderError):
     """A model or service answered with something that isn't what was asked for, such as a vector of zeros."""
+
+
+class TextRefused(ProviderError):
+    """An embedding model gives a text no vector, though it gives others theirs. `str` of it is kept as a file's reason."""
+
+    _BEGINNING = "the embedding model refused a text of it, and is asked again when the text, the model or its settings change: "
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{self._BEGINNING}{reason}")
+
+    @classmethod
+    def is_reason(cls, reason: str) -> bool:
+        """Tell whether a reason that was kept is that of a refused text."""
+        return reason.startswith(cls._BEGINNING)
 
 
 def _joined(reason: str, remedy: str) -> str:

@@ -50,6 +50,12 @@ class KeepsVectors(Protocol):
     def missing(self, texts: Sequence[str]) -> list[str]:
         """Return the documents that would have to be asked for. Runs on a thread."""
 
+    def refused(self, texts: Sequence[str]) -> Mapping[str, str]:
+        """Return which documents the model refused, and why, unless their vectors are kept. Runs on a thread."""
+
+    def note_refused(self, text: str, reason: str) -> None:
+        """Keep that the model refused this document. Runs on a thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:

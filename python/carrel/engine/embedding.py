@@ -10,16 +10,17 @@ import asyncio
 import logging
 import math
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from carrel.core.background import run_at_once, run_blocking
-from carrel.core.errors import CarrelError, ProviderError
+from carrel.core.errors import CarrelError, ProviderError, TextRefused, UnusableAnswer
 from carrel.core.local_index import is_of_core
 from carrel.core.native import Batch, CancelToken
 from carrel.core.ports import Embedder, EmbeddingSpec, Tokenizer
-from carrel.core.remote import KeepsVectors
+from carrel.core.remote import PLAIN_WORDS, KeepsVectors, RemoteEmbedder
 from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
 from carrel.engine.model_call import within
 
@@ -31,6 +32,10 @@ QUERY_SECONDS = 5.0
 """How long a question waits for its vectors where it has no deadline; words answer it then."""
 REQUEST_SECONDS = 120.0
 """A request of the index that isn't answered for so long is given up, and tried again."""
+REFUSING_STATUSES = (400, 403, 413, 422, 500)
+"""What services refuse a request with for one of its texts, and for other reasons, too."""
+MOST_REFUSALS = 32
+"""So many requests of a batch that are refused in a row, with no vector between, end the search for single texts."""
 AT_ONCE = 4
 """Requests of one batch that are under way together."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -46,6 +51,10 @@ class EmbeddingRequest:
 
     first: int
     texts: tuple[str, ...]
+
+
+Answered = tuple[EmbeddingRequest, Vectors | ProviderError]
+"""Texts, and their vectors or why they have none."""
 
 
 def requests(texts: Sequence[str], spec: EmbeddingSpec, tokenizer: Tokenizer | None = None) -> list[EmbeddingRequest]:
@@ -101,38 +110,139 @@ async def embed_queries(
 
 
 async def embed_documents(
-    embedder: Embedder, asked: Sequence[EmbeddingRequest], *, patient: bool = True, sleep: Sleep = asyncio.sleep
-) -> list[Vectors | ProviderError]:
-    """Embed each request, a few at once; one that failed for good gives its error. Raises nothing but a cancel.
+    embedder: Embedder,
+    asked: Sequence[EmbeddingRequest],
+    *,
+    patient: bool = True,
+    anew: bool = False,
+    sleep: Sleep = asyncio.sleep,
+) -> list[Answered]:
+    """Embed each request, a few at once; return all texts in order, each with others of one answer. Raises nothing but a cancel.
 
-    Only a `patient` caller has requests tried again. Where a team shares vectors, requests go out in any order: of several
-    who index the same at the same time, each pays for another part.
+    Only a `patient` caller has requests tried again. A request that is refused for a text in it is divided until that text stands
+    alone: its answer is `TextRefused`. It isn't asked for again, unless `anew`. Where a team shares vectors, requests go out in
+    any order: of several who index the same at the same time, each pays for another part.
     """
-    pauses = PAUSES if patient else ()
-    turn = asyncio.Semaphore(AT_ONCE)
-
-    async def one(request: EmbeddingRequest) -> Vectors | ProviderError:
-        async with turn:
-            return await _with_tries(embedder, request, pauses, sleep)
-
-    order = list(range(len(asked)))
+    answered: list[Answered] = []
+    waiting = list(asked)
+    if isinstance(embedder, KeepsVectors) and not anew:
+        texts = [text for request in asked for text in request.texts]
+        if refused := await asyncio.to_thread(embedder.refused, texts):
+            parts = [part for request in asked for part in _around(request, refused)]
+            answered = [(part, TextRefused(refused[part.texts[0]])) for part in parts if part.texts[0] in refused]
+            waiting = [part for part in parts if part.texts[0] not in refused]
     if isinstance(embedder, KeepsVectors) and embedder.shared:
-        random.shuffle(order)
-    answers = dict(zip(order, await asyncio.gather(*(one(asked[number]) for number in order)), strict=True))
-    return [answers[number] for number in range(len(asked))]
+        random.shuffle(waiting)
+    batch = _BatchOfRequests(embedder, PAUSES if patient else (), sleep)
+    for parts_of_one in await asyncio.gather(*map(batch.answer, waiting)):
+        answered += parts_of_one
+    return sorted(answered, key=lambda part: part[0].first)
 
 
-async def _with_tries(
-    embedder: Embedder, request: EmbeddingRequest, pauses: Sequence[float], sleep: Sleep
-) -> Vectors | ProviderError:
-    for pause in (*pauses, None):
-        try:
-            return await within(_ask(embedder, request.texts, "document"), REQUEST_SECONDS, _name(embedder.spec))
-        except ProviderError as error:
-            if pause is None or not error.retryable:
-                return error
-            await sleep(min(max(pause, error.retry_after or 0.0), LONGEST_PAUSE))
-    raise AssertionError("the last try returns")
+def _around(request: EmbeddingRequest, refused: Container[str]) -> Iterator[EmbeddingRequest]:
+    """Divide a request so that each text that is known to be refused stands alone."""
+    numbered = enumerate(request.texts, request.first)
+    for _, run in groupby(numbered, key=lambda item: item[0] if item[1] in refused else None):
+        numbers, texts = zip(*run, strict=True)
+        yield EmbeddingRequest(numbers[0], texts)
+
+
+class _BatchOfRequests:
+    """Asks for the texts of one batch, and finds those that the model can't take."""
+
+    def __init__(self, embedder: Embedder, pauses: Sequence[float], sleep: Sleep) -> None:
+        self._embedder = embedder
+        self._pauses = pauses
+        self._sleep = sleep
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._dividing = asyncio.Lock()
+        self._refusals = 0  # in a row, without a vector between them
+        self._takes_others: bool | None = None
+
+    async def answer(self, request: EmbeddingRequest) -> list[Answered]:
+        """Ask for the texts of a request; return its parts."""
+        async with self._turn:
+            answer = await self._tried(request)
+            if isinstance(answer, Vectors) or not _may_be_of_a_text(answer) or (answer.retryable and not self._pauses):
+                return [(request, answer)]
+            async with self._dividing:  # one after the other, so that a service which takes nothing is soon left alone
+                if not await self._model_takes_others():
+                    return [(request, answer)]
+                return await self._divided(request, answer)
+
+    async def _model_takes_others(self) -> bool:
+        """Ask once, by words that no model refuses, whether it is texts that are refused here, and not all that is asked."""
+        if self._takes_others is None:
+            self._takes_others = await _takes_words(self._embedder)
+        return self._takes_others
+
+    async def _divided(self, request: EmbeddingRequest, refusal: ProviderError) -> list[Answered]:
+        """Halve a request that was refused until the texts that are refused stand alone.
+
+        No text is to blame for one failure, nor where the model takes nothing any more after it.
+        """
+        answered: list[Answered] = []
+        alone: list[tuple[EmbeddingRequest, ProviderError]] = []  # refused since the last vector
+        once = len(request.texts) == 1 and not refusal.retryable
+        waiting: list[tuple[EmbeddingRequest, ProviderError | None]] = [(request, None if once else refusal)]
+        while waiting:
+            part, known = waiting.pop()
+            answer = known or await self._tried(part, whole=False)
+            if isinstance(answer, Vectors):
+                self._refusals = 0
+                answered += [(part, answer), *await self._blamed(alone)]
+                alone = []
+                continue
+            self._refusals += 1
+            if not _may_be_of_a_text(answer):
+                return [*answered, *alone, *((left, answer) for left, _ in ((part, None), *waiting))]
+            if self._refusals > MOST_REFUSALS:
+                answered += ((left, answer) for left, _ in ((part, None), *waiting))
+                break
+            if half := len(part.texts) // 2:
+                second = EmbeddingRequest(part.first + half, part.texts[half:])
+                waiting += [(second, None), (EmbeddingRequest(part.first, part.texts[:half]), None)]
+            else:
+                alone.append((part, answer))
+        takes_others = not alone or await _takes_words(self._embedder)
+        return answered + (await self._blamed(alone) if takes_others else [*alone])
+
+    async def _blamed(self, alone: Sequence[tuple[EmbeddingRequest, ProviderError]]) -> list[Answered]:
+        """Have it kept that each of these texts was refused."""
+        for part, refusal in alone:
+            log.warning("A text was refused and isn't asked for again; `carrel status` names its file: %s", refusal)
+            if isinstance(self._embedder, KeepsVectors):
+                await asyncio.to_thread(self._embedder.note_refused, part.texts[0], str(refusal))
+        return [(part, TextRefused(str(refusal))) for part, refusal in alone]
+
+    async def _tried(self, request: EmbeddingRequest, *, whole: bool = True) -> Vectors | ProviderError:
+        """Ask for texts, again where that may help. A part of several texts that is refused is rather divided."""
+        for pause in (*self._pauses, None):
+            try:
+                return await within(_ask(self._embedder, request.texts, "document"), REQUEST_SECONDS, _name(self._embedder.spec))
+            except ProviderError as error:
+                divisible = not whole and len(request.texts) > 1 and _may_be_of_a_text(error)
+                if pause is None or not error.retryable or divisible:
+                    return error
+                await self._sleep(min(max(pause, error.retry_after or 0.0), LONGEST_PAUSE))
+        raise AssertionError("the last try returns")
+
+
+def _may_be_of_a_text(error: ProviderError) -> bool:
+    """Tell whether a request may have failed for one text: it is too long, a filter dislikes it, its vector can't be used."""
+    return error.status in REFUSING_STATUSES or isinstance(error, UnusableAnswer)
+
+
+async def _takes_words(embedder: Embedder) -> bool:
+    """Tell whether a model gives plain words vectors of use."""
+    name = _name(embedder.spec)
+    try:
+        if isinstance(embedder, RemoteEmbedder):  # past the vectors that are kept
+            return await within(embedder.learn_dim(), REQUEST_SECONDS, name) == embedder.spec.dim
+        await within(_ask(embedder, PLAIN_WORDS, "document"), REQUEST_SECONDS, name)
+    except ProviderError:
+        return False
+    return True
 
 
 async def _ask(embedder: Embedder, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:
@@ -143,13 +253,16 @@ async def _ask(embedder: Embedder, texts: Sequence[str], kind: Literal["query", 
     except CarrelError:
         raise
     except WrongVectors as error:
-        raise ProviderError(f"The embedding model {spec.id} gave {error}.") from error
+        raise UnusableAnswer(f"The embedding model {spec.id} gave {error}.") from error
     except (Exception, SystemExit) as error:  # the last would end the loop that others share
-        raise ProviderError(f"The embedding model {spec.id} failed: {type(error).__name__}.") from error
+        raise UnusableAnswer(f"The embedding model {spec.id} failed: {type(error).__name__}.") from error
     if not isinstance(vectors, Vectors):
-        raise ProviderError(f"The embedding model {spec.id} gave a {type(vectors).__name__} where vectors were due.")
+        raise UnusableAnswer(f"The embedding model {spec.id} gave a {type(vectors).__name__} where vectors were due.")
     if fault := vectors.fault(spec.dim, len(texts)):
-        raise ProviderError(f"The embedding model {spec.id} gave {fault}.")
+        raise UnusableAnswer(f"The embedding model {spec.id} gave {fault}.")
+    # One text may hold no word that a model of words knows; that several hold none is a broken model.
+    if kind == "document" and not any(vectors.data) and len({text for text in texts if text.strip()}) > 1:
+        raise UnusableAnswer(f"The embedding model {spec.id} gave only vectors of zeros, by which nothing can be found.")
     return vectors
 
 
@@ -158,18 +271,25 @@ def batch_requests(batch: Batch, spec: EmbeddingSpec, tokenizer: Tokenizer | Non
     return requests(batch.texts(), spec, tokenizer)
 
 
-def give_vectors(
-    batch: Batch, asked: Sequence[EmbeddingRequest], answers: Sequence[Vectors | ProviderError], spec: EmbeddingSpec
-) -> None:
-    """Give a batch its vectors. The chunks of requests that failed lack theirs until the next run; words find them meanwhile."""
-    answered = list(zip(asked, answers, strict=True))
+def give_vectors(batch: Batch, answered: Sequence[Answered], spec: EmbeddingSpec) -> int:
+    """Give a batch its vectors; return how many files lack one for refused texts alone. Words find what has none.
+
+    Chunks whose request failed lack theirs until the next run. Runs on a thread.
+    """
     batch.set_vectors(
-        b"".join(answer.data if isinstance(answer, Vectors) else _zeros(len(request.texts), spec) for request, answer in answered)
+        b"".join(answer.data if isinstance(answer, Vectors) else _zeros(len(part.texts), spec) for part, answer in answered)
     )
-    for request, answer in answered:
-        if isinstance(answer, ProviderError):
-            log.warning("%d chunks were not embedded and will be tried again: %s", len(request.texts), answer)
-            batch.lack_vectors(request.first, len(request.texts), str(answer))
+    lacking = [(part, answer) for part, answer in answered if isinstance(answer, ProviderError)]
+    paths = batch.text_paths() if lacking else []
+    files: dict[bool, set[str]] = {True: set(), False: set()}
+    # What the next run tries again is told first: a file has the first of its reasons.
+    for part, answer in sorted(lacking, key=lambda item: isinstance(item[1], TextRefused)):
+        refused = isinstance(answer, TextRefused)
+        if not refused:
+            log.warning("%d chunks were not embedded and will be tried again: %s", len(part.texts), answer)
+        batch.lack_vectors(part.first, len(part.texts), str(answer))
+        files[refused].update(paths[part.first : part.first + len(part.texts)])
+    return len(files[True] - files[False])
 
 
 def run_with(embedder: Embedder, work: Coroutine[Any, Any, T], cancel: CancelToken | None = None) -> T:
@@ -181,15 +301,16 @@ def run_with(embedder: Embedder, work: Coroutine[Any, Any, T], cancel: CancelTok
 
 
 def embed_batch_blocking(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:
-    """Give a batch its vectors from a thread, whether or not it has an event loop. Raises `ProviderError`."""
+    """Give a batch its vectors from a thread, whether or not it has an event loop. Raises `ProviderError` unless the model only
+    refuses single texts, which words find."""
     if is_of_core(embedder):
         embedder.embed_batch(batch, cancel)
         return
-    asked = batch_requests(batch, embedder.spec)
-    answers = run_blocking(embed_documents(embedder, asked), cancel)
-    if failed := next((answer for answer in answers if isinstance(answer, ProviderError)), None):
-        raise failed
-    give_vectors(batch, asked, answers, embedder.spec)
+    answered = run_blocking(embed_documents(embedder, batch_requests(batch, embedder.spec)), cancel)
+    failed = [answer for _, answer in answered if isinstance(answer, ProviderError)]
+    if failed and (len(failed) == len(answered) or not all(isinstance(answer, TextRefused) for answer in failed)):
+        raise failed[0]
+    give_vectors(batch, answered, embedder.spec)
 
 
 def embed_buffer(batch: Batch, embedder: Embedder, cancel: CancelToken) -> None:

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from carrel.core.background import directly, run_blocking, run_to_end
-from carrel.core.errors import NotWriter, ProviderError, StoreError
+from carrel.core.errors import NotWriter, ProviderError, StoreError, TextRefused
 from carrel.core.local_index import CoreEmbedder, IndexStore, Progress, is_of_core
 from carrel.core.native import Batch, CancelToken, Plan
 from carrel.core.ports import Embedder, Tokenizer
 from carrel.core.remote import RemoteEmbedder
 from carrel.core.vectors import Vectors
-from carrel.engine.embedding import EmbeddingRequest, batch_requests, embed_documents, give_vectors, run_with
+from carrel.engine.embedding import Answered, EmbeddingRequest, batch_requests, embed_documents, give_vectors, run_with
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -48,7 +48,8 @@ class RunNative(Protocol):
 class IndexReport:
     """What one run did, in files; `chunks` counts those that were embedded, `trivial` pieces that were too small for one.
 
-    A file of which chunks lack their vector counts as failed, besides being added or changed.
+    A file of which chunks lack their vector counts as failed, besides being added or changed; as refused where the model takes
+    the other texts of the index, so that nothing can be done about it here.
     """
 
     added: int = 0
@@ -57,6 +58,7 @@ class IndexReport:
     unchanged: int = 0
     skipped: int = 0
     failed: int = 0
+    refused: int = 0
     chunks: int = 0
     trivial: int = 0
     elapsed_ms: float = 0.0
@@ -80,7 +82,8 @@ async def run_index(
     index already, as a run does that goes on where another stopped. `tokenizer` counts where it has limits.
 
     Raises `Cancelled` and `StoreError`; batches that were committed before stay. Chunks that a model which is awaited can't embed
-    are found by words, their files counted as failed: the next run embeds these chunks alone.
+    are found by words, their files counted as failed: the next run embeds these chunks alone. A text that it refuses is asked for
+    again only by the scope "force", and where the model forgets what it refused.
     """
     run = _Run(store, cancel, progress, count_on=count_on)
     if is_of_core(embedder):
@@ -95,16 +98,15 @@ async def run_index(
         run.begin(scope, keep_moved=isinstance(embedder, RemoteEmbedder))
         return cut()
 
-    def go_on(
-        batch: Batch, asked: list[EmbeddingRequest], answers: list[Vectors | ProviderError]
-    ) -> tuple[Batch, list[EmbeddingRequest]] | None:
-        give_vectors(batch, asked, answers, spec)
-        run.commit(batch)
+    def commit(batch: Batch, answered: list[Answered]) -> None:
+        run.commit(batch, refused=give_vectors(batch, answered, spec))
+
+    def go_on(batch: Batch, answered: list[Answered]) -> tuple[Batch, list[EmbeddingRequest]] | None:
+        commit(batch, answered)
         return cut()
 
-    def give_up(batch: Batch, asked: list[EmbeddingRequest], answers: list[Vectors | ProviderError]) -> IndexReport:
-        give_vectors(batch, asked, answers, spec)
-        run.commit(batch)
+    def give_up(batch: Batch, answered: list[Answered]) -> IndexReport:
+        commit(batch, answered)
         run.give_up()
         return run.end()
 
@@ -112,13 +114,15 @@ async def run_index(
     step = await native(begin)
     while step is not None:
         batch, asked = step
-        answers = await embed_documents(embedder, asked, patient=patient)
-        if answers:  # a model that is down would keep the run waiting before every batch
-            patient = any(isinstance(answer, Vectors) for answer in answers)
-            failures = 0 if patient else failures + 1
+        answered = await embed_documents(embedder, asked, patient=patient, anew=scope == "force")
+        if any(isinstance(answer, Vectors) for _, answer in answered):
+            patient, failures = True, 0
+        elif not all(isinstance(answer, TextRefused) for _, answer in answered):
+            patient = False  # a model that is down would keep the run waiting before every batch
+            failures += 1
         if failures == _MOST_FAILURES:
-            return await native(partial(give_up, batch, asked, answers))
-        step = await native(partial(go_on, batch, asked, answers))
+            return await native(partial(give_up, batch, answered))
+        step = await native(partial(go_on, batch, answered))
     return await native(run.end)
 
 
@@ -157,6 +161,7 @@ class _Run:
         self._progress = progress
         self._started = time.perf_counter()
         self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
+        self._refused = 0
         self._count_on = count_on
         self._total = self._done = self._before = 0
         self._plan: Plan | None = None
@@ -192,12 +197,14 @@ class _Run:
         self._batch_bytes *= 2
         return self._store.cut(self._plan, self._cancel, max_bytes)
 
-    def commit(self, batch: Batch) -> None:
-        """Put a batch that has its vectors into the index."""
+    def commit(self, batch: Batch, *, refused: int = 0) -> None:
+        """Put a batch that has its vectors into the index, of which so many files lack some that the model refused."""
         paths = batch.paths()
         commit = self._store.commit(batch, self._cancel)
         for name in self._counts:
             self._counts[name] += getattr(commit, name)
+        self._counts["failed"] -= refused
+        self._refused += refused
         self._done += len(paths)
         self._tell(min(self._done, self._total), paths[-1] if paths else "")
 
@@ -217,7 +224,8 @@ class _Run:
         if self._total:
             self._store.compact(self._cancel)
         self._tell(self._total)
-        return IndexReport(**self._counts, elapsed_ms=round(1000 * (time.perf_counter() - self._started), 3))
+        elapsed_ms = round(1000 * (time.perf_counter() - self._started), 3)
+        return IndexReport(**self._counts, refused=self._refused, elapsed_ms=elapsed_ms)
 
 
 async def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool, native: RunNative) -> IndexReport:

@@ -116,7 +116,8 @@ class Composition:
         from carrel.store.embedding_cache import CachedEmbedder, EmbeddingCache
 
         cache = EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE)
-        return CachedEmbedder(made, cache, question_mask(settings), self.team_cache(settings))
+        team = self.team_cache(settings)
+        return CachedEmbedder(made, cache, question_mask(settings), team, msgspec.json.encode(chosen).decode())
 
     def team_cache(self, settings: Settings) -> TeamCache | None:
         """Return the team's cache of vectors; None where none is set. Equal settings have one, which knows whether it answers."""

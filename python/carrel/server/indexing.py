@@ -141,8 +141,9 @@ def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None
     from carrel.core.local_index import is_of_core
 
     check_root(index.root)
-    # A first index that lacks what a service failed to embed isn't whole: another answers until it is.
-    if work.full and (index.complete or not report.failed or is_of_core(index.embedder)):
+    # A first index that lacks what a service failed to embed, or lacks most, isn't whole: another answers until it is.
+    lacks = report.failed or (report.refused and index.lacks_most_vectors)
+    if work.full and (index.complete or not lacks or is_of_core(index.embedder)):
         index.note_run(commit)
         write_state(index)
     if work.full:

@@ -146,7 +146,7 @@ def fill_blocking(
     progress: TellProgress,
     note: Callable[[str], None],
 ) -> None:
-    """Do `fill` from a thread, and close the index; `note` is told what will be sent."""
+    """Do `fill` from a thread, and close the index; `note` is told what will be sent, and what was refused."""
     from carrel.core.background import run_blocking, run_to_end
 
     async def native(work: Callable[[], T]) -> T:
@@ -162,6 +162,9 @@ def fill_blocking(
         index = await fill(
             composition, root, settings, token, native, runner=IndexRunner(), progress=told, tell=lambda found: note(str(found))
         )
+        if refused := index.refused_files:
+            files = "1 file holds" if refused == 1 else f"{refused:,} files hold"
+            note(f"{files} a text that {index.embedder.spec.id} refused: words find it, and `carrel status` says why.")
         index.store.close()
         await index.close_model()
 
@@ -192,15 +195,17 @@ async def _fill(
             raise ProviderError(f"{asked.risk}; it was not confirmed, so it was not begun.")
     for _ in range(MOST_ROUNDS):
         report = await runner.run(index, Work(full=True), token, progress, native)
-        if report.failed:
+        if report.failed or not index.complete:
             raise await native(partial(_failed, index, report))
-        if not (report.added or report.changed or report.removed):
+        if not (report.added or report.changed > report.refused or report.removed):  # refused ones are cut again by each run
             return
 
 
 def _failed(index: OpenIndex, report: IndexReport) -> ProviderError:
     reasons = [reason for _, reason in index.store.failed()]
     why = f": {reasons[0]}" if reasons else "."
+    if not report.failed:
+        return ProviderError(f"{index.embedder.spec.id} gave less than half of the texts a vector, so it isn't used{why}")
     return ProviderError(f"{report.failed:,} files were not embedded by {index.embedder.spec.id}, and will be tried again{why}")
 
 

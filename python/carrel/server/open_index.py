@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from carrel.core.errors import TextRefused
 from carrel.core.remote import KeepsVectors, RemoteEmbedder
 from carrel.server.index_state import STATE_FILE, forget
 
@@ -81,6 +82,17 @@ class OpenIndex:
     def begun(self) -> bool:
         """Tell whether somebody wanted this index: it holds something, or a whole run found nothing to hold."""
         return self.complete or self.store.snapshot().files > 0
+
+    @property
+    def refused_files(self) -> int:
+        """Count the files of which chunks lack a vector because the model refused their text, and for nothing else."""
+        return sum(TextRefused.is_reason(reason) for _, reason in self.store.failed()) if self.store.failed_count else 0
+
+    @property
+    def lacks_most_vectors(self) -> bool:
+        """Tell whether more than half of the chunks have no vector."""
+        view = self.store.snapshot()
+        return view.chunks_without_vectors * 2 > view.chunks
 
     def notice(self, view: SnapshotView, problem: str | None) -> str | None:
         """Say why a question is answered by words alone, or not at all; None where it is answered as it should be.

@@ -51,8 +51,10 @@ class Status:
     failed: tuple[tuple[str, str], ...] = ()
     failed_files: int = 0
     """How many failed or lack vectors; `failed` names the first of them."""
+    refused_files: int = 0
+    """How many of these lack vectors only because the model refused a text."""
     chunks_without_vectors: int = 0
-    """How many words alone find, until their model gives them a vector."""
+    """How many words alone find, as long as their model gives them no vector."""
     problems: tuple[str, ...] = ()
     masked: tuple[int, int] = (0, 0)
     """Files with masked secrets, and how many secrets those are."""
@@ -102,6 +104,7 @@ class Status:
             skipped=details.skipped,
             failed=details.failed,
             failed_files=store.failed_count,
+            refused_files=index.refused_files,
             chunks_without_vectors=snapshot.chunks_without_vectors,
             problems=(*problems, *index.problems),
             error=error,

@@ -1,9 +1,11 @@
 """Vectors that a service gave, kept on disk: a branch switch or a second clone asks for none of them again.
 
 One SQLite file in the person's cache folder for all workspaces and programs. It holds no text: a key is the hash of model, kind
-and text. Vectors are float16: half of the bytes of float32 with an error of 0.0005, a tenth of what the index loses when it packs
-them into bytes; both a new and a kept vector are rounded so, so that an index doesn't depend on which it got. A cache that can't
-be used is none: nothing here raises.
+and text. Beside them stands which texts the model refused, by a hash that takes in the model's settings.
+
+Vectors are float16: half of the bytes of float32 with an error of 0.0005, a tenth of what the index loses when it packs them into
+bytes; both a new and a kept vector are rounded so, so that an index doesn't depend on which it got. A cache that can't be used is
+none: nothing here raises.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from carrel.core.background import run_blocking
 from carrel.core.outbound import Destination
@@ -36,10 +38,13 @@ _USE_SECONDS = 24 * 3600.0
 """A use is noted once in so long: reading must seldom write."""
 _WAIT_SECONDS = 2.0
 _AT_ONCE = 500
+_MOST_REFUSED = 10_000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, used INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON vectors (used);
 """
+_REFUSED = "CREATE TABLE IF NOT EXISTS refused (key BLOB PRIMARY KEY, reason TEXT NOT NULL)"
+"""A table of its own, which files lack that an earlier Carrel made, and which that one leaves alone."""
 _VERSION = 1
 
 
@@ -62,14 +67,10 @@ class EmbeddingCache:
         limit = self._clock() - _USE_SECONDS
 
         def work(database: sqlite3.Connection) -> None:
-            for at in range(0, len(keys), _AT_ONCE):
-                part = keys[at : at + _AT_ONCE]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, vector, used FROM vectors WHERE key IN ({marks})"  # noqa: S608 - question marks only
-                for key, vector, used in database.execute(query, part):
-                    found[key] = vector
-                    if used < limit:
-                        stale.append(key)
+            for key, vector, used in _rows(database, "SELECT key, vector, used FROM vectors", keys):
+                found[key] = vector
+                if used < limit:
+                    stale.append(key)
 
         self._run(work)
         if stale:
@@ -87,6 +88,22 @@ class EmbeddingCache:
 
         if vectors:
             self._run(work)
+
+    def read_refused(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the reasons of the texts that were refused, by key."""
+        found: dict[bytes, str] = {}
+        if self._path.exists():
+            self._run(lambda database: found.update(_rows(database, "SELECT key, reason FROM refused", keys)))
+        return found
+
+    def refuse(self, key: bytes, reason: str) -> None:
+        """Keep that a text was refused, and why; the oldest of too many go."""
+
+        def work(database: sqlite3.Connection) -> None:
+            database.execute("INSERT OR REPLACE INTO refused VALUES (?, ?)", (key, reason))
+            database.execute("DELETE FROM refused WHERE rowid <= (SELECT MAX(rowid) FROM refused) - ?", (_MOST_REFUSED,))
+
+        self._run(work)
 
     def _run(self, work: Callable[[sqlite3.Connection], None]) -> None:
         """Do something in one transaction. What fails is logged once; a damaged file is set aside."""
@@ -120,8 +137,17 @@ def _is_ours(database: sqlite3.Connection) -> bool:
     if found == 0:
         database.executescript(f"{_SCHEMA} PRAGMA user_version = {_VERSION};")
         found = _VERSION
+    if found == _VERSION:
+        database.execute(_REFUSED)
     database.execute("PRAGMA synchronous = OFF")  # what a power cut damages is only a cache
     return found == _VERSION
+
+
+def _rows(database: sqlite3.Connection, select: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+    """Give the rows that have one of these keys."""
+    for at in range(0, len(keys), _AT_ONCE):
+        part = keys[at : at + _AT_ONCE]
+        yield from database.execute(f"{select} WHERE key IN ({','.join('?' * len(part))})", part)
 
 
 def _note_use(database: sqlite3.Connection, now: int, keys: Sequence[bytes]) -> None:
@@ -144,13 +170,22 @@ class CachedEmbedder:
     """A `RemoteEmbedder` that asks only for what is kept neither here nor by the team."""
 
     def __init__(
-        self, inner: RemoteEmbedder, cache: EmbeddingCache, mask: Callable[[str], str] = str, team: TeamCache | None = None
+        self,
+        inner: RemoteEmbedder,
+        cache: EmbeddingCache,
+        mask: Callable[[str], str] = str,
+        team: TeamCache | None = None,
+        settings: str = "",
     ) -> None:
-        """Take what masks the secrets of a question; documents come masked. The team is never told of a question."""
+        """Take what masks the secrets of a question; documents come masked. The team is never told of a question.
+
+        `settings` are those of the model: a text that it refused is asked for again under others.
+        """
         self._inner = inner
         self._cache = cache
         self._mask = mask
         self._team = team
+        self._settings = settings
         self._estimated = False  # on the loop of callers that have none
 
     @property
@@ -173,7 +208,7 @@ class CachedEmbedder:
 
     def with_dim(self, dim: int) -> Self:
         """Return the same with this dimension."""
-        return type(self)(self._inner.with_dim(dim), self._cache, self._mask, self._team)
+        return type(self)(self._inner.with_dim(dim), self._cache, self._mask, self._team, self._settings)
 
     @property
     def shared(self) -> bool:
@@ -216,20 +251,37 @@ class CachedEmbedder:
     def missing(self, texts: Sequence[str]) -> list[str]:
         """Return the documents that the model would have to be asked for. Fetches what the team has. Runs on a thread."""
         keys = self.keys(texts, "document")
-        kept = set(self._cache.read(keys))
+        kept = set(self._kept(keys))
         if self._team and self.spec.dim:
             self._estimated = True
             kept |= run_blocking(self._of_team([key for key in keys if key not in kept])).keys()
-        return [text for text, key in zip(texts, keys, strict=True) if key not in kept]
+        refused = self.refused([text for text, key in zip(texts, keys, strict=True) if key not in kept])
+        return [text for text, key in zip(texts, keys, strict=True) if key not in kept and text not in refused]
 
-    def keys(self, texts: Sequence[str], kind: Literal["query", "document"]) -> list[bytes]:
+    def refused(self, texts: Sequence[str]) -> Mapping[str, str]:
+        """Return which documents the model refused, and why, unless their vectors are kept. Runs on a thread."""
+        keys = self.keys(texts, "document", self._settings)
+        reasons = self._cache.read_refused(keys)
+        found = {text: reasons[key] for text, key in zip(texts, keys, strict=True) if key in reasons}
+        of_vectors = dict(zip(found, self.keys(list(found), "document"), strict=True))
+        kept = self._kept(list(of_vectors.values()))
+        return {text: reason for text, reason in found.items() if of_vectors[text] not in kept}
+
+    def note_refused(self, text: str, reason: str) -> None:
+        """Keep that the model refused this document. Runs on a thread."""
+        self._cache.refuse(self.keys([text], "document", self._settings)[0], reason)
+
+    def keys(self, texts: Sequence[str], kind: Literal["query", "document"], settings: str = "") -> list[bytes]:
         """Return the keys of texts."""
-        head = f"{self.spec.id}\0{self.spec.dim}\0{kind}\0".encode("utf-8", "surrogatepass")
+        head = f"{self.spec.id}\0{self.spec.dim}\0{kind}\0{settings}".encode("utf-8", "surrogatepass")
         return [hashlib.blake2b(head + text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        dim = self.spec.dim
-        return {key: _widened(half, dim) for key, half in self._cache.read(keys).items() if len(half) == 2 * dim}
+        return {key: _widened(half, self.spec.dim) for key, half in self._kept(keys).items()}
+
+    def _kept(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the vectors that are kept; not those of zeros, which were once taken for vectors."""
+        return {key: half for key, half in self._cache.read(keys).items() if len(half) == 2 * self.spec.dim and any(half)}
 
     async def _of_team(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return what the team has, which is kept here from now on."""

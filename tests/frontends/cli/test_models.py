@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
+from tests.services.embeddings import EmbeddingService, Fault, running
 
 
 def settings_file(tmp_path: Path) -> Path:
@@ -146,3 +147,33 @@ def typed_at_a_terminal(arguments: list[str], right: bool, program: Sequence[str
     os.close(terminal)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), shown.decode()
+
+
+def test_a_text_that_the_model_refuses_is_told_by_the_run_the_status_and_doctor(run: Run) -> None:
+    with running(EmbeddingService(refused="def record_failure", keeps_connections=False)) as service:
+        run("models", "set", "embedder", "openai", "--base-url", f"{service.url}/v1", "--key", "none", "--dimensions", "64")
+        code, _, err = run("index")
+        assert code == 0
+        assert "1 file holds a text that openai@" in err
+        assert "answers from now on" in err
+        code, out, _ = run("index")
+        assert (code, "0 failed, 1 with a refused text" in out) == (0, True), out
+    answer = one_json(run("status", "--json")[1])
+    assert (answer["failedFiles"], answer["refusedFiles"]) == (1, 1)
+    assert answer["failed"][0]["path"] == "src/auth.py"
+    assert "refused the request (400" in answer["failed"][0]["reason"]
+    assert "refused: 1 file, of which the embedding model gave a text no vector\n  src/auth.py: " in run("status")[1]
+    findings = one_json(run("doctor", "--json")[1])["findings"]
+    (told,) = [finding for finding in findings if "src/auth.py" in finding["detail"]]
+    assert (told["level"], "carrel index --force" in told["remedy"]) == ("warning", True)
+
+
+def test_a_model_whose_vectors_find_nothing_does_not_answer(run: Run) -> None:
+    for kind in ("zeros", "alike"):
+        with running(EmbeddingService(always=Fault(kind), keeps_connections=False)) as service:
+            run("models", "set", "embedder", "openai", "--base-url", f"{service.url}/v1", "--key", "none", "--dimensions", "64")
+            assert "by which nothing can be found. Set `model`" in run("models", "check")[1]
+            err = run("index")[2]
+        assert "by which nothing can be found. Set `model`" in err
+        assert "the bundled model answers" in err
+        assert one_json(run("status", "--json")[1])["refusedFiles"] == 0

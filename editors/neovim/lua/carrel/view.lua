@@ -102,11 +102,11 @@ function M.status_lines(status)
   end
   if (status.chunksWithoutVectors or 0) > 0 then
     add('')
-    add(('Without a vector: %s, found by words until the next run'):format(words.count(status.chunksWithoutVectors, 'piece')))
+    add(('Without a vector: %s, found by words'):format(words.count(status.chunksWithoutVectors, 'piece')))
   end
   if (status.failedFiles or 0) > 0 then
     add('')
-    add(('## Failed: %d files, tried again by the next run'):format(status.failedFiles))
+    add(('## Failed: %d files'):format(status.failedFiles))
     for _, item in ipairs(status.failed or {}) do
       add(('- %s: %s'):format(plain(item.path), plain(item.reason)))
     end

@@ -188,7 +188,7 @@ function index(folder: Folder, running: boolean): Node[] {
   }
   const lacking = status.chunksWithoutVectors;
   if (lacking) {
-    const description = `${count(lacking, 'piece')}, found by words until the next run`;
+    const description = `${count(lacking, 'piece')}, found by words`;
     nodes.push({ id: `${uri}/lacking`, label: 'Without a vector', description, icon: 'warning' });
   }
   if (status.failedFiles) nodes.push(failed(status, uri));
@@ -208,7 +208,7 @@ function failed(status: StatusResult, uri: string): Node {
     label: 'Failed',
     description: count(status.failedFiles, 'file'),
     icon: 'warning',
-    tooltip: 'The next run tries them again.',
+    tooltip: 'The next run tries again what the model did not refuse.',
     children: status.failed.map(({ path, reason }) => ({ id: `${uri}/failed/${path}`, label: path, description: reason })),
   };
 }

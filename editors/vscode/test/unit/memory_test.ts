@@ -154,7 +154,7 @@ describe('the Memory view', () => {
         .filter(({ label }) => label === 'Without a vector')
         .map(({ description }) => description);
     assert.deepEqual(rows(0), []);
-    assert.deepEqual(rows(1_204), ['1,204 pieces, found by words until the next run']);
+    assert.deepEqual(rows(1_204), ['1,204 pieces, found by words']);
   });
 
   it('is empty before the first index, for the welcome to be seen', () => {

@@ -82,6 +82,7 @@ def _index(arguments: Namespace, output: Output) -> int:
                 f"{snapshot.files:,} files, {snapshot.chunks:,} chunks{f' ({lacking:,} without a vector)' if lacking else ''}: "
                 f"{report.added:,} added, {report.changed:,} changed, "
                 f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
+                f"{f'{report.refused:,} with a refused text, ' if report.refused else ''}"
                 f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
                 f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
             )

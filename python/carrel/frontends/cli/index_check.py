@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from carrel.core.errors import StoreError
+from carrel.core.errors import StoreError, TextRefused
 from carrel.frontends.cli.checks import Finding
 from carrel.server.composition import Composition
 from carrel.server.settings_files import settings_of
@@ -27,6 +27,10 @@ def index(folder: Path) -> Iterator[Finding]:
     try:
         for problem in opened.problems:
             yield Finding("Index", "warning", problem, "Run `carrel index`: it makes again what is missing.")
+        if refused := [(path, reason) for path, reason in opened.store.failed() if TextRefused.is_reason(reason)]:
+            (path, reason), more = refused[0], f" ({len(refused) - 1:,} more: `carrel status`)" if len(refused) > 1 else ""
+            remedy = "Words find this text. Change it or the model's settings, or ask for all anew: carrel index --force"
+            yield Finding("Index", "warning", f"{path}: {reason}{more}", remedy)
         store, snapshot = opened.store, opened.store.snapshot()
         who = "written by this process alone" if store.role == "writer" else "another Carrel process is writing it"
         who = "read as it was left" if store.read_only else who

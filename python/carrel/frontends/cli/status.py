@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
 
+from carrel.core.errors import TextRefused
 from carrel.frontends.cli.in_process import indexed_folder, with_commands
 from carrel.frontends.lsp.commands import Commands
 from carrel.frontends.lsp.index_commands import status_result
@@ -17,7 +18,7 @@ from carrel.server.settings_files import settings_of
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
-    from carrel.frontends.lsp.index_messages import StatusResult, VectorsInfo
+    from carrel.frontends.lsp.index_messages import FailedFile, StatusResult, VectorsInfo
     from carrel.server.workspace import Workspace
 
 _SHOWN_SKIPPED = 12
@@ -98,11 +99,19 @@ def _show(status: StatusResult, output: Output) -> None:
 
 
 def _show_failed(status: StatusResult, output: Output) -> None:
+    refused = [file for file in status.failed if TextRefused.is_reason(file.reason)]
+    failed = [file for file in status.failed if file not in refused]
     if lacking := status.chunks_without_vectors:
-        output.text(f"without a vector: {lacking:,} chunk{'s' if lacking > 1 else ''}, found by words until the next run")
-    if status.failed_files:
-        output.text(f"failed: {status.failed_files:,} file{'s' if status.failed_files > 1 else ''}, tried again by the next run")
-    for failed in status.failed[:_SHOWN_FAILED]:
-        output.text(f"  {failed.path}: {failed.reason}")
-    if (more := status.failed_files - _SHOWN_FAILED) > 0:
+        output.text(f"without a vector: {lacking:,} chunk{'s' if lacking > 1 else ''}, found by words")
+    _show_files("failed", "tried again by the next run", status.failed_files - status.refused_files, failed, output)
+    _show_files("refused", "of which the embedding model gave a text no vector", status.refused_files, refused, output)
+
+
+def _show_files(what: str, outcome: str, count: int, files: list[FailedFile], output: Output) -> None:
+    if not count:
+        return
+    output.text(f"{what}: {count:,} file{'s' if count > 1 else ''}, {outcome}")
+    for file in files[:_SHOWN_FAILED]:
+        output.text(f"  {file.path}: {file.reason}")
+    if (more := count - _SHOWN_FAILED) > 0:
         output.text(f"  … {more:,} more: `carrel status --json` names them")

@@ -99,6 +99,7 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
         failed=tuple(wire.FailedFile(path=path, reason=reason) for path, reason in status.failed),
         failed_files=status.failed_files,
+        refused_files=status.refused_files,
         chunks_without_vectors=status.chunks_without_vectors,
         masked_files=status.masked[0],
         masked_secrets=status.masked[1],

@@ -33,7 +33,7 @@ class SkippedFile(Wire, kw_only=True, frozen=True):
 
 
 class FailedFile(Wire, kw_only=True, frozen=True):
-    """A file that could not be read or cut, or not be embedded as a whole, and why. The next run tries it again."""
+    """A file that could not be read, cut or embedded as a whole, and why. The next run tries it again unless it was refused."""
 
     path: str
     reason: str
@@ -110,6 +110,9 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
     failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
     failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
+    refused_files: Annotated[
+        int, Meta(description="How many of these only hold a text that the embedding model refused; words find it.")
+    ] = 0
     chunks_without_vectors: Annotated[
         int, Meta(description="Chunks that words alone find, until the embedding model gives them a vector.")
     ] = 0
@@ -128,6 +131,7 @@ class IndexResult(Wire, kw_only=True, frozen=True):
     unchanged: int
     skipped: int
     failed: int
+    refused: Annotated[int, Meta(description="Files that hold a text which the embedding model refused; they didn't fail.")] = 0
     chunks: Annotated[int, Meta(description="Chunks that were embedded.")]
     trivial: Annotated[
         int, Meta(description="Pieces of the added and changed files that were left out: too small, with no neighbour to join.")

@@ -40,7 +40,7 @@ final class StatusGrid extends JPanel {
         set(
                 "Chunks",
                 lacking == 0 ? chunks : "%s (%s without a vector)".formatted(chunks, Labels.number(lacking)),
-                lacking == 0 ? "" : "Without a vector: found by words until the next run");
+                lacking == 0 ? "" : "Without a vector: found by words");
         set("Size", statuses.isEmpty() ? "" : Labels.bytes(sum(statuses, StatusResult::bytes)), join(statuses, StatusResult::store));
         set("Model", join(statuses, status -> "%s (%d)".formatted(status.model().id(), status.model().dims())), "");
         long skipped = sum(statuses, status -> status.skipped().size());

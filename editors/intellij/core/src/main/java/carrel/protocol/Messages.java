@@ -67,6 +67,7 @@ public final class Messages {
             List<SkippedFile> skipped,
             List<FailedFile> failed,
             int failedFiles,
+            Integer refusedFiles,
             Integer chunksWithoutVectors,
             int maskedFiles,
             int maskedSecrets,
@@ -83,7 +84,7 @@ public final class Messages {
         public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, vectors,
                     tuning, lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
-                    chunksWithoutVectors, maskedFiles, maskedSecrets, problems, error);
+                    refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, problems, error);
         }
     }
 
@@ -105,6 +106,7 @@ public final class Messages {
             int unchanged,
             int skipped,
             int failed,
+            Integer refused,
             int chunks,
             int trivial,
             double elapsedMs) {}

@@ -1,0 +1,89 @@
+"""A workspace with a remote embedding model, and the person who set it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.services.embeddings import KEY, EmbeddingService
+from tests.shop import SHOP, write_files
+
+from carrel.core.remote import Confirmation
+from carrel.core.types import Query
+from carrel.providers.keys import StandardKeys
+from carrel.server import queries
+from carrel.server.composition import Composition
+from carrel.server.jobs import Jobs
+from carrel.server.model_settings import Models, ModelSettings
+from carrel.server.outbound import OutboundServices
+from carrel.server.permissions import PermissionFile
+from carrel.server.settings import Settings
+from carrel.server.state import FolderSettings
+from carrel.server.workspace import Workspace, WorkspaceEvents
+from carrel.store.usage import Limits, UsageMeter
+
+MODEL = "text-embedding-3-small"
+BUNDLED = "carrel-embed-v1"
+
+
+def remote(service: EmbeddingService, **more: Any) -> ModelSettings:
+    return ModelSettings(provider="openai", base_url=f"{service.url}/v1", dimensions=64, **more)
+
+
+class Person:
+    """A workspace's settings, permissions, and what it was told."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.tmp_path = tmp_path
+        self.root = write_files(tmp_path / "shop", SHOP)
+        self.faults: list[str] = []
+        self.progress: list[Any] = []
+        self.confirmations: list[Confirmation] = []
+        self.agrees = True
+        self.opened: list[Workspace] = []
+
+    def folder(self, model: ModelSettings) -> FolderSettings:
+        return FolderSettings(Settings(cache_folder=str(self.tmp_path / "cache"), models=Models(embedder=model)))
+
+    def open(self, model: ModelSettings, root: Path | None = None, keys: StandardKeys | None = None) -> Workspace:
+        keys = keys or StandardKeys({"OPENAI_API_KEY": KEY})
+        outbound = OutboundServices(PermissionFile(self.tmp_path / "permissions.json"), keys, UsageMeter(None, Limits))
+        composition = Composition(outbound=outbound, confirm=self._confirm)
+        events = WorkspaceEvents(progressed=lambda *told: self.progress.append(told[2]), fault=self.faults.append)
+        root = root or self.root
+        self.opened.append(
+            Workspace(
+                root, root.as_uri(), folder=self.folder(model), composition=composition, jobs=Jobs(), watched=True, events=events
+            )
+        )
+        self.opened[-1].switch.enabled = True
+        return self.opened[-1]
+
+    async def _confirm(self, asked: Confirmation) -> bool:
+        self.confirmations.append(asked)
+        return self.agrees
+
+
+async def until(true: Callable[[], Any]) -> None:
+    async with asyncio.timeout(30):
+        while not true():  # noqa: ASYNC110 - what is waited for happens in several places
+            await asyncio.sleep(0.01)
+
+
+def model_of(workspace: Workspace) -> str:
+    assert workspace.index
+    return workspace.index.embedder.spec.id
+
+
+async def found(workspace: Workspace, text: str) -> list[str | None]:
+    return [hit.chunk.symbol for hit in (await queries.search(workspace, Query(text, 3), 30_000)).hits]
+
+
+async def switched(person: Person, service: EmbeddingService, **more: Any) -> Workspace:
+    workspace = person.open(remote(service, **more))
+    await found(workspace, "anything")
+    await until(lambda: MODEL in model_of(workspace))
+    await workspace.queue.idle(30)  # the switch has the workspace compared once more
+    return workspace
