@@ -100,3 +100,13 @@ def test_numbers_of_chunks_stay_in_the_core_and_the_engine() -> None:
     ]
     assert used == [], "outside, chunks are named by their ids"
     assert len(outer) > 50
+
+
+def test_lines_are_counted_as_editors_count_them() -> None:
+    used = [
+        f"{path.name}:{node.lineno}"
+        for path in (ROOT / "python/carrel").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "splitlines"
+    ]
+    assert used == [], "str.splitlines also cuts inside of lines: use carrel.core.lines, or split at the one end that is meant"

@@ -490,6 +490,12 @@ def test_a_selected_line_belongs_to_the_definition_around_it(
     assert symbol_in_front(view, asked, type_meant=True) == type_name
 
 
+def test_a_character_that_ends_no_line_in_an_editor_moves_no_selection() -> None:
+    view = indexed({"a.py": "# \f\u2028\x85\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"})
+    asked = [Query("", active_path="a.py", selection=Lines("a.py", line, line)) for line in (2, 6, 7)]
+    assert [symbol_in_front(view, query) for query in asked] == ["first", "second", "second"]
+
+
 def test_of_a_long_line_only_its_beginning_is_looked_at() -> None:
     short = "def other():\n    value = 1\n    return value\n\n\n"
     view = indexed({"blob.py": short * 500 + f"def blob():\n    data = '{'a' * 200_000}'\n    return data\n"})

@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from carrel.core.lines import rows_of
 from carrel.core.native import CancelToken, CutOptions, Snapshot
 from carrel.core.types import Budget, ContextPack, Filters, Hit, Lines, Query
 from carrel.engine.context import TOO_MANY, TOO_WEAK, pack_answer, pack_passages
 from carrel.engine.explain import explain_ranked
 from carrel.engine.filling import DOES_NOT_FIT
 from carrel.engine.passages import Choice, Passage
-from carrel.engine.pieces import rows_of
 from carrel.engine.prepare import prepare_blocking
 from carrel.engine.retriever import Retrieval, find, read
 from carrel.providers.tokenizers import ExactTokenizer

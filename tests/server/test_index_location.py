@@ -91,12 +91,14 @@ def test_mounts_of_linux() -> None:
         "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
         "40 22 0:35 / /mnt/my\\040share rw shared:2 - nfs4 server:/x rw\n"
         "41 22 0:36 / /mnt/my\\040share/local rw - ext4 /dev/sdb rw\n"
+        "42 22 0:37 / /mnt/a\u2028b rw - nfs4 server:/y rw\n"
         "broken line\n"
     )
     mounts = linux_mounts(text)
     assert mount_type(Path("/mnt/my share/a"), mounts) == "nfs4"
     assert mount_type(Path("/mnt/my share/local/a"), mounts) == "ext4"
     assert mount_type(Path("/mnt/my shares"), mounts) == "ext4"
+    assert mount_type(Path("/mnt/a\u2028b/c"), mounts) == "nfs4"
 
 
 def test_mounts_of_macos() -> None:

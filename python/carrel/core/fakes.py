@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from carrel.core.conversation import Completion, Message, ToolSpec
 from carrel.core.errors import NotAllowed
+from carrel.core.lines import lines_of
 from carrel.core.outbound import Destination, Hold, Load, Outbound, Secret
 from carrel.core.ports import (
     MODEL_DEFAULTS,
@@ -119,7 +120,7 @@ class FakeSource:
         """Return the texts that share a word with the query."""
         scored = [(_share(query.text, text), path) for path, text in self.texts.items() if self._allows(query, path)]
         best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))[: max(k, 0)]
-        return [SourceCandidate(self.ref(path), share, path, 1, _lines(self.texts[path])) for share, path in best]
+        return [SourceCandidate(self.ref(path), share, path, 1, len(lines_of(self.texts[path]))) for share, path in best]
 
     async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
         """Return the texts as they are now."""
@@ -132,7 +133,7 @@ class FakeSource:
 
     def _chunk(self, ref: ChunkRef, path: str) -> Chunk:
         text = self.texts[path]
-        return Chunk(id=ref.id, path=path, source="docs", span=Span(1, _lines(text)), text=text)
+        return Chunk(id=ref.id, path=path, source="docs", span=Span(1, len(lines_of(text))), text=text)
 
     @staticmethod
     def _allows(query: Query, path: str) -> bool:
@@ -233,10 +234,6 @@ def _words(text: str) -> list[str]:
 def _share(query: str, text: str) -> float:
     asked, held = set(_words(query)), set(_words(text))
     return len(asked & held) / len(asked) if asked else 0.0
-
-
-def _lines(text: str) -> int:
-    return max(1, len(text.splitlines()))
 
 
 def _number(text: str) -> int:

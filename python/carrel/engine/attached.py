@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from carrel.core.lines import rows_of
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, ChunkInfo
 from carrel.core.types import Chunk, Dropped, Hit, Lines, Query, Signals, Span, masks_in
-from carrel.engine.pieces import rows_of
 from carrel.engine.tools.scope import Scope
 
 NOT_THERE = "these lines are not in the index: the file is not indexed, or has fewer lines"

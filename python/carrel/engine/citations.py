@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
+from carrel.core.lines import lines_of, rows_of
 from carrel.core.native import detect_language
 from carrel.core.types import ContextItem
 
@@ -206,7 +207,7 @@ def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
             continue  # only its place was told: nobody has seen its lines
         file = files.setdefault(chunk.path, _File())
         file.headed.append(item)
-        rows = chunk.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        rows = lines_of(chunk.text)
         for number, row in enumerate(rows, span.start_line):
             if any(first <= number <= last for first, last in item.runs):
                 file.lines[number] = row
@@ -238,7 +239,7 @@ def _citations(text: str, known: _Paths) -> Iterator[_Found]:
 def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
     """Find blocks between fences; one that is never closed goes to the end."""
     at, opened, begin = 0, "", 0
-    for line in text.splitlines(keepends=True):
+    for line in rows_of(text):
         match = _FENCE.match(line)
         if match and not opened:
             opened, begin = match["fence"], at

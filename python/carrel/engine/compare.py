@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from carrel.core.errors import Cancelled
+from carrel.core.lines import lines_of
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
 from carrel.core.ports import Tokenizer
@@ -89,7 +90,7 @@ def compare(
 
 def _attached(hit: Hit, text: str) -> ContextItem:
     """Return the whole file that a hit is from, in the block that the hit would have."""
-    whole = replace(hit.chunk, text=text, span=Span(1, max(1, len(text.splitlines()))))
+    whole = replace(hit.chunk, text=text, span=Span(1, len(lines_of(text))))
     return ContextItem(replace(hit, chunk=whole), text)
 
 

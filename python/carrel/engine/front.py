@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from carrel.core.lines import lines_of
 from carrel.core.local_index import SnapshotView
 from carrel.core.types import Query
 
@@ -43,7 +44,7 @@ def symbol_in_front(view: SnapshotView, query: Query, *, type_meant: bool = Fals
     text = view.lines(path, first, selection.end_line) if names else None
     if not text:
         return None
-    lines = [line[:LONGEST_HEAD].expandtabs(8) for line in text.splitlines()]
+    lines = [line[:LONGEST_HEAD].expandtabs(8) for line in lines_of(text)]
     return _around(lines, selection.start_line - first, names, type_meant=type_meant)
 
 

@@ -179,7 +179,7 @@ def _plain(word: str) -> str:
 def _glossary(language: str) -> Glossary:
     column = _COLUMNS.index(language) + 1
     stems, phrases, stop_words = dict[str, str](), dict[str, str](), list[str]()
-    for row in resources.files(__package__).joinpath("glossary.txt").read_text("utf-8").splitlines():
+    for row in resources.files(__package__).joinpath("glossary.txt").read_text("utf-8").split("\n"):
         english, *_ = cells = row.split(" | ")
         if row.startswith(f"{language}: "):
             stop_words = row.split()[1:]

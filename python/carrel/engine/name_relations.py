@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from carrel.core.lines import rows_of
 from carrel.core.native import CancelToken, Candidate, ParsedQuery, path_kinds
 from carrel.core.types import Hit, Query, Signals
 from carrel.engine import query_words
 from carrel.engine.candidates import native_filter
 from carrel.engine.follow_up import LEAD
 from carrel.engine.passages import Passage
-from carrel.engine.pieces import head_of, rows_of, runs_of
+from carrel.engine.pieces import head_of, runs_of
 from carrel.engine.ranking import signals
 from carrel.engine.retriever import Ranking, Retrieval, to_chunk
 

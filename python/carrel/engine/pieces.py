@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from carrel.core.lines import lines_of, rows_of
 from carrel.core.types import Chunk, ContextItem, Hit, Span, masks_in
 
 GAP_LINES = 3
@@ -22,8 +22,6 @@ LEAST_LINES = 2
 
 LONGEST_HEAD = 12
 """A signature over more lines is left out with the rest."""
-
-_ROW = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
 LineReader = Callable[[str, int, int], str | None]
 """(path, first line, last line) -> their text as it stands now, or None."""
@@ -101,11 +99,6 @@ def _around(hit: Hit, count: int, total: int) -> int:
     return min(max(begin - max(spare, 0) // 2, 0), max(total - count, 0))
 
 
-def rows_of(text: str) -> list[str]:
-    """Return the lines of a text with their ends, as editors count them."""
-    return _ROW.findall(text)
-
-
 def head_of(rows: Sequence[str], signature: str) -> range:
     """Return which lines, from 0, hold the signature as it is written; none where it isn't found or is very long."""
     wanted = "".join(signature.split())
@@ -160,8 +153,8 @@ def _mark(indent: str, first: int, last: int) -> str:
 
 
 def _indent(chunk: Chunk) -> str:
-    first = next((line for line in chunk.text.splitlines() if line.strip()), "")
-    return first[: len(first) - len(first.lstrip())]
+    first = next((line for line in lines_of(chunk.text) if line.strip()), "")
+    return first[: len(first) - len(first.lstrip(" \t"))]
 
 
 def _with_line_end(text: str) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 
+from carrel.core.lines import rows_of
 from carrel.core.types import Chunk, ContextItem, Hit, Span, masks_in
 from carrel.engine.filling import DOES_NOT_FIT, Filling, Piece
 from carrel.engine.passages import Passage
-from carrel.engine.pieces import GAP_LINES, LineReader, common_symbol, head_of, rows_of, some_lines
+from carrel.engine.pieces import GAP_LINES, LineReader, common_symbol, head_of, some_lines
 
 LEAST_FRESH_LINES = 3
 """A passage that adds fewer lines to what is shown isn't worth a mark."""

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Any
 
+from carrel.core.lines import lines_of
 from carrel.core.structs import whole_characters
 from carrel.engine.json_reply import best_object, named
 
@@ -43,7 +44,7 @@ class UnusableReplyError(ValueError):
 def rewritten(reply: str, asked: str) -> str:
     """Return the query in a reply to the question `asked`."""
     _check_refusal(reply, asked)
-    lines = [line.strip() for line in reply.strip().splitlines() if line.strip(" \t`")]
+    lines = [line.strip() for line in lines_of(reply.strip()) if line.strip(" \t`")]
     if len(lines) > 1 and lines[0].endswith(":"):
         del lines[0]
     if len(lines) != 1:

@@ -41,7 +41,7 @@ def is_network(path: Path) -> bool:
             listing = subprocess.run(["/sbin/mount"], capture_output=True, text=True, timeout=2, check=False).stdout
             kind = mount_type(path, darwin_mounts(listing))
         else:
-            kind = mount_type(path, linux_mounts(Path("/proc/self/mountinfo").read_text("utf-8", "replace")))
+            kind = mount_type(path, linux_mounts(Path("/proc/self/mountinfo").read_bytes().decode("utf-8", "replace")))
     except (OSError, subprocess.SubprocessError):
         return False
     return kind in _NETWORK or kind.startswith(("fuse.sshfs", "fuse.rclone", "fuse.s3", "fuse.gcs", "fuse.gvfs"))
@@ -50,7 +50,7 @@ def is_network(path: Path) -> bool:
 def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
     """Return (mount point, type) of each line of `/proc/self/mountinfo`."""
     mounts = []
-    for line in mountinfo.splitlines():
+    for line in mountinfo.split("\n"):
         left, dash, right = line.partition(" - ")
         fields = left.split(" ")
         if dash and len(fields) > 4 and right:
@@ -61,7 +61,7 @@ def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
 def darwin_mounts(listing: str) -> list[tuple[str, str]]:
     """Return (mount point, type) of each line that macOS's `mount` prints: `//me@host/x on /Volumes/x (smbfs, nodev)`."""
     mounts = []
-    for line in listing.splitlines():
+    for line in listing.split("\n"):
         before, paren, options = line.rpartition(" (")
         _, on, point = before.partition(" on ")
         if paren and on:

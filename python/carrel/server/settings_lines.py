@@ -14,6 +14,8 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from carrel.core.lines import rows_of
+
 
 @dataclass(frozen=True, slots=True)
 class _Block:
@@ -30,7 +32,7 @@ def changed(text: str, keys: tuple[str, ...], value: object) -> str | None:
 
     None where it can't be done so: the table isn't there and neither is one beside it, or `value` holds tables itself.
     """
-    lines = text.splitlines(keepends=True)
+    lines = rows_of(text)
     blocks = _blocks(lines)
     own = [block for block in blocks if block.keys[: len(keys)] == keys]
     if value is None:

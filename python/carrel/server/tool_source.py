@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from carrel.core.catalogue_tool import BUILT_IN, CatalogueTool
 from carrel.core.errors import CarrelError
+from carrel.core.lines import lines_of
 from carrel.core.types import Chunk, Hit, Origin, Signals, Span
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds
         source="docs",
         kind="tool result",
         symbol=f"{tool.qualified}",
-        span=Span(1, len(said.splitlines()) or 1),
+        span=Span(1, len(lines_of(said))),
         text=said,
         updated_at=int(now.timestamp()),
         origin=Origin(

@@ -78,7 +78,7 @@ fetch download scrape extract crawl url web page content
 def concepts() -> Mapping[str, frozenset[int]]:
     """Return by stem the numbers of the groups that a word belongs to."""
     found: dict[str, set[int]] = {}
-    for number, line in enumerate(_GROUPS.strip().splitlines()):
+    for number, line in enumerate(_GROUPS.strip().split("\n")):
         for word in line.split():
             found.setdefault(stem(word), set()).add(number)
     return {word: frozenset(numbers) for word, numbers in found.items()}

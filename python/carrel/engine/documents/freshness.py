@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from carrel.core.lines import lines_of
+
 HEAD_LINES = 40
 """Lines of a document in which it says what it is."""
 HEAD_CHARACTERS = 4_000
@@ -46,7 +48,7 @@ class DocumentFacts:
 def facts_of(head: str, path: str) -> DocumentFacts:
     """Read the facts in the first lines of a document, in front matter or as lines such as `Version: 2`, else in its name."""
     version, updated, created, title = "", None, None, ""
-    for line in head.split("\n")[:HEAD_LINES]:
+    for line in lines_of(head)[:HEAD_LINES]:
         if not title and line.startswith("# "):
             title = line[2:].strip()
         match = _FIELD.match(line)

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from carrel.core.conversation import Message, ToolSpec
 from carrel.core.errors import CarrelError, ProviderError, StoreError
+from carrel.core.lines import lines_of
 from carrel.core.ports import (
     MODEL_DEFAULTS,
     ChatSpec,
@@ -236,7 +237,7 @@ def _chunk(document: FoundDocument) -> Chunk:
     source = source_of_document(document.raw)
     path = str(document.metadata.get("path") or source).replace("\\", "/").lstrip("/") or "unknown"
     first = _line(document.metadata.get("start_line"), 1)
-    last = _line(document.metadata.get("end_line"), first + document.text.rstrip("\n").count("\n"))
+    last = _line(document.metadata.get("end_line"), first + len(lines_of(document.text)) - 1)
     name = hashlib.blake2b(
         f"{source}\0{document.text}".encode("utf-8", "surrogatepass"), digest_size=16, usedforsecurity=False
     ).hexdigest()

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from carrel.core.conversation import ToolSpec
 from carrel.core.errors import InvalidInput
+from carrel.core.lines import lines_of
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, CurrentChunk, Filter
 from carrel.core.ports import ToolResult
@@ -25,7 +26,6 @@ from carrel.engine import query_words, search_tool
 from carrel.engine.appearance import one_line
 from carrel.engine.retriever import to_chunk
 from carrel.engine.tools.index_tool import IndexTool
-from carrel.engine.tools.read_lines import lines_of
 
 _SEPARATOR = re.compile(r"::|\\|->|\.|#|/")
 _MOST_DEFINITIONS = 50

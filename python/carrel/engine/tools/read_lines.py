@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from carrel.core.conversation import ToolSpec
 from carrel.core.errors import InvalidInput
+from carrel.core.lines import lines_of
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
 from carrel.core.ports import ToolResult
@@ -123,9 +124,3 @@ def as_path(given: str) -> str:
     while path.startswith("./"):
         path = path[2:]
     return path
-
-
-def lines_of(text: str) -> list[str]:
-    """Return the lines as editors count them."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines

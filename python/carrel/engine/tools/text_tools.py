@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from carrel.core.conversation import ToolSpec
 from carrel.core.errors import InvalidInput
+from carrel.core.lines import rows_of
 from carrel.core.ports import ToolResult
 from carrel.core.structs import decode_call, schema
 
@@ -72,7 +73,7 @@ class Grep(_TextTool):
         ends = time.process_time() + _SECONDS
         kept = []
         try:
-            for line in str(arguments.get("input", "")).splitlines(keepends=True):
+            for line in rows_of(str(arguments.get("input", ""))):
                 left = max(ends - time.process_time(), 0.001)
                 if pattern.search(line.rstrip("\r\n"), timeout=left, concurrent=True):  # the GIL is free meanwhile
                     kept.append(line)
@@ -100,4 +101,4 @@ class Head(_TextTool):
 
     def _work(self, arguments: Mapping[str, Any]) -> ToolResult:
         asked = decode_call(HeadArguments, {**arguments, "input": ""})
-        return ToolResult("".join(str(arguments.get("input", "")).splitlines(keepends=True)[: asked.lines]))
+        return ToolResult("".join(rows_of(str(arguments.get("input", "")))[: asked.lines]))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError
+from carrel.core.lines import lines_of
 from carrel.frontends.cli.in_process import folder
 from carrel.frontends.mcp.clients import CLIENTS, Scope, System, configuration
 from carrel.frontends.mcp.install import Change, apply, plan
@@ -56,5 +57,5 @@ def _command(scope: str) -> str:
 
 
 def _difference(change: Change) -> str:
-    before, after = ((data or b"").decode("utf-8", "replace").splitlines() for data in (change.before, change.after))
+    before, after = (lines_of((data or b"").decode("utf-8", "replace")) for data in (change.before, change.after))
     return "\n".join(difflib.unified_diff(before, after, str(change.path), str(change.path), lineterm=""))

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from carrel.core.lines import lines_of
 from carrel.frontends.cli.terminal_text import harmless, one_line
 
 if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
@@ -73,7 +74,7 @@ class Output:
 
     def usage(self, text: str) -> None:
         """Show how a command is written."""
-        for line in text.splitlines():
+        for line in lines_of(text):
             self.note(line)
 
     def console(self) -> Console:

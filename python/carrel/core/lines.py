@@ -1,0 +1,22 @@
+r"""Lines as editors and the Rust core's `LineTable` count them: only `\n`, `\r\n` and a lone `\r` end one.
+
+`str.splitlines` also cuts at form feeds, U+0085, U+2028 and other characters that may stand inside a line.
+"""
+
+from __future__ import annotations
+
+import re
+
+LINE_END = re.compile(r"\r\n?|\n")
+_ROW = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+
+
+def rows_of(text: str) -> list[str]:
+    """Return the lines of a text with their ends. What follows the last end is no line if it is empty."""
+    return _ROW.findall(text)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text without their ends. An empty text is one empty line."""
+    lines = LINE_END.split(text)
+    return lines[:-1] if len(lines) > 1 and not lines[-1] else lines
