@@ -62,6 +62,21 @@ async def test_incremental_edits_are_applied(start: Start, project: Path) -> Non
         assert "def narwhal_setup(self, size, timeout):" in result["hits"][0]["text"]
 
 
+async def test_edits_land_where_the_editor_makes_them_whatever_the_file_holds(start: Start, project: Path) -> None:
+    # The server always chooses UTF-16, also where a client would like another encoding better.
+    offers = {"general": {"positionEncodings": ["utf-8", "utf-32", "utf-16"]}}
+    async with start(project, capabilities=offers) as client:
+        await client.request("carrel/index", {})
+        path = project / "src/pool.py"
+        client.open(path, "# \f \v \x1c \x85 \u2028\ndef pool():\n    return 'é😋' + size\n")
+        place = {"line": 2, "character": 19}
+        edit = {"range": {"start": place, "end": place}, "text": "narwhal_"}
+        document = {"uri": path_to_uri(str(path)), "version": 2}
+        client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [edit]})
+        result = await client.request("carrel/search", {"query": "narwhal_size"})
+        assert "return 'é😋' + narwhal_size" in result["hits"][0]["text"]
+
+
 async def test_a_saved_file_is_searchable_and_its_overlay_gone(start: Start, project: Path) -> None:
     async with start(project) as client:
         await client.request("carrel/index", {})

@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.frontends.lsp.capabilities import own_settings
+from carrel.frontends.lsp.open_document import OpenDocument
 from carrel.frontends.lsp.untitled import is_untitled, path_for
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ class Documents:
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Read a document from the editor's buffer from now on."""
-        self._open(params.text_document.uri, params.text_document.language_id)
+        item = params.text_document
+        self._server.workspace.text_documents[unquote(item.uri)] = OpenDocument(item)  # instead of the one that pygls put there
+        self._open(item.uri, item.language_id)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Note that a buffer changed; pygls changed its text already."""
