@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from carrel.core import leftovers
+from carrel.core.json_lines import single_line
 from carrel.providers.mcp_bounds import MOST_PLAIN_VALUES, MOST_VALUES, Bound, Values
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ async def _write(stdin: Any, to_send: Any, said: Any, written: anyio.Event) -> N
         async with to_send:
             async for item in to_send:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await stdin.send(f"{text}\n".encode("utf-8", "replace"))
+                await stdin.send(single_line(f"{text}\n".encode("utf-8", "replace")))
     except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         await said.aclose()
     finally:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from carrel.core.json_lines import single_line
 from carrel.core.lines import lines_of
 from carrel.frontends.cli.terminal_text import harmless, one_line
 
@@ -39,7 +40,7 @@ class Output:
         import msgspec
 
         if not self.silent:
-            _write(msgspec.json.encode(value))
+            _write(single_line(msgspec.json.encode(value)))
 
     def text(self, text: str) -> None:
         """Print one line. Whatever names and code hold, it stays one line and moves no cursor."""

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, BinaryIO
 
+from carrel.core.json_lines import single_line
 from carrel.frontends.mcp import server_info
 
 
@@ -110,7 +111,7 @@ class EarlyResponder:
         self._send(json.dumps({"jsonrpc": "2.0", "id": request, "result": result}, ensure_ascii=False).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
-        self._outgoing.write(data)
+        self._outgoing.write(single_line(data))
         self._outgoing.flush()
 
 

@@ -20,6 +20,7 @@ from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
+from carrel.core.json_lines import single_line
 from carrel.frontends.common.http_guard import refusal
 from carrel.frontends.common.listening_socket import listen
 from carrel.frontends.common.rate_limit import RateLimit
@@ -55,7 +56,7 @@ async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[
             allowed_origins=[f"http://{name}" for name in names],
         )
         app: _App = server.streamable_http_app(streamable_http_path=PATH, host=HOST, transport_security=security)
-        app = RateLimited(app, loopback.limit)
+        app = RateLimited(SingleLineEvents(app), loopback.limit)
         if loopback.token:
             app = RequireToken(app, loopback.token)
         app = LocalRequestsOnly(app)
@@ -71,6 +72,27 @@ async def serve_http(server: Server[Any], loopback: Loopback, started: Callable[
         )
         started(f"http://{HOST}:{port}{PATH}")
         await uvicorn.Server(config).serve(sockets=[listener])
+
+
+class SingleLineEvents:
+    """Writes each message of an event stream on one line for every reader."""
+
+    def __init__(self, app: _App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        """Escape what an event holds; other answers aren't read by lines, and have told their length."""
+        events = False
+
+        async def escaped(message: MutableMapping[str, Any]) -> None:
+            nonlocal events
+            if message["type"] == "http.response.start":
+                events = any(name == b"content-type" and b"event-stream" in value for name, value in message["headers"])
+            elif events and message["type"] == "http.response.body":
+                message = {**message, "body": single_line(message.get("body", b""))}
+            await send(message)
+
+        await self._app(scope, receive, escaped)
 
 
 class LocalRequestsOnly:
