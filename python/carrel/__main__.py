@@ -12,6 +12,7 @@ def main() -> int:
         from carrel.frontends.common.interrupts import leave_at_once  # noqa: PLC0415 - the point of this function
 
         leave_at_once()
+        from carrel.frontends.common import parent_process  # noqa: F401, PLC0415 - takes the parent down, now
         from carrel.frontends.common.core_dumps import disable_core_dumps  # noqa: PLC0415 - after that
 
         disable_core_dumps()

@@ -43,8 +43,10 @@ def run(arguments: Namespace, output: Output) -> int:
             raise InvalidInput(
                 "--rate-limit", "is for --http: over stdio the one client waits for its answers", "Leave it out, or give --http."
             )
+        from carrel.frontends.common import parent_process
         from carrel.frontends.mcp.early_responder import EarlyResponder
 
+        parent_process.end_with_parent()
         responder = EarlyResponder.on_standard_streams()  # it answers while what follows is loaded
         from carrel.frontends.mcp.serve import run as serve
 

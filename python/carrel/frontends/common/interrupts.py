@@ -53,6 +53,14 @@ def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[list
             signal.signal(number, handler)
 
 
+def leave(code: int) -> None:
+    """End the process at once, with what it started and its temporary folders."""
+    if leftovers := sys.modules.get("carrel.core.leftovers"):  # an import would take time, and may be under way
+        leftovers.leave(code)
+    else:
+        os._exit(code)
+
+
 def _heeded(*names: str) -> list[signal.Signals]:
     """Return the signals that this system has and this process doesn't ignore."""
     found = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -63,7 +71,4 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     with suppress(OSError):
         if os.isatty(2):
             os.write(2, _SHOW_CURSOR)  # a progress bar hides it
-    if leftovers := sys.modules.get("carrel.core.leftovers"):  # an import would take time, and may be under way
-        leftovers.leave(128 + number)
-    else:
-        os._exit(128 + number)
+    leave(128 + number)

@@ -13,6 +13,7 @@ import threading
 from typing import Any, BinaryIO
 
 from carrel.core import leftovers
+from carrel.frontends.common import parent_process
 from carrel.frontends.common.core_dumps import disable_core_dumps
 from carrel.frontends.common.interrupts import leave_at_once
 from carrel.frontends.common.transport import BadFrame, claim_stdio, frame, read_frame
@@ -30,6 +31,8 @@ def serve() -> int:
         sys.stderr.write(f"carrel serve: {cause}. An editor starts this, and speaks LSP with it on standard input and output.\n")
         return 1
     params = _initialize_params(first)
+    if params and type(params[1].get("processId")) is int:
+        parent_process.end_with(params[1]["processId"])  # now: it may be gone when the server is loaded
     answered = _answer(params[0], stdout) if params else None
     if params and _asks_soon(params[1]):
         threading.Thread(target=_load_tokenizer, name="carrel-tokenizer", daemon=True).start()
@@ -82,6 +85,7 @@ def _load_tokenizer() -> None:
 def main() -> None:
     """Run and leave without waiting for anything that hangs."""
     leave_at_once()
+    parent_process.end_with_parent()
     disable_core_dumps()
     code = serve()
     sys.stderr.flush()

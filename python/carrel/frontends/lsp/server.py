@@ -98,6 +98,7 @@ class LspServer:
         loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self.session.composition.outbound.permissions.on_missing = partial(_on_loop, loop, self._missing)
+        parent_process.on_death(lambda: _on_loop(loop, self._exit, 1))
         writer = Writer(self._stdout, lambda: _on_loop(loop, self._exit, 1))
         self.protocol.set_writer(writer)
         logs.to_editor(
@@ -134,7 +135,7 @@ class LspServer:
 
     def _initialize(self, params: types.InitializeParams) -> None:
         if params.process_id:
-            parent_process.watch(params.process_id, lambda: self._exit(1))
+            parent_process.end_with(params.process_id)
         if (audit := self.session.composition.audit) and params.client_info:
             name = params.client_info.name
             audit.caller = Caller("copilot proxy" if name == COPILOT_PROXY else "editor", name)
