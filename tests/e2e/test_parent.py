@@ -23,6 +23,14 @@ from carrel.frontends.common.transport import frame
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="starts and kills processes by POSIX's means")
 
 SECONDS = 40.0
+UP = frame(b"{}")
+HANGS = f"""
+import os, signal, subprocess, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen(["sleep", "600"])
+os.write(1, {UP!r})
+time.sleep(600)
+"""
 EDITOR = """
 import os, subprocess, sys, time
 how, *command = sys.argv[1:]
@@ -163,6 +171,30 @@ async def test_what_was_detached_on_purpose_stays_until_the_end_of_its_input(env
         assert one.editor.stdin
         one.editor.stdin.close()
         await ended([one.program])
+
+
+@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "parent", "proxy killed"])
+async def test_a_copilot_server_that_hangs_ends_with_its_client(env: dict[str, str], tmp_path: Path, how: str) -> None:
+    if how == "proxy killed" and sys.platform != "linux":
+        pytest.skip("only Linux ends a program with the one that started it")
+    command = (*CARREL, "copilot-proxy", "--workspace", str(tmp_path), "--", sys.executable, "-c", HANGS)
+    async with started(env, *command) as one:
+        assert await one.read(len(UP)) == UP
+        server, helper = one.program.children(recursive=True)
+        if how == "end of input":
+            assert one.editor.stdin
+            one.editor.stdin.close()
+        elif how == "parent":
+            await one.kill_editor()
+        else:
+            one.program.send_signal(signal.SIGTERM if how == "SIGTERM" else signal.SIGKILL)
+        try:
+            # Linux ends the server of a proxy that is killed, not what the server started; a real one ends by its end of input.
+            await ended([one.program, server] if how == "proxy killed" else [one.program, server, helper])
+        finally:
+            for process in (server, helper):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
 
 
 @pytest.mark.parametrize("system", ["waits", "polls"])

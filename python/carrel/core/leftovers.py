@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from tempfile import mkdtemp
 from typing import NoReturn
 
@@ -18,6 +19,7 @@ from carrel.core.folder_removal import remove_folder
 
 _LAST_SECONDS = 1.0
 """How long a process that must go at once goes on removing folders."""
+_PDEATHSIG, _SIGKILL = 1, 9
 _groups: set[int] = set()
 _folders: set[str] = set()
 
@@ -34,6 +36,25 @@ def end_group(leader: int) -> None:
         if sys.platform != "win32":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, signal.SIGKILL)
+
+
+def killed_with_this(number: int = _SIGKILL) -> Callable[[], None] | None:
+    """Return a `preexec_fn` that has the system send a program signal `number` when this process is killed; None where it can't.
+
+    Only Linux can. The signal comes when the thread ends that starts the program: that must be the main one, and yet alone.
+    """
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415 - here, not between the fork and the program
+
+    prctl, this = ctypes.CDLL(None).prctl, os.getpid()
+
+    def bind() -> None:
+        prctl(_PDEATHSIG, number)
+        if os.getppid() != this:  # it was killed before
+            os._exit(128 + number)
+
+    return bind
 
 
 def new_folder(prefix: str) -> str:

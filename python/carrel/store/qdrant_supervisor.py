@@ -7,7 +7,6 @@ Needs nothing but the standard library.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import secrets
@@ -25,6 +24,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from carrel.core.child_environment import child_environment
 from carrel.core.file_lock import locked
+from carrel.core.leftovers import killed_with_this
 
 USUAL_PORT = 6333
 GRACE_SECONDS = 10.0
@@ -101,11 +101,6 @@ def _answers_anybody(url: str) -> bool:
         return refused.code not in (401, 403)
 
 
-def _die_with_parent() -> None:
-    """Have Linux end the server when the supervisor is killed; elsewhere the next supervisor does."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-
-
 def _ports() -> tuple[int, int]:
     """Return a port for HTTP, the usual one unless it is taken, and one for gRPC."""
     found = []
@@ -138,7 +133,7 @@ def _start(folder: Path, program: str, port: int, grpc_port: int, key: str) -> t
         stderr=subprocess.STDOUT,
         cwd=folder,
         env=child_environment(),
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - no other thread runs yet
+        preexec_fn=killed_with_this(signal.SIGTERM),  # noqa: PLW1509 - no other thread runs yet; elsewhere the next supervisor ends it
     )
     return child, folder / "server.log"
 

@@ -12,9 +12,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import FrameType
 from typing import TypeVar
 
+from carrel.core import leftovers
 from carrel.core.errors import place_of
+from carrel.frontends.common import parent_process
 from carrel.frontends.common.transport import frame
 from carrel.frontends.copilot import search_tools
 from carrel.frontends.copilot.frames import Frame, FrameReader, enlarge_pipe, write_all
@@ -27,6 +30,11 @@ T = TypeVar("T")
 
 NOT_FOUND = 127
 _REMEDY = "Give the Copilot Language Server's path, or install it: npm install -g @github/copilot-language-server"
+END_SECONDS = 6.0
+"""How long the server may take to end by itself when its client has gone, or a signal to end was passed on."""
+KILL_SECONDS = 2.0
+"""How long it may take after it was terminated, before it is killed."""
+_STUCK_SECONDS = 0.5
 _PROGRESS = "$/progress"
 _NOTICED = ("textDocument/did", "workspace/didChangeWorkspaceFolders")
 
@@ -40,12 +48,20 @@ class Proxy:
         self._client_out = client_out
         self._to_server = threading.Lock()  # whole messages only: three threads may write
         self._server_in = self._server_out = -1
+        self._ended = threading.Event()
 
     def run(self, command: Sequence[str]) -> int:
         """Run the server until it ends; gives its exit code, negative for a signal."""
         program = shutil.which(command[0]) or command[0]
         try:
-            server = subprocess.Popen([program, *command[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # noqa: S603 - the user named it
+            server = subprocess.Popen(  # noqa: S603 - the user named it
+                [program, *command[1:]],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                process_group=None if sys.platform == "win32" else 0,
+                preexec_fn=leftovers.killed_with_this(),  # noqa: PLW1509 - no other thread runs yet
+            )
         except OSError as error:
             sys.stderr.write(f"carrel copilot-proxy: {command[0]} can't be started: {error.strerror}. {_REMEDY}\n")
             return NOT_FOUND
@@ -56,15 +72,25 @@ class Proxy:
         server.stdout.close()
         for descriptor in (self._client_in, self._client_out, self._server_in, self._server_out):
             enlarge_pipe(descriptor)
-        _pass_signals_to(server)
-        threading.Thread(target=self._upwards, daemon=True, name="carrel-up").start()
+        if sys.platform != "win32":
+            leftovers.add_group(server.pid)
+        self._pass_signals_to(server)
+        parent_process.on_death(lambda: self._client_ended(server))
+        parent_process.end_with_parent()
+        threading.Thread(target=self._serve_client, args=(server,), daemon=True, name="carrel-up").start()
         down = threading.Thread(target=self._downwards, daemon=True, name="carrel-down")
         down.start()
         code = server.wait()
-        down.join(5.0)  # its last words; a process that it left behind may hold the pipe open for ever
+        self._ended.set()
+        leftovers.end_group(server.pid)  # what it left behind may hold the pipe open for ever
+        down.join(5.0)  # its last words
         return code
 
     # --- client to server
+
+    def _serve_client(self, server: subprocess.Popen[bytes]) -> None:
+        self._upwards()
+        self._end(server)
 
     def _upwards(self) -> None:
         with contextlib.suppress(OSError):
@@ -74,9 +100,7 @@ class Proxy:
                 else:
                     with self._to_server:
                         _pieces(self._server_in, item)
-        with self._to_server:
-            os.close(self._server_in)
-            self._server_in = -1
+        self._close_input()
 
     def _up(self, item: Frame) -> None:
         methods = item.methods()
@@ -132,6 +156,45 @@ class Proxy:
             return True
         return search_tools.REGISTER_ID.encode() in item.raw[:512] and search_tools.is_registered(item.body)
 
+    # --- the end
+
+    def _pass_signals_to(self, server: subprocess.Popen[bytes]) -> None:
+        """Pass signals on that aren't ignored. An interrupt may mean a request that runs, the others mean the end."""
+
+        def pass_on(number: int, _: FrameType | None) -> None:
+            server.send_signal(number)
+            if number != signal.SIGINT:
+                threading.Thread(target=self._end, args=(server,), daemon=True, name="carrel-end").start()
+
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, pass_on)
+
+    def _client_ended(self, server: subprocess.Popen[bytes]) -> None:
+        """End the server of a client that has ended, though something may still hold its end of our input."""
+        self._close_input()
+        self._end(server)
+
+    def _close_input(self) -> None:
+        """Close the server's input, unless a message is stuck in it for long."""
+        if self._to_server.acquire(timeout=_STUCK_SECONDS):
+            try:
+                if self._server_in >= 0:
+                    os.close(self._server_in)
+                    self._server_in = -1
+            finally:
+                self._to_server.release()
+
+    def _end(self, server: subprocess.Popen[bytes]) -> None:
+        """Wait until the server ends by itself; terminate one that doesn't, and kill it with what it started if it must be."""
+        if self._ended.wait(END_SECONDS):
+            return
+        log.warning("The Copilot Language Server runs %g s after it should have ended, so it is terminated", END_SECONDS)
+        server.terminate()
+        if not self._ended.wait(KILL_SECONDS):
+            server.kill()
+
     def _safely(self, work: Callable[[], T]) -> T | None:
         try:
             return work()
@@ -143,13 +206,6 @@ class Proxy:
 def _pieces(descriptor: int, pieces: Iterator[bytes]) -> None:
     for piece in pieces:
         write_all(descriptor, piece)
-
-
-def _pass_signals_to(server: subprocess.Popen[bytes]) -> None:
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, lambda received, _: server.send_signal(received))
 
 
 def leave(code: int) -> None:
