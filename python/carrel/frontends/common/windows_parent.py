@@ -42,9 +42,9 @@ def wait_for_parent(pid: int) -> bool:
         launchers.remove(image)
         pid, child = _parent_of(handle), handle
     else:
-        if not handles:
-            return _last_error() == _NO_SUCH_PROCESS
-    return _wait_for_any(handles)
+        if _last_error() == _NO_SUCH_PROCESS:
+            return True
+    return bool(handles) and _wait_for_any(handles)
 
 
 def _library(name: str) -> Any:
