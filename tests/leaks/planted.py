@@ -96,6 +96,16 @@ def _tokens(m: Maker) -> list[tuple[str, str]]:
         ("telegram", c(9, string.digits[1:]) + ":AA" + c(33)),
         ("azure", c(3) + "8Q~" + c(34)),
         ("mailgun", "key-" + c(32, _HEX)),
+        ("groq", "gsk_" + c(52)),
+        ("replicate", "r8_" + c(37)),
+        ("vercel", "vercel_blob_rw_" + c(16) + "_" + c(30)),
+        ("mapbox", f"sk.eyJ{c(60)}.{c(22)}"),
+        ("xai", "xai-" + c(80)),
+        ("pinecone", "pcsk_" + c(60)),
+        ("netlify", "nfp_" + c(40)),
+        ("langsmith", f"lsv2_pt_{c(32, _HEX)}_{c(10, _HEX)}"),
+        ("figma", "figd_" + c(40)),
+        ("tavily", "tvly-" + c(32)),
     ]
 
 
@@ -119,7 +129,7 @@ def _written(m: Maker) -> list[tuple[str, str, tuple[str, ...]]]:
     pem, lines = m.pem()
     openssh, ssh_lines = m.pem("OPENSSH PRIVATE KEY", "\r\n")
     flat, flat_lines = m.pem("PRIVATE KEY", "\\n")
-    passwords = [p() for _ in range(34)]
+    passwords = [p() for _ in range(35)]
     q = iter(passwords)
     n = q.__next__
     made: list[tuple[str, str, str]] = [
@@ -176,6 +186,24 @@ def _written(m: Maker) -> list[tuple[str, str, tuple[str, ...]]]:
             n(),
         ),
         ("users.py", 'USERS = {{"shop": "{}"}}\n', "$2b$12$" + c(53)),
+        ("twilio.py", f'client = Client("AC{c(32, _HEX)}", "{{}}")\n', c(32, _HEX)),
+        ("bot.py", 'url = "https://api.telegram.org/bot123456:{}/send"\n', "AA" + c(33)),
+        ("jwk.json", '{{"kty": "EC", "crv": "P-256", "x": "a", "d": "{}"}}\n', c(43)),
+        ("presigned.md", "[report](https://b.invalid/r.pdf?X-Amz-Expires=60&X-Amz-Signature={})\n", c(64, _HEX)),
+        ("dsn.go", 'db, err := sql.Open("mysql", "svc:{}@tcp(db:3306)/shop")\n', c(14)),
+        ("registry.sh", "docker login -u ci -p {} registry.invalid\n", c(20)),
+        ("cache.sh", "redis-cli -h cache -a {} ping\n", c(16)),
+        ("sign.js", "const t = jwt.sign({{ id: 1, role: 'x' }}, '{}');\n", c(24)),
+        ("sign.py", 't = jwt.encode(claims, "{}", algorithm="HS256")\n', c(24)),
+        ("cipher.py", 'box = Fernet(b"{}=")\n', c(43)),
+        ("mac.py", 'mac = hmac.new(b"{}", body, "sha256")\n', c(24)),
+        ("session.sh", "curl -H 'Cookie: theme=dark; sessionid={}' https://shop.invalid\n", c(32)),
+        ("raw.js", 'headers["Authorization"] = "{}";\n', c(36)),
+        ("CMakeLists.txt", 'set(API_KEY "{}")\n', c(32)),
+        ("map.html", '<script src="https://maps.invalid/js?key={}"></script>\n', c(39)),
+        ("logins.csv", "url,username,password\nhttps://shop.invalid,svc,{}\n", n()),
+        ("Pulumi.prod.yaml", "config:\n  app:dbPassword: {}\n", c(14, string.ascii_letters)),
+        ("env.php", "<?php return ['db' => ['password' => '{}']];\n", w()),
     ]
     found: list[tuple[str, str, tuple[str, ...]]] = [(path, text.format(secret), (secret,)) for path, text, secret in made]
     more: list[tuple[str, str, tuple[str, ...]]] = [

@@ -202,6 +202,16 @@ impl Language {
         TABLE[self.0 as usize].nature == Nature::Prose
     }
 
+    /// Whether it holds settings or records.
+    pub fn is_data(self) -> bool {
+        TABLE[self.0 as usize].nature == Nature::Data
+    }
+
+    /// Whether its texts stand between tags.
+    pub fn is_markup(self) -> bool {
+        matches!(self, Self::HTML | Self::XML | Self::VUE | Self::SVELTE | Self::TEMPLATE)
+    }
+
     /// The source that its files belong to: `docs` or `code`.
     pub fn source(self) -> &'static str {
         if self.is_prose() { "docs" } else { "code" }

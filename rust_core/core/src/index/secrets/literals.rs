@@ -6,67 +6,57 @@ use super::values::Style;
 /// A value reaches no further.
 const LONGEST_VALUE: usize = 4_096;
 
-/// Return the value at `at`: its range, and whether it is a literal.
-pub(super) fn value_at(text: &[u8], at: usize, style: Style, quoted_only: bool) -> Option<(usize, usize, bool)> {
+/// Return the value at `at` that stands without quotes of its own, and whether it is a literal all the same.
+pub(super) fn bare_value(text: &[u8], at: usize, style: Style) -> Option<(usize, usize, bool)> {
     let mut at = skip_blanks(text, at);
-    // A literal may be wrapped, or stand on the next line.
-    for wrapper in [
-        &b"SecretStr("[..],
-        b"Secret(",
-        b"String::from(",
-        b"Some(",
-        b"bytes(",
-        b"str(",
-        b"Buffer.from(",
-        b"[]byte(",
-        b"String(",
-        b"(",
-        b"\n",
-        b"\\\n",
-        b"\r\n",
-    ] {
-        if text[at..].starts_with(wrapper) {
-            let inner = skip_blanks(text, at + wrapper.len());
-            let inner_quote = skip_prefix(text, inner);
-            if text.get(inner_quote).copied().is_some_and(is_quote) {
-                at = inner;
-            }
-            break;
-        }
-    }
-    let quote_at = skip_prefix(text, at);
-    let escaped = text.get(quote_at) == Some(&b'\\');
-    let quote = *text.get(quote_at + usize::from(escaped)).unwrap_or(&b' ');
-    if is_quote(quote) {
-        let mut first = quote_at + usize::from(escaped) + 1;
-        if text[first..].starts_with(&[quote, quote]) {
-            first += 2; // a text of many lines
-        }
-        return literal(text, first, quote, escaped).map(|last| (first, last, true));
-    }
-    if let Some(first) = fallback(text, at).filter(|_| !quoted_only) {
-        let quote = text[first - 1];
-        return literal(text, first, quote, false).map(|last| (first, last, true));
+    if style == Style::Prose {
+        at = skip_blanks(text, at + text[at..].iter().take(3).take_while(|b| b"*_`".contains(b)).count());
+        at += text[at..].iter().take(3).take_while(|b| b"*`".contains(b)).count();
     }
     if style == Style::Config && matches!(text.get(at), Some(b'|' | b'>')) {
         return block_scalar(text, at).map(|(first, last)| (first, last, false));
     }
-    if quoted_only && style != Style::Config || style == Style::Code && !is_connection_string(text, at) && !is_parameter(text, at)
-    {
+    let ends: &[u8] = if text[..at].ends_with(b":-") || style == Style::Code && is_default(text, at) {
+        b"}\"'\n"
+    } else if style == Style::Code && is_entry(text, at) {
+        b"\"'`\n"
+    } else {
+        b""
+    };
+    if !ends.is_empty() {
+        let length = text[at..].iter().take(LONGEST_VALUE).position(|b| ends.contains(b))?;
+        return Some((at, at + length, true));
+    }
+    if style == Style::Code && !is_connection_string(text, at) && !is_parameter(text, at) {
         return None;
     }
     bare(text, at, style).map(|(first, last)| (first, last, false))
 }
 
-/// Return where the literal begins that counts if what stands at `at` gives nothing: `getenv("X") or "..."`.
-fn fallback(text: &[u8], at: usize) -> Option<usize> {
-    let line = text[at..].iter().take(120).take_while(|&&b| b != b'\n').count();
-    let rest = &text[at..at + line];
-    let sign = [&b"|| "[..], b"?? ", b" or "]
-        .into_iter()
-        .find_map(|sign| rest.windows(sign.len()).position(|window| window == sign).map(|place| at + place + sign.len()))?;
-    let quote = skip_blanks(text, sign);
-    text.get(quote).copied().is_some_and(is_quote).then_some(quote + 1)
+/// Read the literal whose quote is at `at`: the range of its value, and the place after its end. `escaped` says that the quote has a
+/// backslash before it: JSON within a string.
+pub(super) fn quoted(text: &[u8], at: usize, escaped: bool) -> Option<(usize, usize, usize)> {
+    let quote = text[at];
+    let mut first = at + 1;
+    let many_lines = text[first..].starts_with(&[quote, quote]);
+    if many_lines {
+        first += 2;
+        first += text[first..].iter().take(LONGEST_NAME).take_while(|b| b.is_ascii_whitespace()).count();
+    }
+    let last = literal(text, first, quote, escaped).or_else(|| {
+        let line = text[first..].iter().take(LONGEST_VALUE).position(|&b| b == b'\n');
+        line.filter(|_| many_lines).map(|length| first + length)
+    })?;
+    let end = last + text[last..].iter().take(3).take_while(|&&b| b == quote || escaped && b == b'\\').count();
+    // A raw literal of C++ has brackets within its quotes.
+    let is_raw =
+        text[at.saturating_sub(2)..at].ends_with(b"R") && text[first..last].starts_with(b"(") && text[..last].ends_with(b")");
+    Some(if is_raw { (first + 1, last - 1, end) } else { (first, last, end) })
+}
+
+/// Tell whether the word `at..end` says how the literal after it is read: `b"..."`, `LR"(...)"`, `N'...'`.
+pub(super) fn is_prefix(text: &[u8], at: usize, end: usize) -> bool {
+    end - at <= 2 && text.get(end).copied().is_some_and(is_quote) && text[at..end].iter().all(|b| b"bBrRuUfFlLN8".contains(b))
 }
 
 /// Return the first line of a block of YAML: `password: |`.
@@ -79,14 +69,29 @@ fn block_scalar(text: &[u8], at: usize) -> Option<(usize, usize)> {
 
 /// Tell whether the name that ends before `at` is a parameter of an address: `?access_token=...`.
 fn is_parameter(text: &[u8], at: usize) -> bool {
-    let name = text[..at].iter().rev().take(LONGEST_NAME).position(|&b| !is_name(b) && b != b'=').map(|back| text[at - back - 1]);
-    matches!(name, Some(b'?' | b'&')) && text[at - 1] == b'='
+    matches!(before_name(text, at), Some(b'?' | b'&')) && text[at - 1] == b'='
 }
 
-/// Skip what says how a literal is read: `b"..."`, `@"..."`, `L"..."`.
-fn skip_prefix(text: &[u8], at: usize) -> usize {
-    let length = text[at..].iter().take(2).take_while(|b| b"bBrRuUfFlL@$N".contains(b)).count();
-    if text.get(at + length).copied().is_some_and(is_quote) { at + length } else { at }
+/// Tell whether a literal begins with the name that ends before `at`, as an entry of an environment does: `"PASSWORD=..."`.
+fn is_entry(text: &[u8], at: usize) -> bool {
+    before_name(text, at).is_some_and(is_quote) && text[at - 1] == b'='
+}
+
+/// Tell whether what begins at `at` is the default of a placeholder: `${db.password:...}`.
+fn is_default(text: &[u8], at: usize) -> bool {
+    before_name(text, at) == Some(b'{') && text[at - 1] == b':'
+}
+
+/// Tell whether another parameter of an address begins at `at`: `b=...`.
+fn is_next_parameter(text: &[u8], at: usize) -> bool {
+    let name = text[at..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
+    name > 0 && text.get(at + name) == Some(&b'=')
+}
+
+/// Return the byte before the name that ends, with its sign, before `at`.
+fn before_name(text: &[u8], at: usize) -> Option<u8> {
+    let back = text[..at].iter().rev().take(LONGEST_NAME).position(|&b| !is_name(b) && !b".=:".contains(&b))?;
+    Some(text[at - back - 1])
 }
 
 /// Return where the literal that begins at `first` ends, on its line.
@@ -104,7 +109,7 @@ fn literal(text: &[u8], first: usize, quote: u8, escaped: bool) -> Option<usize>
     None
 }
 
-/// Return the value at `at` that stands without quotes.
+/// Return the characters of the value at `at`.
 fn bare(text: &[u8], at: usize, style: Style) -> Option<(usize, usize)> {
     let mut at = at;
     if style == Style::Config {
@@ -112,16 +117,19 @@ fn bare(text: &[u8], at: usize, style: Style) -> Option<(usize, usize)> {
         while matches!(text.get(at), Some(b'!' | b'&')) {
             let word = text[at..].iter().take(40).take_while(|b| !b.is_ascii_whitespace()).count();
             let next = skip_blanks(text, at + word);
-            if next == at + word {
+            if next == at + word || matches!(text.get(next), Some(b'}' | b']' | b',' | b'#')) {
                 break;
             }
             at = next;
         }
     }
-    let ends = |byte: &u8| {
-        byte.is_ascii_whitespace() || b"\"'`;<,&".contains(byte) && !(style == Style::Config && b"'`&,".contains(byte))
+    let ends = |place: usize| match text[place] {
+        b'&' => style == Style::Shell || style != Style::Config && is_next_parameter(text, place + 1),
+        b'\'' | b'`' | b',' => style != Style::Config,
+        b'\\' => style == Style::Prose,
+        byte => byte.is_ascii_whitespace() || b"\";<".contains(&byte),
     };
-    let length = text[at..].iter().take(LONGEST_VALUE).take_while(|b| !ends(b)).count();
+    let length = (at..text.len()).take(LONGEST_VALUE).take_while(|&place| !ends(place)).count();
     let mut last = at + length;
     // In JSON and in calls the value ends before what closes around it.
     while last > at && matches!(text[last - 1], b',' | b')' | b']' | b'}') && style != Style::Shell {

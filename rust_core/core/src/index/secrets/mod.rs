@@ -4,11 +4,13 @@
 //! The rules for tokens of known forms are those of gitleaks (MIT; `gitleaks.json`, made by `convert_gitleaks.py`) and some that it
 //! lacks (`more_rules.json`). One automaton looks for the words that any of them needs; only around those is looked closer.
 
+mod bindings;
 mod literals;
 mod named;
 mod operators;
 mod rules;
 mod shapes;
+mod tables;
 mod values;
 mod whole;
 
@@ -21,14 +23,16 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::base::masked_text::Mask;
 use crate::base::types::SkipReason;
 use rules::Rule;
+use tables::Layout;
 use values::{Class, Style};
 
 /// Version of the rules that are code. Raise it when they find something else: an index made with another version is rebuilt. The
 /// rules in the JSON files take part by their content.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What a person adds to the rules, and takes from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,6 +175,11 @@ impl Detector {
         let set = &*RULES;
         let bytes = text.as_bytes();
         let style = style_of(path);
+        let layout = match Language::detect(path) {
+            Some(Language::CSV) => Some(Layout::Records),
+            Some(language) if language.is_markup() => Some(Layout::Markup),
+            _ => (style == Style::Prose).then_some(Layout::Text),
+        };
         let mut found = Vec::new();
         let mut add = |rule: &str, (start, end): (usize, usize)| found.push(SecretMatch { start, end, rule: rule.to_owned() });
         for hit in set.automaton.find_overlapping_iter(bytes) {
@@ -180,6 +189,10 @@ impl Detector {
                     Look::Name => {
                         if let Some((first, last, class)) = named::value_of(bytes, start, end, style) {
                             add(rule_of(class), (first, last));
+                        } else if let Some(layout) = layout {
+                            for range in tables::values(bytes, (start, end), layout) {
+                                add("table", range);
+                            }
                         }
                     }
                     Look::Url => shapes::url_password(bytes, end).into_iter().for_each(|range| add("url-password", range)),
@@ -250,20 +263,24 @@ fn rule_of(class: Class) -> &'static str {
     }
 }
 
-/// Tell how values are written in a file, by its name.
+/// Tell how values are written in a file, by its language; settings of no language by their ending.
 fn style_of(path: &str) -> Style {
     let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);
-    match ending {
-        "yaml" | "yml" | "toml" | "ini" | "cfg" | "conf" | "cnf" | "config" | "properties" | "props" | "env" | "json"
-        | "json5" | "jsonc" | "xml" | "tf" | "hcl" | "tfvars" | "plist" | "neon" | "npmrc" | "yarnrc" | "tfstate" | "nix"
-        | "service" | "desktop" | "reg" => Style::Config,
-        "sh" | "bash" | "zsh" | "fish" | "ksh" | "ps1" | "psm1" | "bat" | "cmd" | "mk" | "makefile" | "dockerfile"
-        | "containerfile" | "procfile" | "profile" | "bashrc" | "zshrc" => Style::Shell,
-        "md" | "markdown" | "mdx" | "rst" | "txt" | "adoc" | "asciidoc" | "org" | "tex" | "csv" | "tsv" | "log" => Style::Prose,
-        _ if name.starts_with("dockerfile") || name.starts_with("makefile") => Style::Shell,
-        _ if name.starts_with(".env") => Style::Config,
-        _ => Style::Code,
+    match Language::detect(path) {
+        Some(language) if language.is_prose() || [Language::CSV, Language::NOTEBOOK].contains(&language) => Style::Prose,
+        Some(language) if language.is_data() || [Language::TERRAFORM, Language::NIX].contains(&language) => Style::Config,
+        Some(
+            Language::BASH | Language::FISH | Language::POWERSHELL | Language::BATCH | Language::DOCKERFILE | Language::MAKEFILE,
+        ) => Style::Shell,
+        Some(_) => Style::Code,
+        None if name.starts_with(".env") => Style::Config,
+        None => match ending {
+            "cnf" | "config" | "env" | "neon" | "npmrc" | "yarnrc" | "tfstate" | "reg" => Style::Config,
+            "procfile" => Style::Shell,
+            "log" => Style::Prose,
+            _ => Style::Code,
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values that are given to a name such as `password` or `API_TOKEN`, in any of the ways in which files give values to names.
 
-use super::literals::value_at;
+use super::bindings::literals;
+use super::literals::bare_value;
 use super::operators::{LONGEST_NAME, is_name, operator};
 use super::values::{Class, Style, is_secret};
 
@@ -10,7 +11,8 @@ pub(super) const TRIGGERS: &[&str] = &["pass", "pwd", "key", "token", "secret", 
 const PASSWORDS: &[&str] =
     &["password", "passwd", "pwd", "passphrase", "pass", "passcode", "passwort", "kennwort", "requirepass", "masterauth"];
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "passwort", "kennwort", "_pwd", "userpwd", "dbpass"];
-const TOKENS: &[&str] = &["secret", "secrets", "token", "credential", "credentials", "creds", "authkey", "cred"];
+const TOKENS: &[&str] =
+    &["secret", "secrets", "token", "tokens", "credential", "credentials", "creds", "authkey", "cred", "authorization"];
 const TOKEN_ENDINGS: &[&str] =
     &["token", "secret", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "accountkey"];
 /// What makes a key one that opens something. Any other key is that of a map or a keyboard.
@@ -129,37 +131,21 @@ const WHICH: &[&str] = &[
 /// Find the value that the name around `start..end` is given, as a range of the text, and what it is.
 pub(super) fn value_of(text: &[u8], start: usize, end: usize, style: Style) -> Option<(usize, usize, Class)> {
     let (from, to) = name_around(text, start, end)?;
-    // Most names are not given a value here, which the next characters tell.
-    if !matches!(
-        text.get(to),
-        Some(
-            b'"' | b'\''
-                | b'`'
-                | b'\\'
-                | b']'
-                | b' '
-                | b'\t'
-                | b'='
-                | b':'
-                | b'>'
-                | b','
-                | b'('
-                | b'|'
-                | b'?'
-                | b'<'
-                | b'\n'
-                | b'\r'
-        )
-    ) {
-        return None;
-    }
+    // In texts for people a name is of several words: `API key`.
+    let label = if style == Style::Prose { with_word_before(text, from) } else { from };
     let name = std::str::from_utf8(&text[from..to]).ok()?;
-    let class = class_of(name)?;
-    let (at, quoted_only) = operator(text, from, to, style)?;
-    let (first, last, quoted) = value_at(text, at, style, quoted_only || class == Class::Login)?;
-    let value = std::str::from_utf8(&text[first..last]).ok()?;
-    let is_one = is_secret(value, class, style, quoted) || is_sentence(name, value, class, style);
-    is_one.then_some((first, last, class))
+    let class = class_of(name).or_else(|| class_of(&std::str::from_utf8(&text[label..to]).ok()?.replace(' ', "_")))?;
+    let is_value = |first: usize, last: usize, quoted: bool| {
+        std::str::from_utf8(&text[first..last])
+            .is_ok_and(|value| is_secret(value, class, style, quoted) || is_sentence(name, value, class, style))
+    };
+    let literal = literals(text, from, to, style).into_iter().find(|&(first, last)| is_value(first, last, true));
+    let (first, last) = literal.or_else(|| {
+        let at = operator(text, from, to, style).filter(|_| class != Class::Login || style == Style::Config)?;
+        let (first, last, quoted) = bare_value(text, at, style)?;
+        is_value(first, last, quoted).then_some((first, last))
+    })?;
+    Some((first, last, class))
 }
 
 /// Tell whether a value is a passphrase, which may have blanks.
@@ -175,8 +161,16 @@ fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> 
     (before + after < LONGEST_NAME).then_some((start - before, end + after))
 }
 
+/// Return where the word before a name begins, if but one blank is between them.
+fn with_word_before(text: &[u8], from: usize) -> usize {
+    if !text[..from].ends_with(b" ") {
+        return from;
+    }
+    from - 1 - text[..from - 1].iter().rev().take(LONGEST_NAME).take_while(|b| b.is_ascii_alphanumeric()).count()
+}
+
 /// Tell what a name promises.
-fn class_of(name: &str) -> Option<Class> {
+pub(super) fn class_of(name: &str) -> Option<Class> {
     let words = words_of(name);
     let mut words: &[String] = &words;
     while let [rest @ .., last] = words
@@ -202,7 +196,7 @@ fn class_of(name: &str) -> Option<Class> {
 }
 
 /// Return the words of a name in small letters: `DB_PASSWORD`, `dbPassword` and `db.password` have the same.
-fn words_of(name: &str) -> Vec<String> {
+pub(super) fn words_of(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for part in name.split(['_', '-', '.']).filter(|part| !part.is_empty()) {
         let bytes = part.as_bytes();
@@ -266,6 +260,21 @@ mod tests {
             "url = 'x?password=hunter2x&a=1'",
             "\"Server=db;User Id=sa;Password=hunter2x;\"",
             "dsn = \"host=db user=a password=hunter2x dbname=b\"",
+            "pub const DB_PASSWORD: &'static str = \"hunter2x\";",
+            "static PASSWORD: Option<&str> = Some(\"hunter2x\");",
+            "var dbPassword string = \"hunter2x\"",
+            "static const char password[64] = \"hunter2x\";",
+            "const password: [:0]const u8 = \"hunter2x\";",
+            "std::string password{\"hunter2x\"};",
+            "let password = String::from(\"hunter2x\".to_owned());",
+            "password = (\n    \"hunter2x\"\n)",
+            "ENV.fetch('DB_PASSWORD') { 'hunter2x' }",
+            "page.locator('#password').fill('hunter2x')",
+            "attribute :password, default: 'hunter2x'",
+            "mapOf(\"password\" to \"hunter2x\")",
+            "putenv('DB_PASSWORD=hunter2x');",
+            "@Value(\"${db.password:hunter2x}\")",
+            "user.set_password(user, \"hunter2x\")",
         ] {
             check(Style::Code, line, Some("hunter2x"));
         }
@@ -318,6 +327,13 @@ mod tests {
             "rabbitmq.clear_password(\"hunter2x\")",
             "vault.getToken(\"a1b2c3d4e5f6a7b8c9\")",
             "if self.update_password == 'always' and changed:",
+            "password = password.encode(\"latin-1\")",
+            "password = hash(\"sha3-512\", other)",
+            "password = form[\"field12\"]",
+            "values to pass to `update2()`",
+            "password: str, user = \"admin12\"",
+            "render(password, template=\"login2.html\", id=\"field12\")",
+            "f\"password={password!r}\"",
         ] {
             check(Style::Code, line, None);
         }

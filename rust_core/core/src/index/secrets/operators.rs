@@ -29,8 +29,8 @@ fn skip_quote(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Return where the value begins that is given to the name `from..to`, and whether only a literal can be one.
-pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Option<(usize, bool)> {
+/// Return where the value begins that the name `from..to` is given without quotes.
+pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Option<usize> {
     let opened = text[..from].last().copied();
     let mut at = skip_quote(text, to);
     let quoted_name = at > to;
@@ -38,46 +38,28 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
         at += 1;
     }
     let tight = at;
+    if style == Style::Prose {
+        at += text[at..].iter().take(3).take_while(|b| b"*_`".contains(b)).count();
+    }
     at = skip_blanks(text, at);
     match text.get(at)? {
-        b'=' => {
-            let more = text[at + 1..].iter().take(2).take_while(|&&b| matches!(b, b'=' | b'>' | b'~')).count();
-            Some((at + 1 + more, false))
+        // `${DB_PASSWORD:-...}`, `${db.password:...}`
+        b':' | b'-' if at == to && text[..from].ends_with(b"${") => {
+            Some(at + text[at..].iter().take(2).take_while(|b| b":-=".contains(b)).count())
         }
-        b':' => {
-            let more = text[at + 1..].iter().take(2).take_while(|&&b| matches!(b, b':' | b'=')).count();
-            let after = at + 1 + more;
-            Some(annotated(text, after).map_or((after, false), |value| (value, true)))
-        }
-        b'|' | b'?' if matches!(text.get(at + 1), Some(b'=')) => Some((at + 2, false)),
-        b'|' | b'?' if text.get(at + 1) == text.get(at) && text.get(at + 2) == Some(&b'=') => Some((at + 3, false)),
-        // `process.env.API_KEY || "..."`
-        b'|' | b'?' if text.get(at + 1) == text.get(at) => Some((at + 2, true)),
-        b'?' if text.get(at + 1) == Some(&b':') => annotated(text, at + 2).map(|value| (value, true)),
-        // R, and Apple's lists of properties
-        b'<' if text.get(at + 1) == Some(&b'-') => Some((at + 2, false)),
-        b'<' if text[at..].starts_with(b"</key>") => after_key(text, at + 6).map(|value| (value, false)),
-        // `{ get; set; } = "..."`, and a variable of Terraform with a default
-        b'{' => default_of(text, at).map(|value| (value, true)),
-        // `<password>...</password>` and `<property name="password">...</property>`
-        b'>' if at == tight && (quoted_name || opened == Some(b'<')) => Some((at + 1, false)),
-        // `{"key": "DB_PASSWORD", "value": "..."}`, and `define('DB_PASSWORD', '...')`; in a list names are values themselves.
-        b',' if quoted_name => {
-            let quote = from - usize::from(from > 0);
-            let is_argument = text[..quote].trim_ascii_end().ends_with(b"(") || text[from..to].starts_with(b"--");
-            value_key(text, at + 1).or(is_argument.then_some(at + 1)).map(|value| (value, true))
-        }
-        b',' if opened == Some(b'{') => Some((at + 1, true)),
-        // `.password("...")`; `get_password("...")` is given a name to look for.
-        b'(' if at == tight && !quoted_name && !looks_up(&text[from..to]) => Some((at + 1, true)),
-        // `name: DB_PASSWORD` and `value: ...` on the next line
-        b'\n' | b'\r' => value_key(text, at).map(|value| (value, false)),
-        // `key="password" value="..."`, `<Password value="..."/>`
-        _ if at > tight && (quoted_name || opened == Some(b'<')) => value_key(text, at).map(|value| (value, true)),
-        // `#define PASSWORD "..."`, `:password "..."`
-        b'"' | b'\'' if at > tight && !quoted_name && &text[from..to] != b"pass" && style != Style::Prose => Some((at, true)),
+        b'=' => Some(at + 1 + text[at + 1..].iter().take(2).take_while(|&&b| matches!(b, b'=' | b'>' | b'~')).count()),
+        b':' => Some(at + 1 + text[at + 1..].iter().take(2).take_while(|&&b| matches!(b, b':' | b'=')).count()),
+        b'|' | b'?' if matches!(text.get(at + 1), Some(b'=')) => Some(at + 2),
+        b'|' | b'?' if text.get(at + 1) == text.get(at) && text.get(at + 2) == Some(&b'=') => Some(at + 3),
+        // Apple's lists of properties
+        b'<' if text[at..].starts_with(b"</key>") => element(text, at + 6),
+        // `<password>...</password>`, `<property name="password">...</property>`, `<property name="password"><value>...`
+        b'>' if at == tight && (quoted_name || opened == Some(b'<')) => element(text, at + 1).or(Some(at + 1)),
+        // `name: DB_PASSWORD` and `value: ...` on the next line, or after a comma
+        b'\n' | b'\r' => value_key(text, at),
+        b',' if quoted_name => value_key(text, at + 1),
         // `the password is ...`
-        b'i' if at > tight && style == Style::Prose && text[at..].starts_with(b"is ") => Some((at + 3, false)),
+        b'i' if at > tight && style == Style::Prose && text[at..].starts_with(b"is ") => Some(at + 3),
         // `--password ...`, `ENV PASSWORD ...`
         _ if at > tight && !quoted_name => {
             let line = text[..from].iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
@@ -85,14 +67,14 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
             let option = text[from..to].starts_with(b"--") && style != Style::Code;
             let instruction = style == Style::Shell && (lead == b"ENV" || lead == b"ARG" || lead.ends_with(b" set"));
             let directive = style == Style::Config && lead.is_empty();
-            (option || instruction || directive && is_directive(&text[from..to])).then_some((at, false))
+            (option || instruction || directive && is_directive(&text[from..to])).then_some(at)
         }
         _ => None,
     }
 }
 
 /// Tell whether a function of this name takes what a secret is found by, not the secret.
-fn looks_up(name: &[u8]) -> bool {
+pub(super) fn looks_up(name: &[u8]) -> bool {
     const VERBS: [&[u8]; 12] =
         [b"get", b"find", b"fetch", b"load", b"read", b"lookup", b"has", b"clear", b"delete", b"remove", b"forget", b"list"];
     let last = name.rsplit(|&b| b == b'.').next().unwrap_or(name);
@@ -108,29 +90,10 @@ fn is_directive(name: &[u8]) -> bool {
     [&b"requirepass"[..], b"masterauth", b"password", b"passwd", b"secret"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Return where the value begins that follows a `<key>` in a list of properties.
-fn after_key(text: &[u8], at: usize) -> Option<usize> {
-    let blanks = text[at..].iter().take(80).take_while(|b| b.is_ascii_whitespace()).count();
-    text[at + blanks..].starts_with(b"<string>").then_some(at + blanks + 8)
-}
-
-/// Return where the value begins that a property, or a variable, has before it is given another.
-fn default_of(text: &[u8], at: usize) -> Option<usize> {
-    let block = &text[at..text.len().min(at + 300)];
-    let closed = block.iter().position(|&b| b == b'}')?;
-    let default = block[..closed].windows(7).position(|word| word == b"default").map(|word| word + 7);
-    let from = default.or_else(|| block[..closed].windows(3).any(|word| word == b"get").then_some(closed + 1))?;
-    let sign = skip_blanks(text, at + from);
-    (text.get(sign) == Some(&b'=')).then_some(sign + 1)
-}
-
-/// Return where the value begins after a type: `password: str = "..."`.
-fn annotated(text: &[u8], at: usize) -> Option<usize> {
-    let at = skip_blanks(text, at);
-    let is_type = |b: &u8| b.is_ascii_alphanumeric() || b"_[]., |<>?&:'*".contains(b);
-    let length = text[at..].iter().take(60).take_while(|b| is_type(b)).count();
-    let named = length > 0 && text[at].is_ascii_alphabetic();
-    (named && text.get(at + length) == Some(&b'=') && text.get(at + length + 1) != Some(&b'=')).then_some(at + length + 1)
+/// Return where the text of the element begins that stands at `at`, after blanks: `<string>`, `<value>`.
+fn element(text: &[u8], at: usize) -> Option<usize> {
+    let at = at + text[at..].iter().take(80).take_while(|b| b.is_ascii_whitespace()).count();
+    [&b"<string>"[..], b"<value>"].into_iter().find(|tag| text[at..].starts_with(tag)).map(|tag| at + tag.len())
 }
 
 /// Return where the value begins that stands under a key of its own, beside the name: `value: ...`, `"value": "..."`,

@@ -93,6 +93,31 @@ fn ordinary_text_stays_as_it_is() {
 }
 
 #[test]
+fn tables_give_values_to_the_names_beside_and_above() {
+    let mask = "[secret: table]";
+    for (path, text) in [
+        ("a.md", "| password | {} |\n"),
+        ("a.md", "| user | API key |\n|---|---|\n| svc | {} |\n"),
+        ("a.csv", "url,username,password\nhttps://a.invalid,svc,{}\n"),
+        ("a.tsv", "Password\t{}\n"),
+        ("a.txt", "user        svc\nDB password   {}\n"),
+        ("a.html", "<tr><td>Password</td><td class=\"x\">{}</td></tr>\n"),
+        ("a.html", "<tr><th>user</th><th>password</th></tr>\n<tr><td>svc</td><td>{}</td></tr>\n"),
+        ("a.html", "<dl><dt>Password</dt><dd>{}</dd></dl>\n"),
+    ] {
+        check(path, &text.replace("{}", "tQT5MZMKlR1k6V9"), &text.replace("{}", mask));
+    }
+    for (path, text) in [
+        ("a.md", "| password | string | of the user |\n"),
+        ("a.md", "| token | no | 8 characters |\n"),
+        ("a.txt", "check_password(password, encoded1, setter=None)\n"),
+        ("a.html", "<th>Password2:</th><td><ul class=\"errors1\"><li>Required.</li></ul></td>\n"),
+    ] {
+        check(path, text, text);
+    }
+}
+
+#[test]
 fn a_person_adds_and_takes_rules() {
     let detector = |patterns: &[&str], paths: &[&str], rules: &[&str]| {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect();

@@ -1,0 +1,437 @@
+//! Literals that are bound to a name, in any language: `password = "..."`, `pub const API_KEY: &str = "..."`, `char password[64] =
+//! "..."`, `{ password: "..." }`, `set_password(user, "...")`.
+//!
+//! No grammar is asked, so that comments, embedded code and files that don't parse are covered as well. From the end of the name
+//! [`binder`] reads over a type to what binds a value, and [`Expression`] gives the literals of that value. Which of them is a
+//! secret is decided by what it looks like.
+
+use super::literals::{is_prefix, quoted};
+use super::operators::{is_name, is_quote, looks_up, skip_blanks};
+use super::values::Style;
+
+/// A statement is followed no further: bytes after the name.
+const REACH: usize = 400;
+/// A type or an index is no longer.
+const LONGEST_TYPE: usize = 80;
+/// So much may stand within a literal before a name that ends it.
+const LONGEST_LEAD: usize = 24;
+/// So many words of a type may stand between a name and its value.
+const MOST_WORDS: usize = 6;
+/// Words that bind a value by themselves, in small letters.
+const BINDING_WORDS: &[&str] = &["value", "default", "is"];
+/// Keys under which the value of the name stands.
+const VALUE_KEYS: &[&str] =
+    &["value", "default", "default_value", "currentvalue", "initialvalue", "content", "with", "set", "to", "do"];
+/// Methods of a name that are handed its value.
+const VALUE_METHODS: &[&str] = &["equals", "equalsIgnoreCase", "compareTo", "contentEquals", "set", "setValue", "eq"];
+
+/// How a value is bound to the name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Binding {
+    /// `name = value`, `name: value`, `"name" => value`.
+    Value,
+    /// `name(value, ...)`.
+    Call,
+    /// `f("name", value, ...)`: after the next comma only `default=value` is the name's.
+    Argument,
+    /// `"name": { "default": value, ... }`.
+    Block,
+}
+
+/// What a bracket within a value was opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    /// A group or list, or the call of the name itself: what it holds are values.
+    Group,
+    /// Another call: its only argument is a value (`String::from("...")`), one of several isn't.
+    Call,
+    /// A look-up: what it holds names something.
+    Lookup,
+}
+
+/// Return the literals that belong to the name `from..to`, as ranges of the text, in their order.
+pub(super) fn literals(text: &[u8], from: usize, to: usize, style: Style) -> Vec<(usize, usize)> {
+    let name = Name::new(text, from, to);
+    let text = &text[..text.len().min(to + REACH)];
+    match binder(text, &name, style) {
+        Some((at, binding)) => Expression::new(text, at, binding, name.enclosed, style).literals(),
+        None => Vec::new(),
+    }
+}
+
+/// A name and what is around it.
+struct Name {
+    from: usize,
+    to: usize,
+    /// Where the literal begins whose content the name is, or the name itself.
+    opening: usize,
+    /// One past the quote that closes the name, or past the name.
+    end: usize,
+    /// The name is a literal itself: a key or an argument.
+    quoted: bool,
+    /// The name stands within a text in double quotes, whose end is the end of the statement.
+    enclosed: bool,
+}
+
+impl Name {
+    fn new(text: &[u8], from: usize, to: usize) -> Self {
+        let closing = to + usize::from(text.get(to) == Some(&b'\\'));
+        let quote = text.get(closing).copied().filter(|&b| is_quote(b));
+        // What selects or qualifies the name may stand before it: `'#password'`, `"//input[@password"`.
+        let lead = text[..from].iter().rev().take(LONGEST_LEAD);
+        let back = lead.take_while(|b| !b.is_ascii_whitespace()).position(|&b| quote == Some(b));
+        let opening = from - back.map_or(0, |back| back + 1);
+        let quoted = back.is_some();
+        let line = text[..from].iter().rev().take(REACH).take_while(|&&b| b != b'\n').count();
+        let mut open = false;
+        let mut before = text[(from - line).min(opening)..opening].iter();
+        while let Some(byte) = before.next() {
+            match byte {
+                b'\\' => drop(before.next()),
+                b'"' => open = !open,
+                _ => {}
+            }
+        }
+        Self { from, to, opening, end: if quoted { closing + 1 } else { to }, quoted, enclosed: open }
+    }
+}
+
+/// Find what binds a value to the name: where the value begins, and how it is bound.
+fn binder(text: &[u8], name: &Name, style: Style) -> Option<(usize, Binding)> {
+    let lead = text[..name.opening].trim_ascii_end();
+    let mut at = name.end;
+    let is_verb = text[name.from..name.to].eq_ignore_ascii_case(b"pass");
+    let (mut words, mut closed, mut macro_parameters) = (0, 0, false);
+    loop {
+        let next = text.get(at + 1).copied().unwrap_or(b'\n');
+        match *text.get(at)? {
+            b' ' | b'\t' => at += 1,
+            b'\\' if matches!(next, b'\n' | b'\r') => at += 2,
+            b'\\' if is_quote(next) => at += 1,
+            b'\n' | b'\r' => {
+                at = skip_white(text, at);
+                if !matches!(text.get(at), Some(b'=' | b':')) {
+                    return None;
+                }
+            }
+            b']' | b')' if closed < 3 => {
+                closed += 1;
+                at += 1;
+            }
+            b'/' if text[at..].starts_with(b"/*") => at = comment_end(text, at)?,
+            b'<' if next == b'-' => return Some((at + 2, Binding::Value)),
+            b'(' if at == name.end && !name.quoted => {
+                let end = type_end(text, at);
+                let after = end.map(|end| skip_blanks(text, end));
+                let sign = after.map(|after| &text[after..]).unwrap_or_default();
+                if sign.starts_with(b"=") && !sign.starts_with(b"==") {
+                    at = after?;
+                } else if lead.ends_with(b"#define") {
+                    macro_parameters = true;
+                    at = end?;
+                } else {
+                    return (!looks_up(&text[name.from..name.to])).then_some((at + 1, Binding::Call));
+                }
+            }
+            b'(' | b'[' | b'<' => at = type_end(text, at)?,
+            b'{' => match type_end(text, at) {
+                // `{ get; set; }`
+                Some(end) if !text[at..end].iter().any(|&b| is_quote(b)) => at = end,
+                // `std::string password{"..."}`, `fetch("PASSWORD") { "..." }`
+                _ if text.get(skip_white(text, at + 1)).copied().is_some_and(is_quote) && (!name.quoted || closed > 0) => {
+                    return Some((at + 1, Binding::Call));
+                }
+                _ => return (name.quoted || style == Style::Config).then_some((at + 1, Binding::Block)),
+            },
+            b'=' => return Some((at + sign_length(&text[at..]), Binding::Value)),
+            b':' if matches!(next, b':' | b'=') => return Some((typed(text, at + 2), Binding::Value)),
+            b':' => return Some((typed(text, at + 1), Binding::Value)),
+            b'-' if next == b'>' && name.quoted => return Some((at + 2, Binding::Value)),
+            b'|' | b'?' if next == text[at] || next == b':' => return Some((typed(text, at + 2), Binding::Value)),
+            b'|' | b'+' | b'-' | b'.' | b'!' | b'&' | b'^' if next == b'=' => {
+                return Some((at + 1 + sign_length(&text[at + 1..]), Binding::Value));
+            }
+            b'.' if !name.quoted || closed > 0 => {
+                let word = word_end(text, at + 1);
+                if text.get(word) == Some(&b'(') {
+                    let method = &text[at + 1..word];
+                    let takes_value = if closed > 0 { !looks_up(method) } else { is_any(method, VALUE_METHODS) };
+                    return takes_value.then_some((word + 1, Binding::Call));
+                }
+                at = word.max(at + 1);
+            }
+            b',' if is_value_key(text, skip_white(text, at + 1)) => return Some((at + 1, Binding::Argument)),
+            b',' if name.quoted => {
+                let is_argument = lead.ends_with(b"(") || lead.ends_with(b"{") || text[name.from..].starts_with(b"--");
+                return is_argument.then_some((at + 1, Binding::Argument));
+            }
+            b',' => return (lead.ends_with(b"{") || lead.ends_with(b"define(")).then_some((at + 1, Binding::Value)),
+            byte if is_quote(byte) && !(byte == b'\'' && is_lifetime(text, at)) => {
+                let beside = words == 0 && !name.quoted && closed == 0 && style != Style::Prose && at > name.end;
+                return (macro_parameters || beside && !is_verb).then_some((at, Binding::Value));
+            }
+            b'?' | b'!' | b'\'' | b'*' | b'&' | b'@' | b'$' | b'#' => at += 1,
+            byte if is_name(byte) => {
+                let end = word_end(text, at);
+                let after = skip_blanks(text, end);
+                if is_verb && at > name.end {
+                    return None;
+                }
+                let (word, sign) = (&text[at..end], text.get(after).copied().unwrap_or(b'\n'));
+                if name.quoted && word == b"to" && is_quote(sign) {
+                    return Some((end, Binding::Value)); // a pair of Kotlin
+                }
+                if is_any(word, BINDING_WORDS) && (is_quote(sign) || sign == b'N')
+                    || is_any(word, VALUE_KEYS) && matches!(sign, b'=' | b':')
+                {
+                    return Some((end, Binding::Value));
+                }
+                words += 1;
+                if is_prefix(text, at, end) {
+                    at = end;
+                    words -= 1;
+                    continue;
+                }
+                if words > MOST_WORDS || name.quoted || style == Style::Prose {
+                    return None;
+                }
+                at = end;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The literals of a value, read to the end of its statement.
+struct Expression<'a> {
+    text: &'a [u8],
+    at: usize,
+    binding: Binding,
+    style: Style,
+    enclosed: bool,
+    brackets: Vec<Bracket>,
+    /// Only what is keyed by a word such as `default` belongs to the name.
+    keyed_only: bool,
+    /// The last word, and whether nothing but a sign of binding came after it.
+    word: (usize, usize),
+    is_key: bool,
+    /// The last byte that is no blank and in no comment.
+    last: u8,
+}
+
+impl<'a> Expression<'a> {
+    fn new(text: &'a [u8], at: usize, binding: Binding, enclosed: bool, style: Style) -> Self {
+        // The value is in a bracket of the name's own, and ends with it.
+        let bracketed = matches!(binding, Binding::Call | Binding::Block);
+        Self {
+            text,
+            at,
+            binding,
+            style,
+            enclosed,
+            brackets: if bracketed { vec![Bracket::Group] } else { Vec::new() },
+            keyed_only: binding == Binding::Block,
+            word: (at, at),
+            is_key: false,
+            last: if binding == Binding::Argument { b',' } else { b'=' },
+        }
+    }
+
+    fn literals(mut self) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        while let Some(&byte) = self.text.get(self.at) {
+            let next = self.text.get(self.at + 1).copied().unwrap_or(b'\n');
+            let end = match byte {
+                b' ' | b'\t' => Some(self.at + 1),
+                b'\n' | b'\r' => self.next_line(),
+                b'/' if matches!(next, b'/' | b'*') && self.last != b':' || byte == b'-' && next == b'-' => {
+                    comment_end(self.text, self.at)
+                }
+                b'#' if next == b' ' => comment_end(self.text, self.at),
+                b'"' if self.enclosed => None,
+                b'\\' if is_quote(next) => self.literal(self.at + 1, true, &mut found),
+                b'\'' if is_lifetime(self.text, self.at) => Some(self.at + 1),
+                b'[' if next == b'[' && self.last == b'=' => self.long_brackets(&mut found),
+                _ if is_quote(byte) => self.literal(self.at, false, &mut found),
+                _ if is_name(byte) && byte != b'-' => {
+                    let end = word_end(self.text, self.at);
+                    if !is_prefix(self.text, self.at, end) {
+                        (self.word, self.is_key) = ((self.at, end), false);
+                        self.last = b'a';
+                    }
+                    Some(end)
+                }
+                _ => self.sign(byte),
+            };
+            match end {
+                Some(end) => self.at = end,
+                None => break,
+            }
+        }
+        found
+    }
+
+    /// Read over a sign. `None` at the end of the statement.
+    fn sign(&mut self, byte: u8) -> Option<usize> {
+        let after_name = self.last == b'a' || matches!(self.last, b'!' | b']' | b')' | b'>');
+        match byte {
+            b'(' if after_name && looks_up(&self.text[self.word.0..self.word.1]) => self.brackets.push(Bracket::Lookup),
+            b'(' if after_name => self.brackets.push(Bracket::Call),
+            b'[' if after_name => self.brackets.push(Bracket::Lookup),
+            b'(' | b'[' | b'{' => self.brackets.push(Bracket::Group),
+            b')' | b']' | b'}' => {
+                self.brackets.pop()?;
+                if self.brackets.is_empty() && matches!(self.binding, Binding::Call | Binding::Block) {
+                    return None;
+                }
+            }
+            b',' if self.brackets.is_empty() => {
+                if self.binding != Binding::Argument {
+                    return None;
+                }
+                self.keyed_only = true;
+            }
+            b';' if self.brackets.is_empty() => return None,
+            b'=' | b':' => self.is_key = true,
+            _ => {}
+        }
+        if !matches!(byte, b'=' | b':' | b'>') {
+            self.is_key = false;
+        }
+        self.last = byte;
+        Some(self.at + 1)
+    }
+
+    /// Read a literal of Lua: `[[...]]`.
+    fn long_brackets(&mut self, found: &mut Vec<(usize, usize)>) -> Option<usize> {
+        let first = self.at + 2;
+        let length = self.text[first..].iter().take_while(|&&b| b != b'\n').position(|&b| b == b']')?;
+        found.push((first, first + length));
+        Some(first + length + 2)
+    }
+
+    /// Go on after a line end where the statement does.
+    fn next_line(&self) -> Option<usize> {
+        let at = skip_white(self.text, self.at);
+        let continues = b"=:([{+|?\\>.&".contains(&self.last) || self.text.get(at).is_some_and(|b| b".+|?".contains(b));
+        let goes_on = !self.brackets.is_empty() || self.style != Style::Prose && continues;
+        goes_on.then_some(at)
+    }
+
+    /// Read the literal whose quote is at `at`, and keep it if it is the name's.
+    fn literal(&mut self, at: usize, escaped: bool, found: &mut Vec<(usize, usize)>) -> Option<usize> {
+        let (first, last, end) = quoted(self.text, at, escaped)?;
+        let after = &self.text[skip_blanks(self.text, end)..];
+        if matches!(self.last, b'{' | b',' | b'(' | b'[') && (after.starts_with(b":") || after.starts_with(b"=>")) {
+            (self.word, self.is_key, self.last) = ((first, last), false, b'a');
+            return Some(end);
+        }
+        let named = &self.text[self.word.0..self.word.1];
+        let keyed = self.is_key && is_any(named, VALUE_KEYS);
+        let foreign = (self.is_key && !named.is_empty() || self.keyed_only) && !keyed;
+        let sole = || self.last == b'(' && self.text.get(skip_white(self.text, calls_end(self.text, end))) == Some(&b')');
+        let is_value = match self.brackets.last() {
+            _ if keyed => true,
+            Some(Bracket::Lookup) => false,
+            Some(Bracket::Call) => sole(),
+            _ => !foreign,
+        };
+        if is_value {
+            found.push((first, last));
+        }
+        (self.last, self.is_key) = (b'"', false);
+        Some(end)
+    }
+}
+
+/// Return the place after a type annotation that ends with `=`; without one, where the value begins.
+fn typed(text: &[u8], at: usize) -> usize {
+    let start = skip_blanks(text, at);
+    let mut depth = 0_usize;
+    for (offset, &byte) in text[start..].iter().enumerate().take(LONGEST_TYPE) {
+        match byte {
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' if depth > 0 => depth -= 1,
+            b'=' if depth == 0 => {
+                let end = start + offset;
+                return if text.get(end + 1) == Some(&b'>') { at } else { end + sign_length(&text[end..]) };
+            }
+            b'\'' if is_lifetime(text, start + offset) => {}
+            b'"' | b'\'' | b'`' | b',' if depth == 0 => return at,
+            b';' | b'\n' | b'\r' | b')' | b']' | b'}' => return at,
+            _ => {}
+        }
+    }
+    at
+}
+
+/// Return the place after calls without arguments: `.to_owned()`.
+fn calls_end(text: &[u8], at: usize) -> usize {
+    if text.get(at) != Some(&b'.') {
+        return at;
+    }
+    let word = word_end(text, at + 1);
+    if text[word..].starts_with(b"()") { calls_end(text, word + 2) } else { at }
+}
+
+/// Return the length of a sign that begins with `=`: `=`, `==`, `=>`, `=~`.
+fn sign_length(text: &[u8]) -> usize {
+    1 + text[1..].iter().take(2).take_while(|b| b"=>~".contains(b)).count()
+}
+
+/// Return the place after the bracket that closes the one at `at`, if it is short and on the same line.
+fn type_end(text: &[u8], at: usize) -> Option<usize> {
+    let angled = text[at] == b'<';
+    let mut depth = 0_usize;
+    for (offset, &byte) in text[at..].iter().enumerate().take(LONGEST_TYPE) {
+        match byte {
+            b'<' | b'>' if !angled => {}
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + offset + 1);
+                }
+            }
+            b'\n' | b'\r' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Return the end of the comment at `at`: of the line, or of the block.
+fn comment_end(text: &[u8], at: usize) -> Option<usize> {
+    if text[at..].starts_with(b"/*") {
+        return text[at..].windows(2).position(|window| window == b"*/").map(|end| at + end + 2);
+    }
+    text[at..].iter().position(|&b| b == b'\n').map(|end| at + end)
+}
+
+fn word_end(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|&&b| is_name(b) && b != b'-' || b >= 0x80).count()
+}
+
+fn is_any(word: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|candidate| word.eq_ignore_ascii_case(candidate.as_bytes()))
+}
+
+/// Tell whether a key such as `value` stands at `at`, quoted or not.
+fn is_value_key(text: &[u8], at: usize) -> bool {
+    let at = at + usize::from(text.get(at).copied().is_some_and(is_quote));
+    at < text.len() && is_any(&text[at..word_end(text, at)], VALUE_KEYS)
+}
+
+/// Tell whether the quote at `at` marks a lifetime of Rust or belongs to a word, and opens nothing.
+fn is_lifetime(text: &[u8], at: usize) -> bool {
+    let end = word_end(text, at + 1);
+    end > at + 1
+        && text[at..].starts_with(b"'")
+        && matches!(text.get(end), Some(b' ' | b'>' | b',' | b')' | b']' | b'+'))
+        && !text[end..].iter().take(40).take_while(|&&b| b != b'\n' && b != b'"').any(|&b| b == b'\'')
+}
+
+fn skip_white(text: &[u8], at: usize) -> usize {
+    at + text[at..].iter().take_while(|b| b.is_ascii_whitespace()).count()
+}
