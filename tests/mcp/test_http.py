@@ -82,6 +82,17 @@ async def test_a_second_origin_is_seen(url: str) -> None:
     assert (answer.status_code, "at most one Origin" in answer.text) == (400, True)
 
 
+async def test_a_request_with_two_lengths_is_refused(url: str) -> None:
+    host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    writer.write(f"{head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n".encode())
+    answer = await asyncio.wait_for(reader.read(), 20)  # to the end: the connection is closed
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"both Content-Length and Transfer-Encoding" in answer
+
+
 @pytest.mark.parametrize("server", [("--rate-limit", "12")], indirect=True)
 async def test_past_the_limit_requests_are_told_to_wait(url: str) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

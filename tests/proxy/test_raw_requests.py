@@ -51,9 +51,34 @@ REQUESTS: dict[str, bytes] = {
     "a tunnel": b"CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "all of the server": b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
 }
+TWO_LENGTHS: dict[str, tuple[bytes, ...]] = {
+    "chunks and a length": (CHUNKED, b"Content-Length: 5"),
+    "a length and chunks": (b"Content-Length: 5", CHUNKED),
+    "the right length": (CHUNKED, LENGTH),
+    "a length of nothing": (CHUNKED, b"Content-Length: 0"),
+    "other letters": (b"tRANSFER-eNCODING: ChUnKeD", b"CONTENT-LENGTH: 5"),
+    "the same length twice": (CHUNKED, b"Content-Length: 5", b"Content-Length: 5"),
+    "the same coding twice": (CHUNKED, CHUNKED, b"Content-Length: 5"),
+    "a list of codings": (b"Transfer-Encoding: chunked, identity", b"Content-Length: 5"),
+    "another coding first": (b"Transfer-Encoding: identity, chunked", b"Content-Length: 5"),
+    "a coding of blanks": (b"Transfer-Encoding: \t chunked \t", b"Content-Length: 5"),
+    "a tab in the coding": (b"Transfer-Encoding: \x0bchunked", b"Content-Length: 5"),
+    "a folded coding": (b"Transfer-Encoding:\r\n chunked", b"Content-Length: 5"),
+    "a folded length": (CHUNKED, b"Content-Length:\r\n 5"),
+    "a length hidden as a hop's": (CHUNKED, b"Content-Length: 5", b"Connection: content-length"),
+    "a coding hidden as a hop's": (CHUNKED, b"Content-Length: 5", b"Connection: close, transfer-encoding"),
+}
+TARGETS = (
+    b"/v1/chat/completions",
+    b"/v1/responses",
+    b"/api/chat",
+    b"/api/generate",
+    b"/v1/embeddings",
+    b"/w/shop/v1/other",
+    b"/x",
+)
 PASSED: dict[str, bytes] = {
     "chunks with extensions": post(CHUNKED, body=chunked(QUESTION[:9], QUESTION[9:], extension=b";a=b;c")),
-    "chunks and a length": post(CHUNKED, b"Content-Length: 3", body=chunked(QUESTION)),
     "an upgrade": post(
         LENGTH, b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABk", body=QUESTION
     ),
@@ -72,6 +97,18 @@ def exchange(url: str, sent: bytes) -> bytes:
             return answer.readline()
         except (ConnectionResetError, BrokenPipeError):
             return b""  # what was refused isn't read to its end
+
+
+def whole_exchange(url: str, sent: bytes) -> tuple[bytes, bytes]:
+    """Send bytes; return the first answer's status line and all behind it, until the other side has closed the connection."""
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port or 0), 20) as connection, connection.makefile("rb") as answer:
+        connection.sendall(sent)
+        first = answer.readline()
+        try:
+            return first, answer.read()
+        except ConnectionResetError:
+            return first, b""  # what was refused isn't read to its end
 
 
 @pytest.fixture
@@ -97,6 +134,21 @@ def test_requests_in_doubt_never_become_two(url: str, upstream: Upstream) -> Non
         assert not {"upgrade", "http2-settings", "sec-websocket-accept", "transfer-encoding", "trailer"} & set(headers), name
         assert "authorization" not in headers, name
         upstream.requests.clear()
+
+
+def test_a_request_with_two_lengths_is_refused_before_anything_is_sent(url: str, upstream: Upstream) -> None:
+    for name, lines in TWO_LENGTHS.items():
+        for target in TARGETS:
+            for method in (b"POST", b"PUT", b"GET"):
+                sent = post(*lines, target=target, body=chunked(QUESTION) + SMUGGLED).replace(b"POST", method, 1)
+                first, rest = whole_exchange(url, sent)
+                # 501: the server itself knows no such coding.
+                assert first.split(b" ", 2)[1] in (b"400", b"501"), (name, target, method, first)
+                assert b"HTTP/1.1" not in rest, (name, target, "a second answer on a connection that must be closed")
+    old = post(CHUNKED, body=chunked(QUESTION) + SMUGGLED).replace(b"HTTP/1.1", b"HTTP/1.0", 1)
+    assert exchange(url, old).split(b" ", 2)[1] == b"400"
+    assert upstream.requests == []
+    assert exchange(url, post(LENGTH, body=QUESTION)).startswith(b"HTTP/1.1 200")
 
 
 def test_callers_that_send_slowly_or_nothing_hold_up_nobody(url: str, upstream: Upstream) -> None:

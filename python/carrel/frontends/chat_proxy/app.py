@@ -18,7 +18,7 @@ from carrel.frontends.chat_proxy.context_injector import ContextInjector, Rewrit
 from carrel.frontends.chat_proxy.questions import field_of
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
 from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
-from carrel.frontends.common.http_guard import Headers, bearer, header, refusal, same_token
+from carrel.frontends.common.http_guard import Headers, bearer, framing_refusal, header, refusal, same_token
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +68,9 @@ class ChatProxy:
         if scope["type"] != "http":
             return
         headers: Headers = scope["headers"]
+        if unclear := framing_refusal(headers, scope["http_version"]):
+            await _fail(send, unclear[0], "carrel_refused", unclear[1], close=True)
+            return
         if refused := refusal(headers) or self._unauthorised(headers):
             await _fail(send, refused[0], "carrel_refused", refused[1])
             return
@@ -233,8 +236,9 @@ def _verdict_of(body: bytes, given: Sequence[ContextItem]) -> bytes:
     return verdict(text_of_answer(body), given)
 
 
-async def _fail(send: Send, status: int, kind: str, message: str) -> None:
+async def _fail(send: Send, status: int, kind: str, message: str, *, close: bool = False) -> None:
     body = json.dumps({"error": {"message": message, "type": kind, "code": None, "param": None}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers += [(b"connection", b"close")] if close else []
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,7 @@
-"""Who may call an HTTP server of Carrel's: programs of this machine. No web page, under whatever name it reaches loopback."""
+"""Who may call an HTTP server of Carrel's: programs of this machine. No web page, under whatever name it reaches loopback.
+
+Nor is a request answered whose length is in doubt.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,20 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def framing_refusal(headers: Headers, version: str) -> tuple[int, str] | None:
+    """Return status and reason if it isn't clear where the request's body ends (RFC 9112, 6.1 and 6.3).
+
+    The server has refused repeated and unknown codings already. A connection on which this was sent must be closed.
+    """
+    if not _values(headers, b"transfer-encoding"):
+        return None
+    if _values(headers, b"content-length"):
+        return 400, "The request has both Content-Length and Transfer-Encoding: send only one of them."
+    if version != "1.1":
+        return 400, f"The request is of HTTP/{version}, which has no Transfer-Encoding: send Content-Length, or HTTP/1.1."
+    return None
 
 
 def refusal(headers: Headers) -> tuple[int, str] | None:

@@ -21,7 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.core.errors import CarrelError
 from carrel.core.json_lines import single_line
-from carrel.frontends.common.http_guard import refusal
+from carrel.frontends.common.http_guard import framing_refusal, refusal
 from carrel.frontends.common.listening_socket import listen
 from carrel.frontends.common.rate_limit import RateLimit
 
@@ -103,6 +103,9 @@ class LocalRequestsOnly:
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         """Refuse what comes from elsewhere before it counts as somebody's request."""
+        if scope["type"] == "http" and (unclear := framing_refusal(scope["headers"], scope["http_version"])):
+            await _refuse(send, unclear[0], [(b"content-type", b"text/plain"), (b"connection", b"close")], unclear[1].encode())
+            return
         if scope["type"] == "http" and (refused := refusal(scope["headers"])):
             status, reason = refused
             await _refuse(send, status, [(b"content-type", b"text/plain")], reason.encode())
