@@ -237,6 +237,31 @@ async def test_a_cancelled_question_leaves_at_once_and_its_thread_follows() -> N
     jobs.close()
 
 
+async def test_work_whose_caller_has_left_is_never_begun() -> None:
+    jobs, gate = Jobs(), threading.Event()
+    begun: list[str] = []
+
+    def work(name: str) -> Callable[[Token], None]:
+        def run(_: Token) -> None:
+            begun.append(name)
+            gate.wait(10)
+
+        return run
+
+    running = [asyncio.create_task(jobs.run_interactive(work("running"), Token())) for _ in range(4)]
+    await until(lambda: len(begun) == 4)
+    gone = [asyncio.create_task(jobs.run_interactive(work("gone"), Token())) for _ in range(20)]
+    await asyncio.sleep(0)
+    for task in gone:
+        task.cancel()
+    await asyncio.wait(gone)
+    gate.set()
+    await asyncio.gather(*running)
+    await jobs.run_interactive(work("next"), Token())
+    assert begun == ["running"] * 4 + ["next"]
+    jobs.close()
+
+
 async def test_a_cancelled_index_step_ends_when_its_thread_has_left() -> None:
     jobs, token = Jobs(), Token()
     begun, left = threading.Event(), threading.Event()

@@ -47,8 +47,7 @@ class Jobs:
             if future.cancelled() and not is_being_cancelled():
                 raise Cancelled(_CLOSED) from None
             token.cancel()
-            # Whatever the thread still raises has nobody to go to.
-            future.add_done_callback(lambda done: done.cancelled() or done.exception())
+            future.cancel()  # work that hasn't begun leaves the queue; what a thread still raises has nobody to go to
             raise
 
     async def run_indexing(self, work: Callable[[], T], token: Stoppable) -> T:
