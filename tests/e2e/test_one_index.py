@@ -43,7 +43,8 @@ async def proxied(project: Path, env: dict[str, str]) -> AsyncIterator[Ask]:
         async with httpx.AsyncClient(base_url=address, timeout=20) as http:
 
             async def ask(question: str) -> tuple[str, str]:
-                body = {"model": "m", "messages": [{"role": "user", "content": question}]}
+                messages = [{"role": "user", "content": question}]
+                body = {"model": "m", "messages": messages, "prompt_cache_key": str(len(got))}  # each a conversation of its own
                 answer = await http.post("/v1/chat/completions", json=body)
                 return answer.headers["x-carrel-context"], got[-1].decode()
 

@@ -107,19 +107,19 @@ class Breaking:
     def __init__(self, fault: BaseException) -> None:
         self._fault = fault
 
-    async def rewritten(self, *_: Any) -> Any:
+    async def rewrite(self, *_: Any) -> Any:
         raise self._fault
 
 
-async def through_proxy(pages: Any) -> tuple[int, str | None, Any]:
+async def through_proxy(pages: Any, question: str = QUESTION) -> tuple[int, str | None, Any]:
     """Ask a question through the chat proxy: the status, what it did, and what the upstream got."""
     upstream = Upstreams()
-    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": QUESTION}]}
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": question}]}
     async with httpx.AsyncClient(transport=httpx.MockTransport(upstream)) as onward:
         app: Any = ChatProxy(Upstream("http://127.0.0.1:9"), pages, onward)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:1") as client:
             response = await client.post("/v1/chat/completions", json=body)
-    assert upstream.bodies[0]["messages"][-1]["content"].endswith(QUESTION)
+    assert upstream.bodies[0]["messages"][-1]["content"].endswith(question)
     return response.status_code, response.headers.get("x-carrel-context"), upstream.bodies[0] == body
 
 
@@ -133,7 +133,7 @@ async def test_the_chat_proxy_passes_a_question_on_as_it_came(project: Path, mon
     await pages.warm_up()
     assert (await through_proxy(pages))[1:] == ("1 places", False)
     monkeypatch.setattr(merge, "find", broken)
-    assert await through_proxy(pages) == (200, "failed", True)
+    assert await through_proxy(pages, f"And {QUESTION}") == (200, "failed", True)
     await pages.close()
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from carrel.core.errors import CarrelError
 from carrel.engine import issue_text, query_words
 from carrel.engine.chat import augment, question_of
-from carrel.frontends.chat_proxy.questions import question_in
+from carrel.frontends.chat_proxy.questions import conversation_in
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.transport import BadFrame, frame, read_frame
 from carrel.frontends.common.uris import folder_path, join_uri, path_to_uri, relative_to, uri_to_path
@@ -85,9 +85,11 @@ def splice(data: bytes) -> None:
 def chat_requests(data: bytes) -> None:
     """The proxies change no byte but those of the question."""
     for address in ("/v1/chat/completions", "/api/chat", "/api/generate", "/v1/responses"):
-        if question := question_in(address, data):
-            new = question.with_text(augment(question.text, "CONTEXT"))
-            assert b"CONTEXT" in new or not question_of(question.text)
+        if conversation := conversation_in(address, data):
+            texts = {message: augment(message.text, "CONTEXT") for message in conversation.messages}
+            new = conversation.with_texts(texts)
+            assert b"CONTEXT" in new or not question_of(conversation.asked) or not question_of(conversation.text)
+            assert new.count(b"CONTEXT") - data.count(b"CONTEXT") <= len(texts)
             assert json.loads(new) is not None
             assert new[:1] == data[:1]
     if turn := turn_of(data):

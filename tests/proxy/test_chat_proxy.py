@@ -201,7 +201,7 @@ async def test_the_workspace_is_chosen_among_those_that_are_open(start: Start, u
                 ("/v1/chat/completions", str(tmp_path)),
             )
         ]
-    assert notes == ["1 places", "1 places", "no index", "no index", "unknown workspace"]
+    assert notes == ["1 places", "1 remembered", "no index", "no index", "unknown workspace"]
     assert {path for path, _, _ in upstream.requests} == {"/v1/chat/completions"}
 
 
@@ -226,7 +226,8 @@ async def test_the_context_grows_with_the_window_that_the_upstream_tells(
         assert upstream.lists[0]["authorization"] == "Bearer sk-secret"
         async with asyncio.timeout(30):
             while len(upstream.question) <= small:  # the list is read beside the questions
-                await client.chat.completions.create(model="m", messages=MESSAGES)
+                another = str(len(upstream.requests))
+                await client.chat.completions.create(model="m", messages=MESSAGES, prompt_cache_key=another)
     assert small <= 4_000 + 100
     assert len(upstream.lists) == 1
 
@@ -279,7 +280,7 @@ async def test_only_this_machine_and_only_with_the_token(start: Start, upstream:
 async def test_past_the_limit_questions_go_on_as_they_came_and_it_is_told_once(start: Start, upstream: Upstream) -> None:
     proxy = start("--rate-limit", "12")  # two at once
     async with httpx.AsyncClient(base_url=proxy.url) as http:
-        bodies = [{"model": "m", "messages": [{"role": "user", "content": QUESTION}]} for _ in range(4)]
+        bodies = [{"model": "m", "messages": [{"role": "user", "content": f"{QUESTION} {n}"}]} for n in range(4)]
         answers = [await http.post("/v1/chat/completions", json=body) for body in bodies]
         assert (await http.get("/v1/models")).status_code == 200
     assert [answer.status_code for answer in answers] == [200] * 4

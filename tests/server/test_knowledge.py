@@ -15,7 +15,7 @@ from carrel.core.conversation import Completion
 from carrel.core.errors import CarrelError, ProviderError
 from carrel.core.fakes import FakeChatModel, faulty
 from carrel.core.ports import ChatModel
-from carrel.core.types import Budget, Filters, Query
+from carrel.core.types import Budget, ContextItem, Filters, Query
 from carrel.engine.tools.scope import Scope
 from carrel.engine.tools.search_documents import SearchDocuments
 from carrel.frontends.common.uris import longest_match
@@ -24,6 +24,7 @@ from carrel.server import queries, settings_files
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context
+from carrel.server.given_places import refused_paths
 from carrel.server.session import Session
 from carrel.server.settings import Settings
 from carrel.server.workspace import Workspace
@@ -136,6 +137,19 @@ async def test_a_chat_waits_for_no_first_index_of_a_source(workspace: Workspace)
     assert 'file="@ops/phoenix.md"' in answer.pack.text
     assert [route.source for route in answer.routes] == ["ops"]
     assert len(answer.pack.text) <= 4_000
+
+
+async def test_places_that_were_given_are_refused_once_they_may_not_be_read(workspace: Workspace, tmp_path: Path) -> None:
+    hits = [hit for text in (CODE, PHOENIX, "Dublin replica of the Atlas cluster") for hit in (await found(workspace, text)).hits]
+    given = [ContextItem(hit, hit.chunk.text) for hit in hits]
+    paths = {hit.chunk.path for hit in hits}
+    assert paths >= {"src/auth.py", "@ops/phoenix.md", "@ops/atlas.html"}
+    assert await refused_paths(workspace, given) == frozenset()
+    (tmp_path / "ops/.gitignore").write_text("phoenix.md\natlas.html\n", "utf-8")
+    (workspace.root / ".gitignore").write_text("auth.py\n", "utf-8")
+    assert await refused_paths(workspace, given) == {"src/auth.py", "@ops/phoenix.md", "@ops/atlas.html"}
+    (tmp_path / "settings.toml").write_text(f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n", "utf-8")
+    assert await refused_paths(workspace, given) == {"src/auth.py", *(path for path in paths if path.startswith("@ops/"))}
 
 
 async def test_a_source_that_fails_costs_its_help_only(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Kind = Literal["context", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "refused", "pruned", "gap"]
+Kind = Literal[
+    "context", "repeated", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "refused", "pruned", "gap"
+]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

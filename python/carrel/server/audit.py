@@ -94,6 +94,12 @@ class AuditTrail:
             },
         )
 
+    def repeated(self, packs: Sequence[str], places: int, root: str) -> None:
+        """Record that packs were put before the same messages as before: their places are in the entries of their ids."""
+        self._record(
+            "repeated", lambda: {"ids": list(packs[-_MOST_PLACES:]), "folder": root, "packs": len(packs), "places": places}
+        )
+
     def search(self, question: str, hits: Sequence[Hit], root: str) -> None:
         """Record what an explicit question found."""
         self._record(

@@ -82,6 +82,7 @@ class ContextAnswer:
     sub_queries: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()  # where the question went, where there are sources beside the workspace
     not_searched: tuple[str, ...] = ()  # the sources that nothing in the question spoke for
+    late: bool = False  # it was not ready before the deadline
     confidence: float | None = None  # from 0 to 1: is there anything relevant at all; None where nothing was searched
 
     @property

@@ -106,7 +106,7 @@ def _failed(request: ContextRequest, error: BaseException) -> ContextAnswer:
             raise error
         return empty(request, "The work was stopped: what it waited for has ended.")
     if isinstance(error, TimeoutError) and request.deadline_ms is not None:
-        return empty(request, f"There was no answer within {request.deadline_ms} ms.")
+        return replace(empty(request, f"There was no answer within {request.deadline_ms} ms."), late=True)
     if isinstance(error, Cancelled):
         return empty(request, f"The work was stopped: {error}")
     if isinstance(error, CarrelError):

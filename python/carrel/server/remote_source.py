@@ -85,6 +85,10 @@ class RemoteSource:
         name, _, commit = place.rpartition("@")
         return self.address.uri(commit.removesuffix("+"), inside) if name == self.address.name and inside else None
 
+    def refused(self, path: str) -> bool:  # noqa: ARG002 - who published it decided
+        """Tell whether a path as its hits have it may not be given any more."""
+        return False
+
     async def search(
         self,
         query: Query,

@@ -170,6 +170,13 @@ class ServedSource:
         """Return the URI of an original: of a commit that of its repository."""
         return self.folder.as_uri() if self.settings.kind == "git" else (self.folder / original).as_uri()
 
+    def refused(self, path: str) -> bool:
+        """Tell whether a path as its hits have it may not be given any more. Native work."""
+        from carrel.engine.documents.mirror import READABLE
+
+        original = path.removeprefix(f"@{self.id}/")
+        return any(part.gate.refusal(original) not in READABLE for part in self.parts if part.gate)
+
     async def search(
         self,
         query: Query,

@@ -39,9 +39,9 @@ FORMAT = 1
 """Changes when the same document would be converted to another text."""
 _STATE = "state.json"
 _TEXTS = "texts"
-_ALLOWED = (None, "unknown type")
+READABLE = (None, "unknown type")
 """What the access rules say of a file that may be read: the core knows no language for a PDF."""
-_ENTERED = (*_ALLOWED, "gone")
+_ENTERED = (*READABLE, "gone")
 _OF_THE_DISK = frozenset(
     {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 )
@@ -102,7 +102,7 @@ class Mirror:
 
     def refused(self, path: str) -> bool:
         """Tell whether the original of a text may not be read any more, or is gone."""
-        return self._refusal(self.original(path)) not in _ALLOWED
+        return self._refusal(self.original(path)) not in READABLE
 
     @property
     def failed(self) -> dict[str, str]:
@@ -164,7 +164,7 @@ class Mirror:
                 if suffix_to_convert(path) is None:
                     continue
                 problem = unusable_name(name)
-                if not problem and self._refusal(path) not in _ALLOWED:
+                if not problem and self._refusal(path) not in READABLE:
                     continue
                 with contextlib.suppress(OSError):
                     found = (Path(folder) / name).lstat()

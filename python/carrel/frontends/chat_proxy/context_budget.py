@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from carrel.core.types import Budget
@@ -30,16 +31,36 @@ def model_window(body: dict[str, Any], path: str, given: int | None, told: int |
     return told or window_of(model if isinstance(model, str) else None)
 
 
-def context_budget(body: dict[str, Any], length: int, window: int, wanted: Budget) -> Budget | None:
-    """Return what the context may take: at most what is wanted and half of what is left; None when that is too little.
+def free_tokens(body: dict[str, Any], length: int, window: int) -> int:
+    """Return what the conversation and the reply leave of the window.
 
     `length` is the request's size in bytes: a bound on the conversation's that costs nothing, tools and schemas included.
     """
     asked = next(
         (body[key] for key in ("max_completion_tokens", "max_output_tokens", "max_tokens") if type(body.get(key)) is int), None
     )
-    reply = min(asked or _REPLY, window // 2)
-    left = (window - reply - length // _CHARS_PER_TOKEN) // 2
+    return window - min(asked or _REPLY, window // 2) - length // _CHARS_PER_TOKEN
+
+
+def too_many(sizes: Sequence[int], free: int, *, one_more: bool) -> int:
+    """Return how many of the oldest contexts must go, so that the others fit; with `one_more` there must be room for a new one.
+
+    Once one must go, as many go as leave half of the room: each that goes changes what was sent before.
+    """
+    least, total, gone = 2 * SMALLEST if one_more else 0, sum(sizes), 0
+    if total + least <= free:
+        return 0
+    for size in sizes:
+        last = gone == len(sizes) - 1
+        if total <= free // 2 or (last and total + least <= free):
+            break
+        total, gone = total - size, gone + 1
+    return gone
+
+
+def context_budget(free: int, wanted: Budget) -> Budget | None:
+    """Return what the context may take: at most what is wanted and half of what is free; None when that is too little."""
+    left = free // 2
     wanted_tokens = wanted.amount if wanted.unit == "tokens" else wanted.amount // 4
     if left >= wanted_tokens:
         return wanted

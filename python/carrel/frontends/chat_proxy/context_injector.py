@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrel.core.caller import Caller
+from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, ContextItem
 from carrel.engine.chat import augment, question_of
-from carrel.frontends.chat_proxy.context_budget import UNKNOWN, context_budget, model_window
-from carrel.frontends.chat_proxy.questions import Question, question_in
+from carrel.frontends.chat_proxy.context_budget import UNKNOWN, context_budget, free_tokens, model_window, too_many
+from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
+from carrel.frontends.chat_proxy.questions import Conversation, UserMessage, conversation_in
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
@@ -19,7 +22,9 @@ from carrel.server.audit import AuditTrail
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextAnswer, ContextRequest
 from carrel.server.context_service import context
+from carrel.server.given_places import refused_paths
 from carrel.server.session import Session
+from carrel.server.settings import Settings
 from carrel.server.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -63,6 +68,8 @@ class ContextInjector:
         self._session = Session(Composition(audit=AuditTrail(Caller("chat proxy"))), longest_match)
         self._session.configure(switch.options)
         self._by_name: dict[str, Workspace] = {}
+        self._memory = ContextMemory()
+        self._settings: dict[str, Settings] = {}  # of each folder, when the memory was used last
         self._limit_told = False
         for folder in options.folders:
             workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)))
@@ -97,41 +104,85 @@ class ContextInjector:
         `learn` has the upstream asked for its models' windows: it is called where this one's isn't known.
         """
         if not self._switch.on:
+            self._memory.forget()
             return Rewritten(raw, "off")
         if self._switch.changed():
+            self._memory.forget()
             self._session.configure(self._switch.options)
-        question = question_in(path, raw)
-        query = question_of(question.asked) if question else ""
-        if question is None or not query:
+        conversation = conversation_in(path, raw)
+        if conversation is None:
             return Rewritten(raw, "no question")
         workspace = self.workspace(name)
         if workspace is None:
-            return Rewritten(raw, "unknown workspace")
-        window = model_window(question.body, path, self._options.window, self._window_of(question.model or ""))
+            return Rewritten(raw, "unknown workspace" if question_of(conversation.asked) else "no question")
+        window = model_window(conversation.body, path, self._options.window, self._window_of(conversation.model or ""))
         if window is None:
             learn()
-        return await self._with_context(raw, question, query, workspace, window)
+        end = asyncio.get_running_loop().time() + self._options.deadline_ms / 1000
+        work = _Rewriting(conversation, workspace, window or UNKNOWN)
+        for message in conversation.messages:
+            if sent := self._memory.find(workspace.root_key, message):
+                work.sent[message] = sent
+        if not work.is_new and not work.repeated:
+            return work.rewritten("")
+        try:
+            async with asyncio.timeout_at(end):
+                return await self._rewritten(work, window, end)
+        except TimeoutError:  # nothing that was remembered is sent unchecked either
+            self._keep_nothing(work)
+            return Rewritten(raw, "late")
 
-    async def _with_context(
-        self, raw: bytes, question: Question, query: str, workspace: Workspace, window: int | None
-    ) -> Rewritten:
-        settings = workspace.settings
+    async def _rewritten(self, work: _Rewriting, window: int | None, end: float) -> Rewritten:
+        """Put before each message what was put there before, and before the newest question what is found for it."""
+        workspace = work.workspace
+        await workspace.settle()
+        settings, root = workspace.settings, workspace.root_key
+        if self._settings.setdefault(root, settings) != settings or not settings.rag_enabled:
+            self._settings[root] = settings
+            self._memory.forget([root])
+            work.sent.clear()
+        if not settings.rag_enabled:  # the folder's own settings file says so
+            return Rewritten(work.conversation.raw, "off")
+        await work.check()
+        work.leave_out_too_long()
+        done = await self._search(work, window, end) if work.is_new else ""
+        if work.repeated and workspace.audit is not None:
+            workspace.audit.repeated([sent.id for sent in work.repeated], work.places, root)
+        return work.rewritten(done)
+
+    async def _search(self, work: _Rewriting, window: int | None, end: float) -> str:
+        """Find the context of the newest question; return in a word or two how that went."""
+        workspace, settings = work.workspace, work.workspace.settings
         wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget_policy.budget(window)
-        budget = context_budget(question.body, len(raw), window or UNKNOWN, wanted)
+        budget = context_budget(work.free, wanted)
         if budget is None:
-            return Rewritten(raw, "no room")
+            self._keep_nothing(work)
+            return "no room"
         if self._options.limit.take():  # a chat is never refused: it goes on as it came
             self._tell_limit()
-            return Rewritten(raw, "rate limit")
-        deadline = self._options.deadline_ms
+            self._keep_nothing(work)
+            return "rate limit"
         request = ContextRequest(
-            query, settings.rag_top_k, budget, model=question.model, deadline_ms=deadline, history=question.history
+            work.query,
+            settings.rag_top_k,
+            budget,
+            model=work.conversation.model,
+            deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),
+            history=work.conversation.history,
         )
         answer = await context(workspace, request)
-        if not answer.pack.text:
-            return Rewritten(raw, _why_nothing(workspace, answer))
-        items = answer.pack.items
-        return Rewritten(question.with_text(augment(question.text, answer.pack.text)), f"{len(items)} places", items)
+        pack = answer.pack
+        if not pack.text:
+            self._keep_nothing(work)
+            return _why_nothing(workspace, answer)
+        sent = SentContext(pack.text, pack.items, pack.tokens, pack.id)
+        work.sent[work.newest] = work.new = self._memory.keep(workspace.root_key, work.newest, sent)
+        return f"{len(work.new.items)} places"
+
+    def _keep_nothing(self, work: _Rewriting) -> None:
+        """Remember that nothing was put before the newest question, so that nothing is in later steps either."""
+        if work.query:
+            self._memory.keep(work.workspace.root_key, work.newest, SentContext())
 
     def _tell_limit(self) -> None:
         """Say it once: whoever asks that often would fill the log too."""
@@ -144,9 +195,81 @@ class ContextInjector:
             )
 
 
+class _Rewriting:
+    """One request on its way: its conversation, and what is put before its messages."""
+
+    def __init__(self, conversation: Conversation, workspace: Workspace, window: int) -> None:
+        self.conversation, self.workspace = conversation, workspace
+        self.query = question_of(conversation.asked)
+        self.newest = conversation.messages[-1]
+        self.sent: dict[UserMessage, SentContext] = {}  # before which messages something, or by intent nothing, was put
+        self.new: SentContext | None = None
+        self._window = window
+        self._left_out: set[SentContext] = set()
+        self._withdrawn = 0
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether its last message is a question for which nothing was searched yet."""
+        return bool(self.query) and self.newest not in self.sent
+
+    @property
+    def repeated(self) -> list[SentContext]:
+        """The contexts from before that are sent again, the oldest first."""
+        return [sent for sent in self.sent.values() if sent.text and sent not in self._left_out and sent is not self.new]
+
+    @property
+    def places(self) -> int:
+        """How many places these hold."""
+        return sum(len(sent.items) for sent in self.repeated)
+
+    @property
+    def free(self) -> int:
+        """How many tokens the conversation, the reply and these leave of the window."""
+        free = free_tokens(self.conversation.body, len(self.conversation.raw), self._window)
+        return free - sum(sent.tokens for sent in self.repeated)
+
+    async def check(self) -> None:
+        """Empty what holds a place that may not be given any more; send nothing from before where that can't be checked."""
+        before = self.repeated
+        if not before:
+            return
+        try:
+            refused = await refused_paths(self.workspace, [item for sent in before for item in sent.items])
+        except CarrelError:
+            self._left_out.update(before)
+            return
+        for sent in before:
+            if any(item.hit.chunk.path in refused for item in sent.items):
+                sent.withdraw()
+                self._withdrawn += 1
+
+    def leave_out_too_long(self) -> None:
+        """Leave out the oldest contexts where the window is too short for all, also from later steps."""
+        self._left_out |= {sent for sent in self.repeated if self._window <= sent.too_long_for}
+        before = self.repeated
+        free = self.free + sum(sent.tokens for sent in before)
+        for sent in before[: too_many([sent.tokens for sent in before], free, one_more=self.is_new)]:
+            sent.too_long_for = max(sent.too_long_for, self._window)
+            self._left_out.add(sent)
+
+    def rewritten(self, done: str) -> Rewritten:
+        """Return the request as it goes on; `done` says what became of a new question."""
+        contexts = {message: sent for message, sent in self.sent.items() if sent.text and sent not in self._left_out}
+        body = self.conversation.with_texts({message: augment(message.text, sent.text) for message, sent in contexts.items()})
+        notes = [
+            done,
+            f"{self.places} remembered" if self.repeated else "",
+            f"{len(self._left_out)} left out" if self._left_out else "",
+            f"{self._withdrawn} withdrawn" if self._withdrawn else "",
+        ]
+        note = ", ".join(filter(None, notes)) or ("as before" if self.query else "no question")
+        return Rewritten(body, note, tuple(item for sent in contexts.values() for item in sent.items))
+
+
 def _why_nothing(workspace: Workspace, answer: ContextAnswer) -> str:
-    if not workspace.settings.rag_enabled:  # the folder's own settings file says so
-        return "off"
+    if answer.late:
+        return "late"
     if not workspace.has_index:
         return "no index"
     return "failed" if answer.error else "nothing found"

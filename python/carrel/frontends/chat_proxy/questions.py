@@ -1,9 +1,14 @@
-"""Where the user's question stands in the bodies of the known APIs. Pure functions; what isn't understood isn't touched."""
+"""Where the user's words stand in the bodies of the known APIs, and which conversation they are of.
+
+Pure functions; what isn't understood isn't touched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from carrel.core.conversation import Message, Role
@@ -25,17 +30,34 @@ _REMINDER = 80
 """Fewer characters that also stand in the system prompt are a coincidence."""
 _CHORE = "### Task:"
 """So begin the requests by which Open WebUI has titles, tags and follow-ups made: no person asks them."""
+_IDENTIFYING = ("instructions", "system", "conversation", "previous_response_id", "prompt_cache_key", "user", "context")
+"""Fields that tell conversations apart whose messages are the same, or that stand for messages which aren't sent again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """The last user message of a request, and where in the raw body its text stands."""
+class UserMessage:
+    """A message of the user: where the text stands that takes a context, and what the conversation was until then.
+
+    `key` is a hash of the messages up to this one; `followed_key` covers the next one too, None where nobody said more.
+    """
+
+    path: tuple[str | int, ...]  # below the message's own value
+    text: str
+    at: int
+    key: str
+    followed_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The messages of the user in a request, oldest first, and what the last one asks."""
 
     raw: bytes
     body: dict[str, Any]
-    span: json_splice.Span
-    text: str  # what the context goes into
-    asked: str  # the user's own words, of all parts
+    field: str
+    items: Sequence[json_splice.Span]  # where the values of all messages stand; empty where the field is there twice
+    messages: tuple[UserMessage, ...]
+    asked: str = ""  # the user's own words, of all parts of the last message; empty where it holds no question
     history: tuple[Message, ...] = ()  # what was said before
 
     @property
@@ -44,9 +66,24 @@ class Question:
         model = self.body.get("model")
         return model if isinstance(model, str) else None
 
-    def with_text(self, text: str) -> bytes:
-        """Return the request's body with this text in place of the user's; every other byte stays."""
-        return json_splice.replaced(self.raw, self.span, text)
+    @property
+    def text(self) -> str:
+        """The text that takes the context of the question."""
+        return self.messages[-1].text
+
+    def with_texts(self, texts: Mapping[UserMessage, str]) -> bytes:
+        """Return the request's body with other texts in these messages; every other byte stays."""
+        return json_splice.replaced_all(self.raw, {span: texts[message] for message, span in self.spans(texts).items()})
+
+    def spans(self, messages: Iterable[UserMessage]) -> dict[UserMessage, json_splice.Span]:
+        """Return where the texts of messages stand; not of those whose fields are there twice."""
+        whole = isinstance(self.body[self.field], str)
+        found = {}
+        for message in messages:
+            within = self.items[message.at] if message.at < len(self.items) else None
+            if (whole or within) and (span := json_splice.string_span(self.raw, message.path, message.text, within)):
+                found[message] = span
+        return found
 
 
 def field_of(path: str) -> str | None:
@@ -54,46 +91,75 @@ def field_of(path: str) -> str | None:
     return next((field for end, field in ENDPOINTS.items() if path.rstrip("/").endswith(end)), None)
 
 
-def question_in(path: str, raw: bytes) -> Question | None:
-    """Return the question in the body of a request to `path`."""
+def conversation_in(path: str, raw: bytes) -> Conversation | None:
+    """Return the conversation in the body of a request to `path`; None where it isn't understood or holds no words of a user."""
     field = field_of(path)
     body = json_splice.parse(raw) if field else None
     if not isinstance(body, dict) or field is None:
         return None
     content = body.get(field)
-    place: _Place | None
-    if isinstance(content, str):
-        # Raw prompts and code to be filled in are no questions; a context would only be continued.
-        filling = field == "prompt" and (body.get("raw") or body.get("suffix"))
-        place = None if filling or field == "messages" else ((field,), content, content)
-        messages: list[Any] = []
-    else:
-        messages = content if isinstance(content, list) else []
-        place = _last_message(field, messages)
-    if place is None:
+    whole = isinstance(content, str)
+    # Raw prompts and code to be filled in are no questions; a context would only be continued.
+    if whole and (field == "messages" or (field == "prompt" and (body.get("raw") or body.get("suffix")))):
         return None
-    where, text, asked = place
-    span = json_splice.string_span(raw, where, text)
-    return Question(raw, body, span, text, _own_words(asked, body, messages), _history(messages)) if span else None
+    messages = [{"role": "user", "content": content}] if whole else content if isinstance(content, list) else []
+    try:
+        keys = _keys(body, field, messages)
+    except RecursionError:
+        return None
+    found, asked = list[UserMessage](), ""
+    for at, message in enumerate(messages):
+        if isinstance(message, dict) and message.get("role") == "user":
+            place = _text_of(message)
+            asked = place[2] if place else ""
+            if place:
+                said = (later for later in range(at + 1, len(messages)) if not _instructs(messages[later]))
+                followed = next((keys[later] for later in said), None)
+                found.append(UserMessage((field,) if whole else place[0], place[1], at, keys[at], followed))
+    if not found:
+        return None
+    before = [] if whole else messages
+    items = [] if whole else json_splice.item_spans(raw, (field,))
+    conversation = Conversation(raw, body, field, items, tuple(found), _own_words(asked, body, before), _history(before))
+    return conversation if conversation.spans(found[-1:]) else replace(conversation, asked="")
 
 
 _Place = tuple[tuple[str | int, ...], str, str]
 """Path to the text that takes the context, that text, and all that is asked."""
 
 
-def _last_message(field: str, messages: list[Any]) -> _Place | None:
-    for at in reversed(range(len(messages))):
-        message = messages[at]
-        if isinstance(message, dict) and message.get("role") == "user":
+def _text_of(message: dict[str, Any]) -> _Place | None:
+    content = message.get("content")
+    if isinstance(content, str):
+        return ("content",), content, content
+    parts = text_parts(content, _TEXT)
+    if not parts:
+        return None
+    at, text = parts[0]
+    return ("content", at, "text"), text, "\n".join(text for _, text in parts)
+
+
+def _keys(body: dict[str, Any], field: str, messages: Sequence[Any]) -> list[str]:
+    """Return for each message a hash of the conversation up to it. Marks for an upstream's cache, which move, don't count."""
+    digest = sha256(_plain([field, *(body.get(name) for name in _IDENTIFYING)])).digest()
+    keys = []
+    for message in messages:
+        counted = message
+        if isinstance(message, dict):
             content = message.get("content")
-            if isinstance(content, str):
-                return (field, at, "content"), content, content
-            parts = text_parts(content, _TEXT)
-            if parts:
-                at_part, text = parts[0]
-                return (field, at, "content", at_part, "text"), text, "\n".join(text for _, text in parts)
-            return None
-    return None
+            parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+            counted = {**_unmarked(message), "content": [_unmarked(part) for part in parts]}
+        digest = sha256(digest + _plain(counted)).digest()
+        keys.append(digest.hex())
+    return keys
+
+
+def _unmarked(value: Any) -> Any:
+    return {key: inner for key, inner in value.items() if key != "cache_control"} if isinstance(value, dict) else value
+
+
+def _plain(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True).encode("ascii")
 
 
 def _history(messages: Sequence[Any]) -> tuple[Message, ...]:
@@ -120,11 +186,15 @@ def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:
     return text
 
 
+def _instructs(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") in _INSTRUCTING
+
+
 def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:
     """Return what the model is told before the conversation."""
     texts = [body.get("instructions"), body.get("system")]
     for message in messages:
-        if isinstance(message, dict) and message.get("role") in _INSTRUCTING:
+        if _instructs(message):
             content = message.get("content")
             texts += [content] if isinstance(content, str) else [text for _, text in text_parts(content, _TEXT)]
     return "\n\n".join(text for text in texts if isinstance(text, str))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]', re.DOTALL)
@@ -31,24 +31,36 @@ def span_of(raw: bytes, path: Path) -> Span | None:
 
     `raw` is valid JSON.
     """
-    start, end = _trimmed(raw, 0, len(raw))
-    for step in path:
-        spans = _members(raw, start, step)
-        if len(spans) != 1:
-            return None
-        start, end = spans[0]
-    return start, end
+    return _span_below(raw, _trimmed(raw, 0, len(raw)), path)
 
 
-def string_span(raw: bytes, path: Path, text: str) -> Span | None:
-    """Return where the string at a path stands, if it is there once and holds `text`."""
+def item_spans(raw: bytes, path: Path) -> list[Span]:
+    """Return where the items of the array at a path stand; nothing where the path isn't there exactly once."""
     span = span_of(raw, path)
+    return [member for _, member in _members(raw, span[0])] if span else []
+
+
+def string_span(raw: bytes, path: Path, text: str, within: Span | None = None) -> Span | None:
+    """Return where the string at a path stands, if it is there once and holds `text`.
+
+    The path begins at the value that stands `within` a span, or at the whole.
+    """
+    span = _span_below(raw, within or _trimmed(raw, 0, len(raw)), path)
     return span if span and json.loads(raw[span[0] : span[1]]) == text else None
 
 
 def replaced(raw: bytes, span: Span, value: Any) -> bytes:
     """Return the text with another value there, in ASCII: half a surrogate pair, which JSON allows, survives."""
-    return raw[: span[0]] + _encoded(value) + raw[span[1] :]
+    return replaced_all(raw, {span: value})
+
+
+def replaced_all(raw: bytes, values: Mapping[Span, Any]) -> bytes:
+    """Return the text with other values at spans that lie apart."""
+    pieces, end = [], 0
+    for span in sorted(values):
+        pieces += [raw[end : span[0]], _encoded(values[span])]
+        end = span[1]
+    return b"".join((*pieces, raw[end:]))
 
 
 def with_more_items(raw: bytes, span: Span, items: list[Any]) -> bytes:
@@ -65,10 +77,19 @@ def _encoded(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def _members(raw: bytes, start: int, step: str | int) -> list[Span]:
-    """Return where the values under a key, or at an index, stand in the object or array that begins at `start`."""
-    found = []
-    depth = index = 0
+def _span_below(raw: bytes, span: Span, path: Path) -> Span | None:
+    for step in path:
+        spans = [member for name, member in _members(raw, span[0]) if name == step]
+        if len(spans) != 1:
+            return None
+        span = spans[0]
+    return span
+
+
+def _members(raw: bytes, start: int) -> list[tuple[str | int, Span]]:
+    """Return the keys or indexes of the object or array that begins at `start`, and where their values stand."""
+    found: list[tuple[str | int, Span]] = []
+    depth = 0
     begin = start
     name: str | None = None
     last = b""
@@ -84,9 +105,10 @@ def _members(raw: bytes, start: int, step: str | int) -> list[Span]:
         elif kind == b":":
             name, begin = json.loads(last), token.end()
         else:
-            if step == (index if name is None else name):
-                found.append(_trimmed(raw, begin, token.start()))
-            index, begin = index + 1, token.end()
+            span = _trimmed(raw, begin, token.start())
+            if span[0] < span[1]:  # not so in an empty array
+                found.append((len(found) if name is None else name, span))
+            begin = token.end()
             if kind != b",":
                 break
     return found
