@@ -15,6 +15,7 @@ from carrel.engine.chat import augment, question_of
 from carrel.frontends.chat_proxy.context_budget import UNKNOWN, context_budget, free_tokens, model_window, too_many
 from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
 from carrel.frontends.chat_proxy.questions import Conversation, UserMessage, conversation_in
+from carrel.frontends.chat_proxy.turns import Turns
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
@@ -70,6 +71,7 @@ class ContextInjector:
         self._by_name: dict[str, Workspace] = {}
         self._memory = ContextMemory()
         self._settings: dict[str, Settings] = {}  # of each folder, when the memory was used last
+        self._turns = Turns()
         self._limit_told = False
         for folder in options.folders:
             workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)))
@@ -126,7 +128,7 @@ class ContextInjector:
         if not work.is_new and not work.repeated:
             return work.rewritten("")
         try:
-            async with asyncio.timeout_at(end):
+            async with asyncio.timeout_at(end), self._turns.turn(end):
                 return await self._rewritten(work, window, end)
         except TimeoutError:  # nothing that was remembered is sent unchecked either
             self._keep_nothing(work)
