@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import uvicorn
@@ -14,9 +13,9 @@ import uvicorn
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
 from carrel.frontends.chat_proxy.upstream import Upstream
+from carrel.frontends.chat_proxy.upstream_connections import connections_to
 from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.http_guard import is_loopback
 from carrel.frontends.common.listening_socket import listen
 
 _CONNECT_SECONDS = 10.0
@@ -31,10 +30,8 @@ async def serve(
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     with listen(host, port) as listening:
         # A model may think for minutes: only connecting has a limit.
-        local = is_loopback(urlsplit(upstream.url).hostname or "")  # no proxy of the environment's leads there
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
-        async with httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=not local) as client:
+        async with httpx.AsyncClient(timeout=timeout, transport=connections_to(upstream.url), trust_env=False) as client:
             models = UpstreamModels(client)
             injector = ContextInjector(options, ContextSwitch(), models.window)
             app = ChatProxy(upstream, injector, client, models, checks=options.checks)
