@@ -258,7 +258,7 @@ pub fn masked(text: &str, found: &[SecretMatch]) -> (String, Vec<Mask>) {
 fn rule_of(class: Class) -> &'static str {
     match class {
         Class::Password => "password",
-        Class::Token => "token",
+        Class::Token | Class::Secret => "token",
         Class::Login => "login",
     }
 }

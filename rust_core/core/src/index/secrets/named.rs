@@ -11,10 +11,8 @@ pub(super) const TRIGGERS: &[&str] = &["pass", "pwd", "key", "token", "secret", 
 const PASSWORDS: &[&str] =
     &["password", "passwd", "pwd", "passphrase", "pass", "passcode", "passwort", "kennwort", "requirepass", "masterauth"];
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "passwort", "kennwort", "_pwd", "userpwd", "dbpass"];
-const TOKENS: &[&str] =
-    &["secret", "secrets", "token", "tokens", "credential", "credentials", "creds", "authkey", "cred", "authorization"];
-const TOKEN_ENDINGS: &[&str] =
-    &["token", "secret", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "accountkey"];
+const TOKENS: &[&str] = &["token", "tokens", "credential", "credentials", "creds", "authkey", "cred", "authorization"];
+const TOKEN_ENDINGS: &[&str] = &["token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "accountkey"];
 /// What makes a key one that opens something. Any other key is that of a map or a keyboard.
 const KEYS_OF: &[&str] = &[
     "api",
@@ -187,6 +185,9 @@ pub(super) fn class_of(name: &str) -> Option<Class> {
     if last == "auth" {
         let bearer = before.last().is_some_and(|word| word == "bearer");
         return Some(if bearer { Class::Token } else { Class::Login });
+    }
+    if matches!(last, "secret" | "secrets") || last.ends_with("secret") {
+        return Some(Class::Secret);
     }
     if TOKENS.contains(&last) || TOKEN_ENDINGS.iter().any(|ending| last.ends_with(ending)) {
         return Some(Class::Token);

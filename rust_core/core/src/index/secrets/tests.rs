@@ -118,6 +118,17 @@ fn tables_give_values_to_the_names_beside_and_above() {
 }
 
 #[test]
+fn phrases_are_secrets_in_settings() {
+    check("a.yml", "secret: correct-horse-battery-staple\n", "secret: [secret: token]\n");
+    check(".env.x", "JWT_SECRET=superlongsigningphrase\n", "JWT_SECRET=[secret: token]\n");
+    check(
+        "a.yml",
+        "secret: app-tls\nsecretName: wildcard-certificate-of-all\n",
+        "secret: app-tls\nsecretName: wildcard-certificate-of-all\n",
+    );
+}
+
+#[test]
 fn a_person_adds_and_takes_rules() {
     let detector = |patterns: &[&str], paths: &[&str], rules: &[&str]| {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect();

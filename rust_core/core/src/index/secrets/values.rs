@@ -9,6 +9,8 @@ pub(super) enum Class {
     Password,
     /// Made by a machine: long and without sense.
     Token,
+    /// Either: in settings a long phrase is one, too.
+    Secret,
     /// `user:password`, written in Base64.
     Login,
 }
@@ -239,7 +241,7 @@ pub(super) fn is_secret(value: &str, class: Class, style: Style, quoted: bool) -
     }
     // What nobody could have written by hand holds the marks of a placeholder by chance.
     let random = quoted
-        && class == Class::Token
+        && matches!(class, Class::Token | Class::Secret)
         && value.len() >= 24
         && entropy(value.as_bytes()) >= 4.2
         && !value.contains(char::is_whitespace);
@@ -251,7 +253,17 @@ pub(super) fn is_secret(value: &str, class: Class, style: Style, quoted: bool) -
         Class::Login => is_login(value),
         Class::Password => is_password(value, style, quoted),
         Class::Token => is_token(value, quoted),
+        Class::Secret => {
+            is_token(value, quoted) || value.len() >= PHRASE && is_setting(style) && is_password(value, style, quoted)
+        }
     }
+}
+
+/// A phrase that a secret is may be no shorter: shorter ones name where it is kept (`secret: app-tls`).
+const PHRASE: usize = 16;
+
+fn is_setting(style: Style) -> bool {
+    matches!(style, Style::Config | Style::Shell)
 }
 
 fn is_password(value: &str, style: Style, quoted: bool) -> bool {
