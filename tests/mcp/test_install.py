@@ -259,6 +259,12 @@ def test_where_each_client_keeps_its_configuration(
     assert {name: str(configuration(name, "global", "", system, env, home)) for name in expected} == expected
 
 
+def test_a_root_that_the_editor_fills_in_is_said_to_be_the_editors() -> None:
+    assert CLIENTS["cursor"].entry("carrel", "")["args"] == ["mcp", "--root", "${workspaceFolder}", "--roots-by-editor"]
+    assert CLIENTS["cursor"].entry("carrel", "/x")["args"] == ["mcp", "--root", "/x"]
+    assert CLIENTS["claude"].entry("carrel", "")["args"] == ["mcp"]
+
+
 def test_jetbrains_has_no_workspace_file() -> None:
     with pytest.raises(InvalidInput, match="--global"):
         configuration("jetbrains", "workspace", "/x", "linux", {}, "/home/u")

@@ -218,6 +218,35 @@ async def test_the_clients_roots_are_the_workspace(connect: Connect, project: Pa
         assert (await call(client, "search_code", query="login"))["folder"] == "shop"
 
 
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
+    connect: Connect, project: Path, env: dict[str, str], mode: Any
+) -> None:
+    env["HOME"] = env["USERPROFILE"] = str(project)
+    (other := project / "other").mkdir()
+    named = [project, project / "src" / "..", other]
+
+    async def roots(_: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=root.as_uri()) for root in named])  # type: ignore[arg-type]
+
+    async with connect(cwd=other, mode=mode, list_roots_callback=roots) as client:
+        message = await refused(client, "search_code", query="login")
+        assert f"{project} is your home folder" in message
+        assert f"`--root {project}`" in message
+        assert "home folder" in await refused(client, "explain_hit", query="login", path=str(project / "src/auth.py"), line=1)
+        assert (await call(client, "search_code", query="login", folder="other"))["folder"] == "other"
+        states = {folder["folder"]: folder for folder in (await call(client, "index_status"))["folders"]}
+        assert "home folder" in states["shop"]["error"]
+    async with connect(project, mode=mode, more=("--roots-by-editor",)) as client:
+        assert "carrel index --yes" in await refused(client, "search_code", query="login")
+    async with connect(project, mode=mode) as client:
+        assert (await call(client, "search_code", query="login"))["hits"]
+    async with connect(project, mode=mode, more=("--roots-by-editor",)) as client:
+        assert (await call(client, "search_code", query="login"))["hits"]
+    async with connect(cwd=other, mode=mode, list_roots_callback=roots) as client:  # an index of it is no leave for others
+        assert "home folder" in await refused(client, "search_code", query="login")
+
+
 async def test_a_search_gives_three_places_unless_asked_for_more(connect: Connect, project: Path) -> None:
     write_many(project, files=4, lines=20)
     async with connect(project) as client:

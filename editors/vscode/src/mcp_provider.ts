@@ -52,6 +52,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
       ...launch.args.slice(0, -1), // up to `serve`
       'mcp',
       ...folders.flatMap(({ uri }) => ['--root', uri.fsPath]),
+      '--roots-by-editor',
       ...(set.length ? ['--settings', JSON.stringify(Object.fromEntries(set))] : []),
     ];
     const definition = new vscode.McpStdioServerDefinition('Carrel', launch.command, args, { ...launch.env }, this.version);

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
+from carrel.server.broad_folders import BroadFolder, refusal
 from carrel.server.context_request import RecentContexts
 from carrel.server.jobs import Jobs
 from carrel.server.knowledge import KnowledgeBase
@@ -57,6 +58,7 @@ class Session:
         """Whether an editor that sends options takes what leaves the machine from the person's own settings alone."""
         self._folder_options: Mapping[str, Options] = {}  # by root, where the editor has others for a folder
         self._good: dict[Path | None, Layer] = {}  # of each folder's own file, and of the user's (None), what was last readable
+        self._broad: dict[Path, BroadFolder] = {}  # by root
         self._user_files = user_files()
         self._stamps: dict[Path, object] = {}  # of the settings files, when a folder's settings were read
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,12 +89,13 @@ class Session:
         found = ((workspace, workspace.buffers.path_of(uri)) for workspace in self.folders.values())
         return next(((workspace, path) for workspace, path in found if path), None)
 
-    def add_folder(self, path: str, uri: str) -> Workspace:
-        """Open a folder; what it does by itself begins when `start` is called."""
+    def add_folder(self, path: str, uri: str, *, broad: BroadFolder = "once indexed") -> Workspace:
+        """Open a folder; what it does by itself begins when `start` is called. `broad` says who named one that is no project."""
         root = Path(path)
         path = str(root)
         if path in self.folders:
             return self.folders[path]
+        self._broad[root] = broad
         settings, problems, blocked = self._resolve(root)
         workspace = Workspace(
             root,
@@ -109,6 +112,8 @@ class Session:
         self.folders[path] = workspace
         if problems:
             self._on_problems(problems)
+        elif blocked:
+            log.warning("%s", blocked)
         return workspace
 
     def _index_of_source(self, root: Path, settings: Settings, runner: IndexRunner | None) -> Workspace:
@@ -135,6 +140,7 @@ class Session:
         """Close a folder."""
         if workspace := self.folders.pop(str(Path(path)), None):
             self._stamps.pop(workspace.root, None)
+            self._broad.pop(workspace.root, None)
             self._spawn(workspace.close())
 
     # --- settings
@@ -168,10 +174,13 @@ class Session:
             self._on_problems(news)
         workspace.apply(FolderSettings(settings, tuple(map(str, problems)), blocked))
 
-    def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...], SettingsError | None]:
-        """Return settings, what can't be used of them, and why nothing may be read, if a file was never readable."""
+    def _resolve(self, root: Path | None) -> tuple[Settings, tuple[Problem, ...], CarrelError | None]:
+        """Return settings, what can't be used of them, and why nothing may be read.
+
+        That is if a file was never readable, or if nobody meant so broad a folder.
+        """
         problems: list[Problem] = []
-        blocked: SettingsError | None = None
+        blocked: CarrelError | None = None
 
         def layer(key: Path | None, read: Callable[[], Layer]) -> Layer:
             nonlocal blocked
@@ -192,7 +201,16 @@ class Session:
         if root:
             layers.append(layer(root, lambda: read_workspace(root)))
         settings, found = resolve(*layers)
+        blocked = blocked or (self._too_broad(root, settings) if root else None)
         return settings, (*problems, *found), blocked
+
+    def _too_broad(self, root: Path, settings: Settings) -> CarrelError | None:
+        match self._broad.get(root, "allowed"):
+            case "once indexed" if not self.composition.index_exists(root, settings):
+                return refusal(root, f"Open a project's folder, or have all of this indexed: carrel index --yes {root}")
+            case "refused":
+                return refusal(root, f"Have the client name a project's folder, or start the server with `--root {root}`.")
+        return None
 
     def _stamp(self, root: Path) -> object:
         return stamp(*self._user_files, root / WORKSPACE_FILE)

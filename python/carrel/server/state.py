@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from carrel.core.errors import SettingsError
+from carrel.core.errors import CarrelError
 from carrel.server.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class FolderSettings:
-    """What settings files say about a folder, and what is wrong with them."""
+    """What settings files say about a folder, what is wrong with them, and why nothing may be read, if so."""
 
     settings: Settings = field(default_factory=Settings)
     problems: tuple[str, ...] = ()
-    blocked: SettingsError | None = None  # while it stands, nothing is read
+    blocked: CarrelError | None = None  # while it stands, nothing is read
 
 
 @dataclass(frozen=True, slots=True)

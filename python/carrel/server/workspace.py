@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from carrel.core.errors import CarrelError, NotReady, SettingsError, StoreError
+from carrel.core.errors import CarrelError, NotReady, StoreError
 from carrel.server import access
 from carrel.server.allow_settings import Right
 from carrel.server.buffers import Buffers
@@ -143,7 +143,7 @@ class Workspace:
         return self._state.now.folder.problems
 
     @property
-    def blocked(self) -> SettingsError | None:
+    def blocked(self) -> CarrelError | None:
         """Return why nothing may be read, if so."""
         return self._state.now.folder.blocked
 
@@ -278,7 +278,7 @@ class Workspace:
 
         Read-only callers must not create an empty index: holding the writer lock would block whoever wants to build it.
         """
-        if not self.has_index:
+        if not (self.blocked or self.has_index):
             raise NotReady(*NO_INDEX)
         return await self.open()
 

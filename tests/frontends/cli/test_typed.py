@@ -101,6 +101,10 @@ def test_a_home_or_disk_is_indexed_only_when_asked_for(
         code, out, err = run(*typed)
         assert (code, out) == (2, ""), typed
         assert "carrel index --yes" in err
+    for typed in (["proxy", "--upstream", "http://127.0.0.1:9"], ["pipeline", "run", "search.json"]):
+        (project / "search.json").write_text('{"steps": [{"tool": "search_code", "args": {"query": "password"}}]}')
+        code, out, err = run(*typed)
+        assert (code, out, "is your home folder" in err) == (1, "", True), (typed, err)
     assert run("index", "--background")[0] == 0
     assert one_json(run("status", "--json")[1])["files"] == 0
     asked = Terminal()

@@ -74,7 +74,7 @@ class ContextInjector:
         self._turns = Turns()
         self._limit_told = False
         for folder in options.folders:
-            workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)))
+            workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)), broad="allowed")
             self._by_name.setdefault(folder.name, workspace)
             self._session.start(workspace)
 

@@ -254,6 +254,11 @@ def _serving_assistants(commands: _Commands) -> None:
         metavar="PATH",
         help="a workspace folder (repeatable; the client's)",
     )
+    mcp.add_argument(
+        "--roots-by-editor",
+        action="store_true",
+        help="an editor names --root: a home folder or whole disk counts only once it was indexed by `carrel index`",
+    )
     mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
     mcp.add_argument(

@@ -1,4 +1,4 @@
-"""Folders that hold far more than a project: nobody indexes them by mistake."""
+"""Ask before a folder that holds far more than a project is indexed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 
 from carrel.core.errors import CarrelError, InvalidInput
+from carrel.server.broad_folders import breadth
 from carrel.server.composition import Composition
 from carrel.server.settings import Settings
 
 
 def confirm_broad_folder(root: Path, settings: Settings, *, agreed: bool = False) -> None:
     """Ask before a whole disk or home is indexed for the first time; raises `CarrelError` unless the person agrees."""
-    what = _broad(root)
+    what = breadth(root)
     if what is None or agreed or Composition().index_exists(root, settings):
         return
     if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
@@ -23,12 +24,3 @@ def confirm_broad_folder(root: Path, settings: Settings, *, agreed: bool = False
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CarrelError("Nothing was indexed")
-
-
-def _broad(root: Path) -> str | None:
-    root, home = root.resolve(), Path.home().resolve()
-    if root == Path(root.anchor):
-        return "a whole disk"
-    if root == home:
-        return "your home folder"
-    return "above your home folder" if root in home.parents else None

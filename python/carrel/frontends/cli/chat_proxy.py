@@ -13,6 +13,7 @@ from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.cli.in_process import folder
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import CANCELLED
+from carrel.server.broad_folders import refusal
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -32,7 +33,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "The proxy serves this machine only: give 127.0.0.1, ::1 or localhost.",
         )
     parts = _upstream(arguments.upstream)
-    folders = tuple(folder(path) for path in arguments.workspace) or (folder(Path()),)
+    folders = tuple(folder(path) for path in arguments.workspace) or (_current_folder(),)
     try:
         from carrel.frontends.chat_proxy.context_injector import InjectionOptions
         from carrel.frontends.chat_proxy.serve import serve
@@ -66,6 +67,14 @@ def run(arguments: Namespace, output: Output) -> int:
     except Cancelled:
         return CANCELLED
     return 0
+
+
+def _current_folder() -> Path:
+    """Return the current folder, which nobody named: it mustn't be far more than a project."""
+    current = folder(Path())
+    if error := refusal(current, "Name a folder: `carrel proxy --workspace PATH`."):
+        raise error
+    return current
 
 
 def _upstream(url: str) -> SplitResult:

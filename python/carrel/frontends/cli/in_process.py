@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.caller import Caller
-from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.errors import CarrelError, InvalidInput, SettingsError
 from carrel.core.remote import Confirm, refuse
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.terminal_text import is_text
@@ -17,6 +17,7 @@ from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands import Commands
 from carrel.server.audit import AuditTrail
+from carrel.server.broad_folders import BroadFolder
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
@@ -110,10 +111,12 @@ def with_commands(
     client: Asker | None = None,
     confirm: Confirm = refuse,
     interruptible: bool = True,
+    broad: BroadFolder = "allowed",
 ) -> T:
     """Open `path` as a workspace, run `use`, and release everything. Ctrl-C cancels the native work and raises `Cancelled`.
 
     `client` is told of partial results, `confirm` asks the person.
+    `broad` says what happens to a home folder where `use` doesn't ask before it is indexed.
     Without `interruptible`, `use` minds Ctrl-C itself, which ends the process elsewhere.
     Raises `SettingsError` where the settings of the user or of the folder can't be read.
     """
@@ -128,8 +131,8 @@ def with_commands(
         )
         session.configure({})
         try:
-            workspace = session.add_folder(str(path), path_to_uri(str(path)))
-            if workspace.blocked:
+            workspace = session.add_folder(str(path), path_to_uri(str(path)), broad=broad)
+            if isinstance(workspace.blocked, SettingsError):
                 raise workspace.blocked
             tell(problems, output)
             return await use(Commands(session, None, client), workspace)

@@ -14,6 +14,7 @@ from carrel.frontends.cli.in_process import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
+    from carrel.server.broad_folders import BroadFolder
     from carrel.server.settings import Options
 
 MISSING = (
@@ -32,6 +33,7 @@ def run(arguments: Namespace, output: Output) -> int:
         return configure(arguments, output)
     roots = tuple(folder(root) for root in arguments.root)
     options = _options(arguments.settings)
+    broad: BroadFolder = "once indexed" if arguments.roots_by_editor else "allowed"
     if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
         raise CarrelError(*MISSING)
     if arguments.http is None:
@@ -50,12 +52,12 @@ def run(arguments: Namespace, output: Output) -> int:
         responder = EarlyResponder.on_standard_streams()  # it answers while what follows is loaded
         from carrel.frontends.mcp.serve import run as serve
 
-        return serve(roots, responder, options)
+        return serve(roots, responder, options, broad)
     from carrel.frontends.common.rate_limit import RateLimit
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
 
-    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options)
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad)
 
 
 def _options(text: str) -> Options:

@@ -32,7 +32,7 @@ def run(arguments: Namespace, output: Output) -> int:
     async def ask(commands: Commands, _: Workspace) -> Any:
         return await commands.table()[method]({"pipeline": pipeline, "inputData": given})
 
-    result = with_commands(folder(arguments.path), output, ask, confirm=confirm)
+    result = with_commands(folder(arguments.path), output, ask, confirm=confirm, broad="once indexed")
     return _told_run(result, output) if runs else _told_check(result, pipeline, output)
 
 

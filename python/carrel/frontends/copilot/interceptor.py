@@ -136,6 +136,8 @@ class Interceptor:
         except Unavailable as error:
             log.info("A turn went without context: %s", error)
             return None
+        if problem := pack.get("error"):
+            log.warning("A turn went without the whole context: %s", problem)
         if self._options.citations and pack["hits"]:
             self._answers.follow(turn.progress_token, pack["id"])
         if self._options.mode == "references":

@@ -26,8 +26,8 @@ class Client:
 
     def entry(self, command: str, root: str) -> dict[str, Any]:
         """Return what stands under the server's name."""
-        named = root or self.folder_variable
-        return {**self.extra, "command": command, "args": ["mcp", *(("--root", named) if named else ())]}
+        opened = ("--root", self.folder_variable, "--roots-by-editor") if self.folder_variable else ()
+        return {**self.extra, "command": command, "args": ["mcp", *(("--root", root) if root else opened)]}
 
 
 def _everywhere(path: str) -> dict[System, str]:

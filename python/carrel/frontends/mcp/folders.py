@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from carrel.core.errors import InvalidInput, NotReady
+from carrel.core.errors import InvalidInput
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
+from carrel.server.broad_folders import BroadFolder
 from carrel.server.session import Session
 from carrel.server.workspace import Workspace
 
@@ -18,10 +19,14 @@ _PARENT = re.compile(r"(^|[/\\])\.\.([/\\]|$)")
 class Folders:
     """Open folders by name. Which they are is decided once: by `--root`, else by the client's roots, else the current folder."""
 
-    def __init__(self, session: Session, roots: Iterable[Path], *, fallback: Path) -> None:
-        """Open `roots` at once. They were named by the person; `fallback` is used where neither they nor the client name any."""
+    def __init__(self, session: Session, roots: Iterable[Path], *, fallback: Path, broad: BroadFolder = "allowed") -> None:
+        """Open `roots` at once. `fallback` is used where neither they nor the client name any.
+
+        They were named by the person, or as `broad` says by an editor.
+        """
         self._session = session
         self._fallback = fallback
+        self._broad = broad
         self._names: dict[str, Workspace] = {}
         self.named = tuple(roots)
         self.decided = False
@@ -30,15 +35,14 @@ class Folders:
 
     def decide(self, roots: Iterable[Path]) -> None:
         """Open these folders and let others go; none at all means the fallback."""
-        wanted = list(dict.fromkeys(root.absolute() for root in roots if root.is_dir()))
-        if not wanted:
-            wanted = [_unless_too_wide(self._fallback.absolute())]
+        wanted = list(dict.fromkeys(root.absolute() for root in roots if root.is_dir())) or [self._fallback.absolute()]
+        broad = self._broad if self.named else "refused"  # some clients start servers in the home folder, or name it
         for path in set(self._session.folders) - {str(root) for root in wanted}:
             self._session.remove_folder(path)
         self._names = {}
         for root in wanted:
             known = str(root) in self._session.folders
-            workspace = self._session.add_folder(str(root), path_to_uri(str(root)))
+            workspace = self._session.add_folder(str(root), path_to_uri(str(root)), broad=broad)
             self._names[self._free_name(root.name or "root")] = workspace
             if not known:
                 self._session.start(workspace)
@@ -81,13 +85,3 @@ class Folders:
         """Record a call of a tool in the audit log, if there is one."""
         if self._session.composition.audit is not None:
             self._session.composition.audit.tool(tool, arguments, result)
-
-
-def _unless_too_wide(folder: Path) -> Path:
-    """Refuse `/` and the home folder: some clients start servers there, and nobody means that all of it is their project."""
-    if folder == folder.parent or folder == Path.home():
-        raise NotReady(
-            f"The client names no workspace folder, and {folder} is too much to index",
-            "Start the server with `--root PATH`, or in a project's folder.",
-        )
-    return folder

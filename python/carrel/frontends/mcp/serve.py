@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
 from carrel.server.audit import AuditTrail
+from carrel.server.broad_folders import BroadFolder
 from carrel.server.composition import Composition
 from carrel.server.session import Session
 from carrel.server.settings import Options
@@ -30,21 +31,25 @@ from carrel.server.workspace import WorkspaceEvents
 log = logging.getLogger(__name__)
 
 
-def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Options) -> int:
-    """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file."""
+def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Options, broad: BroadFolder) -> int:
+    """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file.
+
+    `broad` says who named roots that are no project.
+    """
     logs.start()
     # Their records may quote what is sent, and uvicorn's tell with a trace that a Ctrl-C came while it was starting.
     for name in ("mcp", "uvicorn", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
-        run_cancellable(_over_stdio(roots, way, options) if isinstance(way, EarlyResponder) else _over_http(roots, way, options))
+        opened = _opened(roots, options, broad, ask_roots=isinstance(way, EarlyResponder))
+        run_cancellable(_over_stdio(opened, way) if isinstance(way, EarlyResponder) else _over_http(opened, way))
     except Cancelled:
         return CANCELLED
     return 0
 
 
-async def _over_stdio(roots: tuple[Path, ...], responder: EarlyResponder, options: Options) -> None:
-    async with _opened(roots, options, ask_roots=True) as server:
+async def _over_stdio(opened: AbstractAsyncContextManager[McpServer], responder: EarlyResponder) -> None:
+    async with opened as server:
         # The thread that reads standard input can't be interrupted, and every commit is whole.
         leave_at_once("SIGTERM", "SIGHUP")
         # The SDK wants files, but only iterates over the one, and writes to the other.
@@ -52,13 +57,13 @@ async def _over_stdio(roots: tuple[Path, ...], responder: EarlyResponder, option
             await server.sdk.run(read, write, server.sdk.create_initialization_options())
 
 
-async def _over_http(roots: tuple[Path, ...], loopback: Loopback, options: Options) -> None:
-    async with _opened(roots, options, ask_roots=False) as server:
+async def _over_http(opened: AbstractAsyncContextManager[McpServer], loopback: Loopback) -> None:
+    async with opened as server:
         await serve_http(server.sdk, loopback, lambda url: log.info("MCP server at %s", url))
 
 
 @asynccontextmanager
-async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool) -> AsyncIterator[McpServer]:
+async def _opened(roots: tuple[Path, ...], options: Options, broad: BroadFolder, *, ask_roots: bool) -> AsyncIterator[McpServer]:
     readiness = IndexReadiness()
     session = Session(
         Composition(audit=AuditTrail(Caller("mcp"))),
@@ -68,6 +73,6 @@ async def _opened(roots: tuple[Path, ...], options: Options, *, ask_roots: bool)
     )
     session.configure(options)
     try:
-        yield McpServer(Folders(session, roots, fallback=Path.cwd()), readiness, ask_roots=ask_roots)
+        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, ask_roots=ask_roots)
     finally:
         await session.close()
