@@ -12,7 +12,7 @@ from carrel.core.catalogue_tool import CatalogueTool
 from carrel.core.errors import CarrelError, InvalidInput
 from carrel.engine.catalogue.clashes import problems_of, resolve
 from carrel.engine.catalogue.exports import ExportForm, export, exported_names
-from carrel.engine.catalogue.files import from_file, from_mcp, is_shell, schema_problem
+from carrel.engine.catalogue.files import from_file, from_mcp, schema_problem
 from carrel.engine.catalogue.openapi import from_openapi
 from carrel.engine.catalogue.search import ToolIndex, ToolQuery
 from carrel.providers.tool_files import read_document
@@ -150,16 +150,6 @@ def test_a_servers_word_never_makes_a_tool_safe() -> None:
         {"name": "silent", "risk": "safe"},
     ]
     assert [tool.risk for tool in from_mcp(rows, "s")[0]] == ["moderate", "moderate", "dangerous"]
-
-
-@pytest.mark.parametrize("name", ["rm", "run_shell", "executeCommand", "bash", "start_process", "RunCommand", "mcp__bash"])
-def test_tools_that_run_anything_are_known_by_name(name: str) -> None:
-    assert is_shell(name)
-
-
-@pytest.mark.parametrize("name", ["shell_sort", "git_rm_cached", "read_file", "evaluate", "commander"])
-def test_other_tools_are_not(name: str) -> None:
-    assert not is_shell(name)
 
 
 def test_words_that_a_name_writes_as_one_count_and_those_of_every_name_do_not() -> None:

@@ -301,6 +301,21 @@ async def test_settings_narrow_and_name_risks(make: Make) -> None:
     assert service.check(plan({"tool": "wipe", "args": {"path": "x"}}), "").risk == "safe"
 
 
+async def test_no_setting_makes_a_tool_run_that_runs_anything(make: Make) -> None:
+    service = make(Person().confirm)
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    await service.catalogue.keep(
+        "t", service.settings, [CatalogueTool(source="t", name="exec_cmd", risk="moderate", schema=schema)]
+    )
+    assert await service.approve(service.state().tools)
+    lowered = make(Person().confirm, risk={"t.exec_cmd": "safe"}, allow=["t.*"])
+    (stated,) = [item for item in lowered.state().tools if item.tool.source == "t"]
+    assert (stated.tool.risk, "`tools.risk` doesn't change that" in stated.note) == ("dangerous", True)
+    for name in ("exec_cmd", "t.exec_cmd"):
+        run = await lowered.run(plan({"tool": name, "args": {"text": "ls"}}), "")
+        assert f"tool {name} not allowed" in run.problem
+
+
 async def test_a_cancel_stops_the_server(make: Make, tmp_path: Path) -> None:
     await approved(make)
     service = make()

@@ -24,6 +24,7 @@ from carrel.engine.appearance import visible
 from carrel.engine.catalogue.clashes import problems_of, resolve
 from carrel.engine.catalogue.files import from_file, from_mcp
 from carrel.engine.catalogue.openapi import from_openapi
+from carrel.engine.catalogue.runs_anything import runs_anything
 from carrel.engine.catalogue.search import FoundTool, ToolIndex, ToolQuery
 from carrel.server.tool_settings import OpenApiSettings, ToolServer, ToolSettings
 
@@ -316,6 +317,9 @@ def _can_run(tool: CatalogueTool, settings: ToolSettings) -> bool:
 def _risk(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> tuple[Risk, str]:
     """Return the risk of a tool, and why it isn't the one that the person named, if so: a lower one was named for what it did."""
     named = settings.risk.get(tool.qualified, tool.risk)
+    if runs_anything(tool):
+        lowered = tool.qualified in settings.risk and named != "dangerous"
+        return "dangerous", f"{tool.qualified} runs whatever it is given: `tools.risk` doesn't change that." if lowered else ""
     basis = _basis(tool, kept)
     if basis == tool.basis or higher(named, tool.risk) == named:
         return named, ""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from carrel.core.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
 from carrel.core.structs import whole_characters
+from carrel.engine.catalogue.runs_anything import runs_anything
 from carrel.engine.catalogue.schema_check import schema_flaw
 
 MOST_TOOLS = 5_000
@@ -24,15 +26,6 @@ _MOST_TAGS = 20
 _MOST_EXAMPLES = 10
 _LONGEST_EXAMPLE = 500
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
-
-SHELLS = frozenset(
-    """
-    rm dd sh bash zsh fish ksh csh cmd powershell pwsh shell terminal exec eval system sudo run_shell shell_exec execute_shell
-    run_command execute_command start_process run_terminal_cmd run_in_terminal run_script execute_script execute_code run_code
-    shell_command bash_command run_bash execute_bash exec_command command_exec terminal_command kubectl_exec
-    """.split()  # noqa: SIM905 - a list of words reads best as text
-)
-"""Names of tools that run whatever they are given. None of them is ever run: an argument would be a program."""
 
 
 def from_file(raw: object, source: str) -> tuple[list[CatalogueTool], list[str]]:
@@ -87,6 +80,8 @@ def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[Catalogu
             output_schema=output,
             examples=_texts(row.get("examples"), _MOST_EXAMPLES, _LONGEST_EXAMPLE),
         )
+        if runs_anything(tool):
+            tool = replace(tool, risk="dangerous")
         left -= sum(map(len, (tool.description, *tool.examples, canonical(schema), canonical(output))))
         if left < 0:
             problems.append(f"{source}: its tools say more than {MOST_CHARACTERS:,} characters; the first {len(tools):,} count")
@@ -100,12 +95,6 @@ def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[Catalogu
 def usable_name(name: str) -> bool:
     """Tell whether a tool may have this name: it is shown to persons and models as it is."""
     return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
-
-
-def is_shell(name: str) -> bool:
-    """Tell whether a tool of this name runs whatever it is given."""
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-./:]", "_", name).lower()
-    return plain in SHELLS or plain.rpartition("__")[2] in SHELLS
 
 
 def schema_problem(schema: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from carrel.core.catalogue_tool import CatalogueTool, Risk, higher
-from carrel.engine.catalogue.files import is_shell
+from carrel.engine.catalogue.runs_anything import is_named_so, runs_anything
 from carrel.engine.pipelines.format import INPUT, LONGEST_INPUT, Pipeline, Problem, Step, only_reference, references
 from carrel.engine.pipelines.plain_schema import plain_schema
 from carrel.engine.tool_arguments import errors_of
@@ -38,9 +38,9 @@ def validate(pipeline: Pipeline, input_data: str, lookup: Lookup) -> Validated:
     if len(input_data) > LONGEST_INPUT:
         problems.append(Problem(None, f"input_data is longer than {LONGEST_INPUT:,} characters"))
     for number, step in enumerate(pipeline.steps):
-        tool, refusal = (None, f"tool {step.tool} not allowed") if is_shell(step.tool) else lookup(step.tool)
-        if tool is not None and is_shell(tool.name):
-            tool, refusal = None, f"tool {step.tool} not allowed"
+        tool, refusal = (None, f"tool {step.tool} not allowed") if is_named_so(step.tool) else lookup(step.tool)
+        if tool is not None and runs_anything(tool):
+            tool, refusal = None, f"tool {step.tool} not allowed: it runs whatever it is given"
         tools.append(tool)
         risk = "dangerous" if tool is None else higher(risk, tool.risk)
         if refusal:
