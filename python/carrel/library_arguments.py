@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 
 from msgspec import Meta
 
+from carrel.core.bounds import MOST
 from carrel.core.conversation import Message
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, Filters, Format
@@ -30,7 +31,7 @@ def budget_argument(budget: object) -> Budget:
     """Return the budget that was given as a number of characters or as a `Budget`."""
     if not isinstance(budget, Budget):
         budget = Budget(checked("budget", budget, int))
-    amount = checked("budget.amount", budget.amount, Annotated[int, Meta(ge=0)])
+    amount = checked("budget.amount", budget.amount, Annotated[int, Meta(ge=0, le=MOST)])
     if budget.unit not in ("tokens", "chars"):
         raise InvalidInput("budget.unit", 'must be "tokens" or "chars"')
     return Budget(amount, budget.unit)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from carrel.core.bounds import Days
 from carrel.core.commit_memory import HistoryAdapter
 
 SourceName = Literal["code", "docs"]
@@ -122,7 +123,7 @@ class Filters:
     languages: tuple[str, ...] = ()
     symbol: str | None = None
     min_score: float | None = None
-    max_age_days: float | None = None
+    max_age_days: Days | None = None
     metadata: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 

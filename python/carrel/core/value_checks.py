@@ -68,4 +68,4 @@ def _plain(what: str) -> str:
         return f"must have {_LENGTHS[sign].format(f'{length:,}')} {units}"
     if match := _CHOICE.match(what):
         return f"can't be {match[1]}: that is none of the possible values"
-    return what
+    return "is out of every range" if what == "Number out of range" else what

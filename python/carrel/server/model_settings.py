@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from carrel.core.bounds import MOST
 from carrel.server.setting_checks import check_key_place, check_url, decode_object
 
 
@@ -37,12 +38,14 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     dimensions: Annotated[int, _described("Numbers of a vector, where the model lets one choose.", ge=0, le=16_384)] = 0
     floor: Annotated[float, _described("The cosine below which a hit is noise.", ge=0, le=1)] = 0.0
     max_texts: Annotated[int, _described("Texts of one request at most.", ge=0, le=10_000)] = 0
-    max_tokens: Annotated[int, _described("Tokens of all texts of one request at most.", ge=0)] = 0
-    window: Annotated[int, _described("Tokens of a chat model's prompt and answer together.", ge=0)] = 0
-    max_output: Annotated[int, _described("Tokens of a chat model's answer at most.", ge=0)] = 0
+    max_tokens: Annotated[int, _described("Tokens of all texts of one request at most.", ge=0, le=MOST)] = 0
+    window: Annotated[int, _described("Tokens of a chat model's prompt and answer together.", ge=0, le=MOST)] = 0
+    max_output: Annotated[int, _described("Tokens of a chat model's answer at most.", ge=0, le=MOST)] = 0
     tools: Annotated[bool | None, _described("Whether a chat model can call tools.")] = None
-    price: Annotated[float, _described("US dollars for a million tokens sent, or for a thousand rerankings.", ge=0)] = 0.0
-    output_price: Annotated[float, _described("US dollars for a million tokens of a chat model's answers.", ge=0)] = 0.0
+    price: Annotated[float, _described("US dollars for a million tokens sent, or for a thousand rerankings.", ge=0, le=MOST)] = (
+        0.0
+    )
+    output_price: Annotated[float, _described("US dollars for a million tokens of a chat model's answers.", ge=0, le=MOST)] = 0.0
 
 
 class Models(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -57,9 +60,11 @@ class Models(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
 class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How much may be asked of each remote service; 0 is no limit."""
 
-    requests_per_minute: Annotated[int, _described("Requests a minute.", ge=0)] = 0
-    tokens_per_minute: Annotated[int, _described("Tokens sent a minute.", ge=0)] = 0
-    cost_per_day: Annotated[float, _described("US dollars a day (UTC), of all of the person's programs together.", ge=0)] = 0.0
+    requests_per_minute: Annotated[int, _described("Requests a minute.", ge=0, le=MOST)] = 0
+    tokens_per_minute: Annotated[int, _described("Tokens sent a minute.", ge=0, le=MOST)] = 0
+    cost_per_day: Annotated[
+        float, _described("US dollars a day (UTC), of all of the person's programs together.", ge=0, le=MOST)
+    ] = 0.0
 
 
 def read_models(raw: object) -> Models:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get
 import msgspec
 from msgspec import Meta
 
+from carrel.core.bounds import MOST
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget
 from carrel.core.value_checks import plain_reason
@@ -387,9 +388,9 @@ def _usable(name: str, items: tuple[str, ...]) -> tuple[tuple[str, ...], list[st
 def _budget(raw: Any) -> Budget:
     if isinstance(raw, dict) and len(raw) == 1:
         ((unit, amount),) = raw.items()
-        if unit in ("chars", "tokens") and type(amount) is int and amount > 0:
+        if unit in ("chars", "tokens") and type(amount) is int and 0 < amount <= MOST:
             return Budget(amount, unit)
-    raise ValueError('must be {"chars": n} or {"tokens": n} with n above 0')
+    raise ValueError('must be {"chars": n} or {"tokens": n} with n from 1 to a billion')
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

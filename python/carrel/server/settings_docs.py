@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from carrel.core import structs
+from carrel.core.bounds import MOST
 from carrel.core.types import Budget
 from carrel.server.settings import _HINTS, Settings, wire_name
 from carrel.server.source_settings import Sources, SourceSettings
@@ -76,7 +77,7 @@ def json_schema() -> dict[str, Any]:
 
 def _schema(name: str) -> dict[str, Any]:
     if name == "budget":
-        amount = {"type": "integer", "minimum": 1}
+        amount = {"type": "integer", "minimum": 1, "maximum": MOST}
         return {
             "type": "object",
             "properties": {"chars": amount, "tokens": amount},

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct
 
+from carrel.core.bounds import MOST
 from carrel.core.store_kinds import StoreKind
 from carrel.server.setting_checks import check_key_place, check_url, decode_object
 
@@ -45,7 +46,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
         _described("Whether chunks are kept there with their text. Empty: on this machine with it, elsewhere without."),
     ] = None
     usearch_from: Annotated[
-        int, _described("Chunks from which `segments` is searched by usearch, where that is installed; 0 for never.", ge=0)
+        int,
+        _described("Chunks from which `segments` is searched by usearch, where that is installed; 0 for never.", ge=0, le=MOST),
     ] = 1_000_000
     program: Annotated[
         str, _described("Qdrant's program on this machine, where Carrel shall not look for one. Only in your own settings file.")

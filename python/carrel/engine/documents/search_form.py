@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from carrel.core.bounds import Days
 from carrel.core.types import Hit
 from carrel.engine.appearance import escape, one_line, spelled
 from carrel.engine.documents.kinds import LANGUAGES
@@ -36,9 +37,7 @@ class KnowledgeArguments(Struct, rename="camel", kw_only=True, frozen=True):
     query: Question
     limit: Annotated[int, Meta(ge=1, le=50, description="How many passages at most.")] = 5
     path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "docs/**".')] = ()
-    max_age_days: Annotated[
-        Annotated[float, Meta(gt=0)] | None, Meta(description="Only documents that were updated in so many days.")
-    ] = None
+    max_age_days: Annotated[Days | None, Meta(description="Only documents that were updated in so many days.")] = None
 
 
 def text_of_hits(hits: Sequence[Hit]) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from carrel.core.bounds import Line
 from carrel.core.conversation import ToolSpec
 from carrel.core.errors import InvalidInput
 from carrel.core.lines import lines_of
@@ -37,11 +38,13 @@ class ReadArguments(Struct, kw_only=True, frozen=True):
     """Which lines."""
 
     path: Annotated[str, Meta(min_length=1, max_length=2_000, description="The file, as searches name it: relative, with /.")]
-    start_line: Annotated[int, Meta(ge=1, description="The first line, counted from 1.")] = 1
+    start_line: Annotated[Line, Meta(description="The first line, counted from 1.")] = 1
     end_line: Annotated[
         int,
         Meta(
-            ge=0, description=f"The last line, included; 0 for {_USUAL_LINES} lines. No more than {MOST_LINES} are given at once."
+            ge=0,
+            le=100_000_000,
+            description=f"The last line, included; 0 for {_USUAL_LINES} lines. No more than {MOST_LINES} are given at once.",
         ),
     ] = 0
 

@@ -10,18 +10,14 @@ def count(text: str) -> int:
     """Read a number from 0 on."""
     if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
-    raise ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    raise ArgumentTypeError(f"{text!r} is not a number from 0 to below a billion")
 
 
 def positive(text: str) -> int:
     """Read a number above 0."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
+    if text.isascii() and text.isdigit() and len(text) < 10 and int(text):
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a number above 0 and below a billion")
 
 
 def port(text: str) -> int:

@@ -32,7 +32,7 @@ class Line(msgspec.Struct):
     id: str | int
     repo_dir: str
     query: str
-    k: Annotated[int, msgspec.Meta(ge=1)] = 10
+    k: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 10
 
 
 @dataclass(slots=True)

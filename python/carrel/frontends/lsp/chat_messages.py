@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from carrel.core.bounds import Amount
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.messages import ContextParams, ContextResult, FolderParams, Place, ProgressToken
 from carrel.frontends.lsp.sent_messages import SENT, SentResult
@@ -45,7 +46,8 @@ class ChatParams(ContextParams, kw_only=True, frozen=True):
         ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
     ] = None
     max_tokens: Annotated[
-        int | None, Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway.")
+        Amount | None,
+        Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway."),
     ] = None
     partial_result_token: Annotated[
         ProgressToken | None, Meta(description="Where each `ChatStep` is reported, by `$/progress`.")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from carrel.core import bounds
 from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, LastChangeResult, RouteResult, State, Wire
 from carrel.frontends.lsp.sent_messages import SENT, SentResult
 
@@ -39,8 +40,8 @@ _SUB_QUERIES = "What a planner divided the question into, where these were searc
 class Position(Wire, kw_only=True, frozen=True):
     """LSP's position: 0-based, characters in the negotiated encoding."""
 
-    line: Annotated[int, Meta(ge=0)]
-    character: Annotated[int, Meta(ge=0)]
+    line: bounds.EditorLine
+    character: bounds.Character
 
 
 class Range(Wire, kw_only=True, frozen=True):
@@ -82,10 +83,8 @@ class ActiveEditor(Wire, kw_only=True, frozen=True):
 class BudgetParam(Wire, kw_only=True, frozen=True):
     """How long a context may get, tags and separators included: give one of the two."""
 
-    tokens: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many tokens of the model's tokenizer.")] = (
-        None
-    )
-    chars: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="At most so many characters.")] = None
+    tokens: Annotated[bounds.Amount | None, Meta(description="At most so many tokens of the model's tokenizer.")] = None
+    chars: Annotated[bounds.Amount | None, Meta(description="At most so many characters.")] = None
 
 
 class FiltersParam(Wire, kw_only=True, frozen=True):
@@ -99,7 +98,7 @@ class FiltersParam(Wire, kw_only=True, frozen=True):
     ] = None
     min_score: Annotated[Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="Leave out hits below this score.")] = None
     max_age_days: Annotated[
-        Annotated[float, Meta(gt=0)] | None, Meta(description="Only files whose content changed since, by their time stamps.")
+        bounds.Days | None, Meta(description="Only files whose content changed since, by their time stamps.")
     ] = None
     metadata: Annotated[
         dict[str, str | tuple[str, ...]],
@@ -114,8 +113,8 @@ class LinesParam(Wire, kw_only=True, frozen=True):
     """Lines of one file."""
 
     uri: str
-    start_line: Annotated[int, Meta(ge=1, description="1-based.")]
-    end_line: Annotated[int, Meta(ge=1, description="1-based, inclusive.")]
+    start_line: Annotated[bounds.Line, Meta(description="1-based.")]
+    end_line: Annotated[bounds.Line, Meta(description="1-based, inclusive.")]
 
 
 class Place(Wire, kw_only=True, frozen=True):
@@ -178,7 +177,7 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
         BudgetParam | None, Meta(description="How long the text may get; by `window` and the setting `budget` by default.")
     ] = None
     window: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
+        bounds.Amount | None,
         Meta(description="How many tokens the chat model takes; by the name in `model`, where that is known, by default."),
     ] = None
     model: Annotated[str | None, Meta(description="The chat model, which decides how tokens are counted.")] = None
@@ -200,7 +199,7 @@ class ContextParams(FolderParams, kw_only=True, frozen=True):
     ] = "chat"
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long an explicit request waits for a first index.")] = 10_000
     deadline_ms: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Answer within this time, with an empty pack if need be.")
+        bounds.Milliseconds | None, Meta(description="Answer within this time, with an empty pack if need be.")
     ] = None
     format: Annotated[
         Literal["xml", "source", "tool", "places"],
@@ -221,7 +220,7 @@ class ExplainParams(FolderParams, kw_only=True, frozen=True):
     pack_id: Annotated[str | None, Meta(description="A recent pack's `id`; or give `query`, `path` and `line`.")] = None
     query: Annotated[str | None, Meta(description="What was searched for.")] = None
     path: Annotated[str | None, Meta(description="Path relative to the folder, or a URI.")] = None
-    line: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="A 1-based line of it.")] = None
+    line: Annotated[bounds.Line | None, Meta(description="A 1-based line of it.")] = None
 
 
 class SimilarParams(FolderParams, kw_only=True, frozen=True):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from carrel.core.bounds import Amount
 from carrel.frontends.common.wire import State, Wire
 from carrel.frontends.lsp.messages import FolderParams, Place, ProgressToken
 from carrel.frontends.lsp.sent_messages import SENT, SentResult
@@ -22,7 +23,8 @@ class ReviewParams(FolderParams, kw_only=True, frozen=True):
         ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
     ] = None
     max_tokens: Annotated[
-        int | None, Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway.")
+        Amount | None,
+        Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway."),
     ] = None
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
     partial_result_token: Annotated[
