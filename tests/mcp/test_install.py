@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,90 @@ def test_uninstall_leaves_the_file_as_it_was_before_install(tmp_path: Path, text
     assert file.read_bytes() == text.encode()
     assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
     assert not plan(file, section, None).needed
+
+
+LINE_ENDS = ("\n", "\r\n", "\r")
+BLANK = st.lists(st.sampled_from(["\n", "  ", "\t", "// mine\n", "/* { */", "/* \n */", '// "servers": {\n']), max_size=4).map(
+    "".join
+)
+NAME = st.sampled_from(['"a"', '"b"', '"//"', '"}"'])
+
+
+@st.composite
+def commented_objects(draw: st.DrawFn, inner: bool = True) -> str:
+    """Draw the text of an object with comments and line ends wherever they may stand, perhaps with a section inside."""
+    members = [(name, "1") for name in draw(st.lists(NAME, max_size=3, unique=True))]
+    if inner and draw(st.booleans()):
+        section = ('"servers"', draw(commented_objects(inner=False)))
+        members.insert(draw(st.integers(0, len(members))), section)
+    written = [f"{draw(BLANK)}{name}{draw(BLANK)}:{draw(BLANK)}{value}{draw(BLANK)}" for name, value in members]
+    trailing: bool = draw(st.booleans())
+    end = "," if written and trailing else ""
+    return "{" + ",".join(written) + end + draw(BLANK) + "}"
+
+
+@given(text=commented_objects(), newline=st.sampled_from(LINE_ENDS), around=BLANK)
+def test_comments_and_every_line_end_survive(text: str, newline: str, around: str) -> None:
+    text = (around + text).replace("\n", newline)
+    before = jsonc.parse(text).value
+    installed = jsonc.put(text, ("servers", "carrel"), ENTRY)
+    after = jsonc.parse(installed).value
+    assert after.pop("servers") == {**before.pop("servers", {}), "carrel": ENTRY}
+    assert after == before
+    assert set(re.findall(r"\r\n|\r|\n", installed)) <= ({newline} if re.search(r"[\r\n]", text) else {"\n"})
+    left = jsonc.parse(jsonc.drop(installed, ("servers", "carrel"))).value
+    assert {name: value for name, value in left.items() if name != "servers"} == before
+
+
+@given(text=commented_objects(inner=False), newline=st.sampled_from(LINE_ENDS), name=NAME)
+def test_a_member_goes_and_no_comment_swallows_what_follows(text: str, newline: str, name: str) -> None:
+    text = f'{{"servers": {text}, "z": 2}}'.replace("\n", newline)
+    before = jsonc.parse(text).value
+    after = jsonc.parse(jsonc.drop(text, ("servers", json.loads(name)), keep_outer=True)).value
+    before["servers"].pop(json.loads(name), None)
+    assert after == before
+
+
+OWN = [
+    {"command": "mine", "args": ["--fast"]},
+    {"command": "/opt/carrel", "args": ["mcp", "--root", "/x"]},
+    {"type": "http", "url": "http://127.0.0.1:1/mcp"},
+    "switched off",
+    {"command": "carrel", "args": None},
+]
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("newline", LINE_ENDS)
+@pytest.mark.parametrize("edited", [False, True])
+def test_an_entry_of_the_persons_own_comes_back(tmp_path: Path, own: object, newline: str, edited: bool) -> None:
+    file = tmp_path / "mcp.json"
+    text = f'{{\n  "servers": {{ // mine\n    "carrel": {json.dumps(own)}, // by hand\n    "b": 1\n  }}\n}}\n'.replace(
+        "\n", newline
+    )
+    file.write_bytes(text.encode())
+    assert apply(plan(file, "servers", {"command": "older", "args": ["mcp"]}))
+    apply(plan(file, "servers", ENTRY))
+    if edited:
+        file.write_bytes(jsonc.put(file.read_bytes().decode(), ("servers", "c"), 2).encode())
+    apply(plan(file, "servers", None))
+    left = file.read_bytes().decode()
+    assert jsonc.parse(left).value == {"servers": {"carrel": own, "b": 1, **({"c": 2} if edited else {})}}
+    assert edited or left == text
+    assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
+
+
+def test_an_entry_that_was_written_after_an_uninstall_comes_back_too(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"servers": {}}')
+    apply(plan(file, "servers", ENTRY))
+    file.write_text(jsonc.put(file.read_text(), ("servers", "b"), 1))
+    apply(plan(file, "servers", None))
+    text = jsonc.put(file.read_text(), ("servers", "carrel"), {"command": "mine"})
+    file.write_text(text)
+    apply(plan(file, "servers", ENTRY))
+    apply(plan(file, "servers", None))
+    assert file.read_text() == text
 
 
 @pytest.mark.parametrize(("name", "stays"), [(".vscode", False), (".cursor", False), ("project", True)])

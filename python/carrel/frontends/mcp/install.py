@@ -40,8 +40,8 @@ def plan(path: Path, section: str, entry: dict[str, object] | None) -> Change:
     try:
         if entry is not None:
             after = _with(before, section, entry)
-            there = before is not None and _entry(before, section) is not None
-            return Change(path, before, after, "keep" if there and backup is not None else "write")
+            there = before is not None and _is_of_install(before, backup, section)
+            return Change(path, before, after, "keep" if there else "write")
         return _without(path, before, backup, section)
     except (jsonc.BadJson, UnicodeDecodeError) as error:
         raise CarrelError(f"{path} can't be understood ({error}); it was left as it is", "Mend it, then try again.") from None
@@ -67,7 +67,7 @@ def apply(change: Change) -> Path | None:
             backup.unlink(missing_ok=True)
     except OSError as error:
         raise CarrelError(f"{path} can't be written: {error.strerror or error}") from None
-    return backup if change.before is not None and change.backup != "drop" else None
+    return backup if change.before is not None and backup.exists() else None
 
 
 def _drop_empty_folder(folder: Path) -> None:
@@ -83,6 +83,9 @@ def _without(path: Path, before: bytes | None, backup: bytes | None, section: st
         return Change(path, before, before)
     if backup is not None and _is_origin(backup, before, section, given):
         return Change(path, before, backup, "drop")
+    previous = None if backup is None else _replaced_entry(backup, section)
+    if previous is not None and previous != given:
+        return Change(path, before, _with(before, section, previous), "drop")
     mark, text = _text(before)
     had_section = backup is not None and _had_section(backup, section)
     left = jsonc.drop(text, (section, NAME), keep_outer=had_section)
@@ -95,13 +98,35 @@ def _with(before: bytes | None, section: str, entry: dict[str, object]) -> bytes
     """Put the entry into the file."""
     mark, text = _text(before or b"")
     changed = jsonc.put(text if text.strip() else "{}\n", (section, NAME), entry)
-    jsonc.parse(changed)
+    if jsonc.value_at(changed, (section, NAME)) != entry:
+        raise jsonc.BadJson("the entry can't be put into it")
     return (mark + changed).encode()
+
+
+def _is_of_install(before: bytes, backup: bytes | None, section: str) -> bool:
+    """Tell whether `install` wrote the entry that stands there; else it is the person's own, or there is none."""
+    entry = _entry(before, section)
+    if entry is None:
+        return False
+    if backup is None:
+        return _with(None, section, entry) == before  # it made the file
+    if _replaced_entry(backup, section) is None:
+        return True
+    arguments = entry.get("args") if isinstance(entry, dict) else None  # the backup may be older than the entry
+    return isinstance(arguments, list) and arguments[:1] == ["mcp"]
+
+
+def _replaced_entry(backup: bytes, section: str) -> Any:
+    """Return the entry that stood there before `install`; None where there was none, or the backup can't be read."""
+    try:
+        return _entry(backup, section)
+    except (jsonc.BadJson, UnicodeDecodeError):
+        return None
 
 
 def _is_origin(backup: bytes, before: bytes, section: str, entry: dict[str, object]) -> bool:
     try:
-        return _entry(backup, section) is None and _with(backup, section, entry) == before
+        return _with(backup, section, entry) == before
     except (jsonc.BadJson, UnicodeDecodeError):
         return False
 

@@ -13,6 +13,8 @@ _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 _BLANKS = " \t\r\n"
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _DEEPEST = 100
 
 
@@ -83,15 +85,15 @@ def _insert(text: str, node: Node, key: str, value: object) -> str:
     last = node.members[-1][2].end if node.members else None
     content = _content_end(text, node.start + 1 if last is None else last, close)
     trailing = last is not None and text[_skip(text, last)] == ","
-    one_line = last is not None and "\n" not in text[node.start : node.end]
+    one_line = last is not None and not _LINE_END.search(text, node.start, node.end)
     if one_line and last is not None:
         body = f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
         return text[:content] + ("" if trailing else ",") + body + ("," if trailing else "") + text[content:]
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = _newline(text)
     own = _indent_of(text, node.start)
     indent = _indent_of(text, node.members[0][0]) if node.members else own + _unit(text)
     member = f"{newline}{indent}{json.dumps(key)}: {_dump(text, value, indent)}" + ("," if trailing else "")
-    tail = text[content:] if "\n" in text[content:close] else newline + own + text[close:]
+    tail = text[content:] if _LINE_END.search(text, content, close) else newline + own + text[close:]
     if last is None or trailing:
         return text[:content] + member + tail
     return text[:last] + "," + text[last:content] + member + tail
@@ -104,13 +106,14 @@ def _remove(text: str, node: Node, key: str) -> str:
     before = members[at - 1][2].end if at else node.start + 1
     begin = _content_end(text, before, start)
     after = _skip(text, value.end)
-    if text[after] == ",":
-        text = text[:begin] + text[after + 1 :]
-    else:
-        text = text[:begin] + text[value.end :]
-        if at:  # the comma before it has nothing to part any more
-            comma = _skip(text, before)
-            text = text[:comma] + text[comma + 1 :]
+    rest = text[after + 1 if text[after] == "," else value.end :]
+    if _ends_in_line_comment(text[before:begin]) and not re.match(r"[ \t]*[\r\n]", rest):
+        rest = _newline(text) + rest  # what follows must not become part of the comment
+    last = text[after] != ","
+    text = text[:begin] + rest
+    if last and at:  # the comma before it has nothing to part any more
+        comma = _skip(text, before)
+        text = text[:comma] + text[comma + 1 :]
     if len(members) == 1:
         end = node.start + 1
         close = _skip(text, end)
@@ -193,20 +196,31 @@ def _member(node: Node, key: str) -> Node | None:
 
 
 def _indent_of(text: str, at: int) -> str:
-    line = text[text.rfind("\n", 0, at) + 1 : at]
+    line = text[max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1 : at]
     return line[: len(line) - len(line.lstrip())]
 
 
 def _unit(text: str) -> str:
-    match = re.search(r"\n([ \t]+)\S", text)
+    match = re.search(r"[\r\n]([ \t]+)\S", text)
     return match[1] if match else "  "
 
 
 def _dump(text: str, value: object, indent: str) -> str:
-    newline = "\r\n" if "\r\n" in text else "\n"
-    return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", newline + indent)
+    return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", _newline(text) + indent)
+
+
+def _newline(text: str) -> str:
+    """Return how the first line of a text ends."""
+    match = _LINE_END.search(text)
+    return match[0] if match else "\n"
+
+
+def _ends_in_line_comment(text: str) -> bool:
+    """Tell whether blanks, a comma and comments end in a comment that only the end of the line ends."""
+    comments = list(_COMMENT.finditer(text))
+    return bool(comments) and comments[-1][0].startswith("//") and comments[-1].end() == len(text)
 
 
 def _bad(text: str, at: int, wanted: str) -> BadJson:
-    line = text.count("\n", 0, at) + 1
-    return BadJson(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: expected {wanted}")
+    ends = [match.end() for match in _LINE_END.finditer(text, 0, at)]
+    return BadJson(f"line {len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}: expected {wanted}")
