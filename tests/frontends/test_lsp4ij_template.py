@@ -37,6 +37,10 @@ def _load(name: str) -> Any:
     return json.loads((TEMPLATE / name).read_text("utf-8"))
 
 
+def _text(name: str) -> str:
+    return (TEMPLATE / name).read_text("utf-8")
+
+
 def _tasks(task: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """A task and all that may follow it; fails on what LSP4IJ would pass over in silence."""
     ((kind, body),) = task.items()  # one key a task
@@ -69,7 +73,7 @@ def test_the_installer_has_known_tasks() -> None:
     installer = _load("installer.json")
     assert set(installer) <= {"id", "name", "executeOnStartServer", "properties", "check", "run"}
     kinds = [kind for start in ("check", "run") for kind, _ in _tasks(installer[start])]
-    assert kinds == ["exec", "exec", "exec", "configureServer", "showMessage"]
+    assert kinds == ["exec", "exec", "exec", "configureServer", "showMessage", "showMessage"]
 
 
 def test_programs_run_outside_the_project_and_may_write_to_stderr() -> None:
@@ -97,6 +101,9 @@ def test_what_was_installed_is_what_is_run(system: str) -> None:
     venv, pip, configured = commands.values()
     folder = venv[-1]
     assert pip[0].startswith(f"{folder}/")
+    assert pip[-1].endswith(".whl"), "from a file that the person names"
+    assert pip[-1] in _text("installer.json").partition("Carrel's wheel is missing")[2]
+    assert pip[-1] in _text("README.md")
     program, *arguments = shlex.split(configured)
     assert Path(program).parent == Path(pip[0]).parent
     assert Path(program).suffix == Path(pip[0]).suffix == (".exe" if system == "windows" else "")

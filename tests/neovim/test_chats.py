@@ -59,8 +59,8 @@ def test_a_chat_goes_on_with_an_empty_pack_when_carrel_cannot_answer(edit: Edit)
     nvim.lua("require('carrel').context('how', function(pack) got = pack end)")
     pack = nvim.wait("return got")
     assert pack["text"] == ""
-    assert "pip install carrel-context" in pack["error"]
-    nvim.wait_note("pip install carrel-context")
+    assert "pip install /path/to/carrel" in pack["error"]
+    nvim.wait_note("pip install /path/to/carrel")
 
 
 def test_codecompanion_gets_the_context_as_a_hidden_message(edit: Edit) -> None:

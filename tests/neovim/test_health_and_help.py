@@ -27,7 +27,7 @@ def test_checkhealth_names_the_remedy_for_a_missing_server(edit: Edit) -> None:
     text = nvim.wait("local t = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'); return t:find('Log of') and t")
     assert "ERROR" in text
     assert "carrel-that-is-not-here is not installed or not on PATH" in text
-    assert "pip install carrel-context" in text
+    assert "pip install /path/to/carrel" in text
 
 
 def test_every_command_option_and_function_has_its_help_tag(edit: Edit, tmp_path: Path) -> None:

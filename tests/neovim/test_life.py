@@ -152,7 +152,7 @@ def test_a_missing_server_is_told_once_with_the_remedy(edit: Edit) -> None:
     nvim = edit(file="src/auth.py", cmd=["carrel-that-is-not-here", "serve"])
     nvim.command("edit src/orders.py")
     (note,) = nvim.notes()
-    assert note.startswith("carrel: carrel-that-is-not-here is not installed: run `pip install carrel-context`")
+    assert note.startswith("carrel: carrel-that-is-not-here is not installed: run `pip install /path/to/carrel`")
     nvim.command("Carrel search login")
     assert len(nvim.notes()) == 2, "a command says it again"
 

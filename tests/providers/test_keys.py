@@ -92,7 +92,7 @@ def test_a_keyring_that_fails_is_told_where_it_is_named_and_passed_over_elsewher
 def test_without_the_package_the_remedy_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
     assert StandardKeys({}).find("openai", "") is None
-    with pytest.raises(ProviderError, match=r"carrel-context\[keyring\]"):
+    with pytest.raises(ProviderError, match=r'pip install "keyring>='):
         StandardKeys({}).find("openai", "keyring")
 
 

@@ -278,7 +278,7 @@ async def test_tokens_are_counted() -> None:
 
 async def test_without_the_sdk_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copilot", None)
-    with pytest.raises(ProviderError, match=r'pip install "carrel-context\[copilot\]"'):
+    with pytest.raises(ProviderError, match='pip install "github-copilot-sdk>='):
         await complete(copilot_chat(ChatOptions(), fake_outbound()), ASKED)
 
 

@@ -15,16 +15,13 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from carrel.core.child_environment import child_environment
 from carrel.core.errors import ProviderError
+from carrel.core.installation import how_to_install
 from carrel.core.outbound import Secret
 
 MOST_WAITING = 4
 """Sessions that wait for the results of tools; a loop that gave up leaves its session behind."""
 REST_SECONDS = 60.0
 """How long the program is kept when nobody asks."""
-NO_SDK = (
-    "Copilot's models can't be asked without the package `github-copilot-sdk`",
-    'Install it with `pip install "carrel-context[copilot]"`.',
-)
 NO_PROGRAM = (
     "Copilot's program is not installed",
     "Get it with `python -m copilot download-runtime`, or name it in the environment variable COPILOT_CLI_PATH.",
@@ -140,7 +137,9 @@ def _client(token: Secret | None, proxy: str, *, own_model: bool) -> Any:
     try:
         from copilot import CopilotClient, RuntimeConnection
     except ImportError:
-        raise ProviderError(*NO_SDK) from None
+        raise ProviderError(
+            "Copilot's models can't be asked without the package `github-copilot-sdk`", f"Install it: {how_to_install('copilot')}"
+        ) from None
     logging.getLogger("copilot").setLevel(logging.ERROR)  # it warns of what comes after its loop was closed
     home = tempfile.mkdtemp(prefix="carrel-copilot-")
     # It runs as a child of this process, which may hold the keys of others. `gh` and Node.js are what it uses itself.

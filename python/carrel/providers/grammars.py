@@ -1,4 +1,4 @@
-"""More languages cut along their syntax: the grammars of the optional extra (`pip install "carrel-context[languages]"`)."""
+"""More languages cut along their syntax: the grammars of the optional extra `languages`."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from carrel.core.errors import InvalidInput, ProviderError
+from carrel.core.installation import how_to_install
 from carrel.core.outbound import Secret
 
 KEYRING_SERVICE = "carrel"
@@ -120,7 +121,7 @@ def _required_keyring() -> ModuleType:
     except ImportError:
         raise ProviderError(
             "The system's keyring can't be used without the package `keyring`",
-            'Install it with `pip install "carrel-context[keyring]"`, or keep the key in an environment variable.',
+            f"Keep the key in an environment variable, or install it: {how_to_install('keyring')}",
         ) from None
     if isinstance(keyring.get_keyring(), NoBackend):
         raise ProviderError(*_NO_KEYRING)

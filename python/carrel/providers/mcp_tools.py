@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from carrel.core import leftovers
 from carrel.core.errors import CarrelError, ProviderError
+from carrel.core.installation import how_to_install
 from carrel.core.outbound import Destination, Outbound, is_loopback
 from carrel.providers.mcp_bounds import Bound, bounded_answers, service
 from carrel.providers.mcp_program import program
@@ -36,7 +36,6 @@ STOP_SECONDS = 6.0
 _READ_SECONDS = 20.0
 _MOST_ROWS = 5_000
 """Of the tools or resources that a server lists."""
-_SDK = "mcp>=2,<3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +227,7 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
 
 def _how_to_install() -> str:
     """Return the command for the Python that this is: an editor may run another than the one that `pip` belongs to."""
-    return f'Install it for the Python that Carrel runs in, and restart Carrel: "{sys.executable}" -m pip install "{_SDK}"'
+    return f"Install it for the Python that Carrel runs in, and restart Carrel: {how_to_install('mcp')}"
 
 
 def _text_of(block: Any) -> str:

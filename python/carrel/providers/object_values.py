@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from carrel.core.errors import NotAllowed, ProviderError
+from carrel.core.installation import how_to_install
 from carrel.core.outbound import Destination, Load, Outbound, Secret, Sent, admitted, is_loopback, note
 from carrel.core.tls import tls_problem_in_words
 from carrel.providers.service import Service
@@ -118,7 +119,7 @@ class ObjectValues:
             from obstore.store import S3Store
         except ImportError:
             raise ProviderError(
-                "An object store needs a package that isn't installed", 'Install it: pip install "carrel-context[team,s3]".'
+                "An object store needs a package that isn't installed", f"Install it: {how_to_install('team', 's3')}"
             ) from None
         credentials = self._credentials()
         if self._made is None or self._made[0] != credentials:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.installation import how_to_install
 
 _LONGEST = 20_000_000
 _MOST_MERGED = 1_000_000
@@ -41,9 +42,7 @@ def _yaml(text: str) -> Any:
     try:
         import yaml  # noqa: PLC0415 - an extra
     except ImportError:
-        raise CarrelError(
-            "YAML needs the extra `openapi`, which isn't installed", 'Run: pip install "carrel-context[openapi]"'
-        ) from None
+        raise CarrelError("YAML needs the extra `openapi`, which isn't installed", f"Run: {how_to_install('openapi')}") from None
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from carrel.core.errors import CarrelError, place_of
+from carrel.core.installation import how_to_install
 from carrel.core.native import CancelToken
 from carrel.core.outbound import Outbound
 from carrel.core.ports import ChunkId, PublishedVectors, VectorRecord, Where
@@ -60,7 +61,6 @@ SNIPPETS = {
     "    val pool = ConnectionPool(config.maxPoolSize, config.timeout)\n}",
 }
 QUESTIONS = {"how does login work?": "login.kt", "database pool configuration": "database.kt"}
-_NO_QDRANT = 'pip install "carrel-context[qdrant]"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _store(around: _Surroundings) -> QdrantStore:
     try:
         from carrel.store.qdrant import QdrantStore, connect  # noqa: PLC0415 - an extra
     except ImportError:
-        raise Skipped(_NO_QDRANT) from None
+        raise Skipped(how_to_install("qdrant")) from None
     if around.running is None:
         raise Skipped("there is no running server")
     client = connect(around.running.url, around.running.key, 30, "")

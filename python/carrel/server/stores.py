@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from carrel.core.errors import ProviderError, StoreError
+from carrel.core.installation import how_to_install
 from carrel.core.outbound import Destination
 from carrel.store.outbox import Backlog, Comparison, Outbox
 from carrel.store.replica import ReplicaStatus, StorePlace, VectorReplica
@@ -86,7 +87,7 @@ def is_installed(kind: StoreKind) -> bool:
 
 def not_installed(kind: StoreKind) -> str:
     """Say what a kind of store needs that isn't there."""
-    return f'The store {kind} needs a package that isn\'t installed. Install it: pip install "carrel-context[{kind}]".'
+    return f"The store {kind} needs a package that isn't installed. Install it: {how_to_install(kind)}"
 
 
 def effective(settings: StoreSettings, chunks: int) -> StoreSettings:

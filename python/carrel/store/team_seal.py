@@ -12,6 +12,7 @@ import hmac
 import os
 
 from carrel.core.errors import InvalidInput, StoreError
+from carrel.core.installation import how_to_install
 from carrel.core.outbound import Secret
 
 KEY_BYTES = 16
@@ -33,7 +34,7 @@ class TeamSeal:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra
         except ImportError:
             raise StoreError(
-                "The team's cache needs a package that isn't installed", 'Install it: pip install "carrel-context[team]".'
+                "The team's cache needs a package that isn't installed", f"Install it: {how_to_install('team')}"
             ) from None
         value = secret.reveal().encode()
         if len(value) < LEAST_SECRET:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 from tests.shop import environment
 
 ROOT = Path(__file__).parents[3]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+NEEDED = {extra: " ".join(f'"{package}"' for package in packages) for extra, packages in PROJECT["optional-dependencies"].items()}
 
 
 def names_of(requirements: list[str]) -> list[str]:
@@ -23,7 +26,7 @@ def names_of(requirements: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds what `pip install carrel-context` installs, and nothing else."""
+    """A folder that holds Carrel and what it depends on without an extra, and nothing else."""
     folder = tmp_path_factory.mktemp("base")
     wanted = ["carrel-context"]
     seen: set[str] = set()
@@ -74,7 +77,8 @@ def run(base_only: Path, home: Path, *words: str) -> subprocess.CompletedProcess
 def test_a_missing_extra_is_named_with_its_command(base_only: Path, tmp_path: Path, words: list[str], extra: str) -> None:
     done = run(base_only, tmp_path, *words)
     assert done.returncode == 1
-    assert f"pip install 'carrel-context[{extra}]'" in done.stderr
+    assert f'"{sys.executable}" -m pip install {NEEDED[extra]}' in done.stderr
+    assert "carrel-context" not in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -82,7 +86,8 @@ def test_doctor_names_what_isnt_installed(base_only: Path, tmp_path: Path) -> No
     done = run(base_only, tmp_path, "doctor", str(tmp_path))
     assert done.returncode == 0, done.stdout
     for extra in ("languages", "mcp", "proxy"):
-        assert f"pip install 'carrel-context[{extra}]'" in done.stdout
+        assert f'"{sys.executable}" -m pip install {NEEDED[extra]}' in done.stdout
+    assert "carrel-context" not in done.stdout
 
 
 def test_a_teams_cache_without_its_extra_is_told(base_only: Path, tmp_path: Path) -> None:
@@ -92,7 +97,7 @@ def test_a_teams_cache_without_its_extra_is_told(base_only: Path, tmp_path: Path
     (tmp_path / "project").mkdir()
     done = run(base_only, tmp_path, "store", "status", "--path", str(tmp_path / "project"))
     assert done.returncode == 1
-    assert 'pip install "carrel-context[team]"' in done.stdout
+    assert f'"{sys.executable}" -m pip install {NEEDED["team"]}' in done.stdout
     assert "Traceback" not in done.stderr
 
 

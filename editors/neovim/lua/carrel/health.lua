@@ -44,11 +44,13 @@ local function report_findings(findings)
   end
 end
 
+local again = 'install it again from its checkout or wheel: `pip install --force-reinstall /path/to/carrel`'
+
 local function check_server(config)
   local command = config.cmd[1]
   if not command or vim.fn.executable(command) ~= 1 then
     bad(('%s is not installed or not on PATH'):format(command or 'cmd'), {
-      'pip install carrel-context',
+      'install it from a checkout or a wheel: `pip install /path/to/carrel` (README.md of the plugin)',
       "or set `cmd` in require('carrel').setup{} to where it is",
     })
     return
@@ -60,7 +62,7 @@ local function check_server(config)
   end
   local code, version = output(with(line, '--version'))
   if code ~= 0 then
-    bad(('`%s --version` failed: %s'):format(table.concat(line, ' '), version), { 'pip install --force-reinstall carrel-context' })
+    bad(('`%s --version` failed: %s'):format(table.concat(line, ' '), version), { again })
     return
   end
   ok(('%s at %s'):format(version, vim.fn.exepath(command)))
@@ -69,7 +71,7 @@ local function check_server(config)
   if result and result.findings then
     report_findings(result.findings)
   else
-    bad('`carrel doctor` gave no answer: ' .. text:sub(1, 400), { 'pip install --force-reinstall carrel-context' })
+    bad('`carrel doctor` gave no answer: ' .. text:sub(1, 400), { again })
   end
 end
 

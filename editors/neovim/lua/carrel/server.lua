@@ -223,7 +223,8 @@ function M.ensure(root)
   end
   local command = config.current.cmd[1]
   if not command or vim.fn.executable(command) ~= 1 then
-    local remedy = '%s is not installed: run `pip install carrel-context`, or set `cmd` in require("carrel").setup{}; :checkhealth carrel tells more'
+    local remedy = '%s is not installed: run `pip install /path/to/carrel` with a checkout or a wheel, '
+      .. 'or set `cmd` in require("carrel").setup{}; :checkhealth carrel tells more'
     return nil, remedy:format(command or 'cmd')
   end
   local server = { root = root, calls = {}, ticks = {}, ready = false }

@@ -28,7 +28,7 @@ describe('the doctor', () => {
   it('leaves out what only the command line needs, and who wrote the index while it looked', () => {
     const lines = findingLines(
       [
-        { check: 'MCP', level: 'note', detail: 'not installed', remedy: "For `carrel mcp`: pip install 'carrel-context[mcp]'." },
+        { check: 'MCP', level: 'note', detail: 'not installed', remedy: 'For `carrel mcp`: "python" -m pip install "mcp>=2,<3"' },
         { check: 'Index', level: 'ok', detail: '3 files, 9 chunks, 0.1 MB in /cache; another Carrel process is writing it' },
       ],
       true,

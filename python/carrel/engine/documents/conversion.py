@@ -15,6 +15,7 @@ import sys
 from typing import Protocol
 
 from carrel.core.child_environment import child_environment
+from carrel.core.installation import how_to_install
 from carrel.core.structs import whole_characters
 from carrel.engine.documents.convert import MOST_OUTPUT
 
@@ -22,7 +23,6 @@ SECONDS = 60.0
 """How long one document may take."""
 _AT_ONCE = 2
 _NOT_UNDERSTOOD = {"problem": "can't be understood: reading it failed, maybe for lack of memory"}
-_NO_EXTRA = {"problem": 'needs the extra "documents": pip install "carrel-context[documents]"'}
 
 
 class Convert(Protocol):
@@ -74,7 +74,7 @@ async def convert(kind: str, data: bytes, *, seconds: float = SECONDS) -> dict[s
     finally:
         await _ended(process)
     if "missing" in found:
-        return _NO_EXTRA
+        return {"problem": f"needs packages that aren't installed: {how_to_install('documents')}"}
     return {str(key): whole_characters(str(value)) for key, value in found.items()}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
+from carrel.core.installation import how_to_install
 from carrel.frontends.cli.in_process import folder
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import CANCELLED
@@ -41,7 +42,7 @@ def run(arguments: Namespace, output: Output) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("httpx", "uvicorn"):
             raise
-        raise CarrelError(f"`carrel proxy` needs {error.name}", "pip install 'carrel-context[proxy]'") from None
+        raise CarrelError(f"`carrel proxy` needs {error.name}", f"Install it: {how_to_install('proxy')}") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
     options = InjectionOptions(
         folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit), arguments.citations

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from carrel.core.errors import SettingsError
+from carrel.core.installation import how_to_install, how_to_reinstall
 from carrel.frontends.common.version import FROM_SOURCE, carrel_version
 
 Level = Literal["ok", "note", "warning", "error"]
@@ -53,7 +54,7 @@ def python(_folder: Path) -> Iterator[Finding]:
             "Packages",
             "error",
             f"missing: {', '.join(missing)}",
-            f"{sys.executable} -m pip install --force-reinstall carrel-context",
+            how_to_install(),
         )
 
 
@@ -62,7 +63,7 @@ def native(_folder: Path) -> Iterator[Finding]:
     try:
         core = importlib.import_module("carrel.core.native")
     except ImportError as error:
-        remedy = "Reinstall Carrel with a wheel for this Python and system; from source: `make test` in its folder."
+        remedy = f"Install it again for this Python and system: {how_to_reinstall()}; in a checkout, `make test` builds it."
         yield Finding("Native core", "error", str(error), remedy)
         return
     installed = carrel_version()
@@ -87,13 +88,11 @@ def native(_folder: Path) -> Iterator[Finding]:
 def extras(_folder: Path) -> Iterator[Finding]:
     """Check the optional parts."""
     if importlib.util.find_spec("tree_sitter_language_pack") is None:
-        yield Finding(
-            "More languages", "note", "not installed", "For grammars of rare languages: pip install 'carrel-context[languages]'."
-        )
+        yield Finding("More languages", "note", "not installed", f"For grammars of rare languages: {how_to_install('languages')}")
     else:
         yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
     if importlib.util.find_spec("mcp_types") is None:
-        yield Finding("MCP", "note", "not installed", "For `carrel mcp`: pip install 'carrel-context[mcp]'.")
+        yield Finding("MCP", "note", "not installed", f"For `carrel mcp`: {how_to_install('mcp')}")
     else:
         yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
     if missing := [name for name in ("httpx", "uvicorn") if importlib.util.find_spec(name) is None]:
@@ -101,7 +100,7 @@ def extras(_folder: Path) -> Iterator[Finding]:
             "Chat proxy",
             "note",
             f"{' and '.join(missing)} not installed",
-            "For `carrel proxy`: pip install 'carrel-context[proxy]'.",
+            f"For `carrel proxy`: {how_to_install('proxy')}",
         )
     else:
         yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, InvalidInput
+from carrel.core.installation import how_to_install
 from carrel.frontends.cli.in_process import folder
 
 if TYPE_CHECKING:
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from carrel.server.broad_folders import BroadFolder
     from carrel.server.settings import Options
 
-MISSING = (
-    "The MCP server needs the official SDK (mcp 2 or later), which isn't installed",
-    "pip install 'carrel-context[mcp]' into the environment that `carrel` runs in.",
-)
-"""Reason and remedy."""
 TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret
 
 
@@ -35,7 +31,10 @@ def run(arguments: Namespace, output: Output) -> int:
     options = _options(arguments.settings)
     broad: BroadFolder = "once indexed" if arguments.roots_by_editor else "allowed"
     if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
-        raise CarrelError(*MISSING)
+        raise CarrelError(
+            "The MCP server needs the official SDK (mcp 2 or later), which isn't installed",
+            f"Install it: {how_to_install('mcp')}",
+        )
     if arguments.http is None:
         if arguments.token_file:
             raise InvalidInput(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
+from carrel.core.installation import DISTRIBUTION
+
 FROM_SOURCE = "0+source"
 """The version where Carrel isn't installed as a package: in a checkout, and inside an editor's extension."""
 
@@ -11,6 +13,6 @@ FROM_SOURCE = "0+source"
 def carrel_version() -> str:
     """Return the installed version."""
     try:
-        return version("carrel-context")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return FROM_SOURCE

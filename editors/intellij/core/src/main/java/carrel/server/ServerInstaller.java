@@ -16,9 +16,8 @@ import java.util.function.Consumer;
 
 /** Installs the server with pip into an environment of its own, so that nobody's Python is touched. */
 public final class ServerInstaller {
-    private static final String PACKAGE = "carrel-context";
-    private static final String BY_HAND =
-            "You can install Carrel in a way of your own and choose its program in Settings | Tools | Carrel.";
+    private static final String BY_HAND = "You can install Carrel yourself, by `pip install` of a checkout or of the wheel that `make dist` "
+            + "makes there, and choose its program in Settings | Tools | Carrel.";
     private static final int REMEMBERED_LINES = 5;
     private static final int LOOK_MS = 100;
 
@@ -36,21 +35,46 @@ public final class ServerInstaller {
     /**
      * Install the server and give its program. Blocks until it is done; each line that the tools print goes to {@code progress}.
      *
-     * @param wheels a folder of wheels that Carrel itself is to come from; else it comes from where pip gets packages
-     * @throws ServerUnavailable with what the tools said last
+     * @param wheels a folder with Carrel's wheels, of which the one that fits is installed, with what it depends on. Carrel is never
+     *     installed by its name: who holds that name on a package registry would run code here
+     * @throws ServerUnavailable without a wheel that fits, or with what the tools said last
      * @throws CancellationException when {@code cancelled} says so
      */
     public Path install(Optional<Path> wheels, Consumer<String> progress, BooleanSupplier cancelled) {
+        List<Path> carried = wheels.map(ServerInstaller::wheelsIn).orElse(List.of());
+        if (carried.isEmpty()) {
+            throw new ServerUnavailable("This build of the plugin carries no server.", BY_HAND);
+        }
         run(List.of(python.toString(), "-m", "venv", "--clear", folder.toString()), progress, cancelled);
-        wheels.ifPresent(place -> run(
-                pip("install", "--no-index", "--no-deps", "--find-links", place.toString(), PACKAGE), progress, cancelled));
-        // After the wheel this brings only what it depends on.
-        run(pip("install", PACKAGE), progress, cancelled);
+        Path wheel = fitting(carried, progress, cancelled);
+        run(pip("install", wheel.toString()), progress, cancelled); // what it depends on
         Path program = inside("carrel");
         if (!Files.isExecutable(program)) {
-            throw new ServerUnavailable("pip installed %s, but it holds no program carrel.".formatted(PACKAGE), BY_HAND);
+            throw new ServerUnavailable("%s holds no program carrel.".formatted(wheel), BY_HAND);
         }
         return program;
+    }
+
+    private static List<Path> wheelsIn(Path folder) {
+        try (var files = Files.list(folder)) {
+            return files.filter(file -> file.getFileName().toString().endsWith(".whl")).sorted().toList();
+        } catch (IOException error) {
+            throw new ServerUnavailable("The plugin's folder %s can't be read: %s".formatted(folder, error.getMessage()), BY_HAND);
+        }
+    }
+
+    /** Install the first wheel that pip takes for this Python and system, and give it. */
+    private Path fitting(List<Path> carried, Consumer<String> progress, BooleanSupplier cancelled) {
+        ServerUnavailable refused = null;
+        for (Path wheel : carried) {
+            try {
+                run(pip("install", "--no-index", "--no-deps", wheel.toString()), progress, cancelled);
+                return wheel;
+            } catch (ServerUnavailable failed) {
+                refused = failed;
+            }
+        }
+        throw refused;
     }
 
     private List<String> pip(String... arguments) {

@@ -66,9 +66,38 @@ class RealMachineTest {
     void whatAToolSaidOfItsFailureIsTold() throws IOException {
         var inTheWay = Files.createFile(folder.resolve("server"));
         var error = assertThrows(
-                ServerUnavailable.class, () -> installer().install(Optional.empty(), line -> {}, () -> false));
+                ServerUnavailable.class, () -> installer().install(Optional.of(wheels()), line -> {}, () -> false));
         assertTrue(error.getMessage().contains(inTheWay.toString()), error.getMessage());
         assertTrue(error.remedy().contains("-m venv") && error.remedy().contains("Settings | Tools | Carrel"), error.remedy());
+    }
+
+    @Test
+    void ofSeveralWheelsTheOneThatFitsIsTakenAndAlwaysByItsFile() throws IOException {
+        var wheels = wheels();
+        var mine = wheels.resolve("carrel_context-0.0.7-py3-none-any.whl");
+        Files.copy(mine, wheels.resolve("carrel_context-0.0.7-cp27-none-any.whl"));
+        var lines = new ArrayList<String>();
+        installer().install(Optional.of(wheels), lines::add, () -> false);
+        assertTrue(lines.stream().anyMatch(line -> line.contains("not a supported wheel")), lines.toString());
+        var taken = lines.stream().filter(line -> line.startsWith("Processing ")).toList();
+        assertEquals(2, taken.size(), lines.toString());
+        assertTrue(taken.stream().allMatch(line -> line.contains(mine.getFileName().toString())), taken.toString());
+        assertFalse(lines.stream().anyMatch(line -> line.startsWith("Collecting carrel") || line.startsWith("Looking in indexes")));
+    }
+
+    @Test
+    void withoutAWheelThatFitsNothingIsInstalledAndTheRemedyIsNamed() throws IOException {
+        var empty = Files.createDirectory(folder.resolve("empty"));
+        for (var carried : List.of(Optional.<Path>empty(), Optional.of(empty))) {
+            var error = assertThrows(ServerUnavailable.class, () -> installer().install(carried, line -> {}, () -> false));
+            assertEquals("This build of the plugin carries no server.", error.getMessage());
+            assertTrue(error.remedy().contains("make dist"), error.remedy());
+            assertFalse(Files.exists(folder.resolve("server")));
+        }
+        var wheels = wheels();
+        Files.move(wheels.resolve("carrel_context-0.0.7-py3-none-any.whl"), wheels.resolve("carrel_context-0.0.7-cp27-none-any.whl"));
+        var error = assertThrows(ServerUnavailable.class, () -> installer().install(Optional.of(wheels), line -> {}, () -> false));
+        assertTrue(error.getMessage().contains("not a supported wheel"), error.getMessage());
     }
 
     @Test
