@@ -207,6 +207,7 @@ def test_make_source_names_documents() -> None:
         ([document(None)], "type SimpleNamespace, which is not a document"),  # type: ignore[arg-type]
         ([SimpleNamespace(text="x", metadata="a=b")], "metadata of a document is a value of type str"),
         ([(document("x"), "0.5")], r"score of result 0 of the store is '0\.5'"),
+        ([(document("x"), 10**400)], "score of result 0 of the store is a value of type int"),
         ([document("x"), (document("x"), math.nan)], "score of result 1 of the store is nan"),
         ([(document("x"), [0.5])], "is a value of type list"),
         ([(document("x"), 0.5, "id")], "has 3 parts"),

@@ -98,6 +98,7 @@ def test_the_defaults_are_the_specs() -> None:
         {"auto_output_ratio": float("nan")},
         {"similarity_threshold": "0.5"},
         {"similarity_threshold": float("inf")},
+        {"similarity_threshold": 10**400},
         {"approx_chars_per_token": 0},
         {"approx_chars_per_token": float("inf")},
         {"context_separator": None},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -84,7 +85,7 @@ def check_whole(name: str, value: object, least: int) -> int:
 
 def check_threshold(value: object) -> None:
     """Raise `InvalidInput` where a threshold is neither None nor a number."""
-    if value is not None and not (_is_number(value) and math.isfinite(float(value))):  # type: ignore[arg-type]
+    if value is not None and not (_is_number(value) and abs(value) <= sys.float_info.max):  # type: ignore[arg-type]
         raise InvalidInput("similarity_threshold", f"{value!r} is not a number", "Give one, or None for no threshold.")
 
 

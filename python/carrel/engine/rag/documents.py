@@ -67,7 +67,10 @@ def finite(value: object) -> float | None:
     """Return a real number, numpy's and others' too, as a float; None for anything else, for NaN and infinities."""
     if isinstance(value, str | bytes | bool) or not hasattr(value, "__float__") or getattr(value, "shape", ()) != ():
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number that no float holds
+        return None
     return number if math.isfinite(number) else None
 
 
