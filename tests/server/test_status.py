@@ -15,6 +15,7 @@ from carrel.frontends.cli.output import Output
 from carrel.frontends.cli.status import _show
 from carrel.frontends.lsp.index_commands import status_result
 from carrel.frontends.lsp.index_messages import StatusResult
+from carrel.frontends.mcp.texts import status as status_text
 from carrel.server.composition import Composition
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
@@ -53,6 +54,24 @@ async def test_files_that_failed_are_named_with_the_reason(tmp_path: Path, capsy
     told = capsys.readouterr().out
     assert "failed: 7 files, tried again by the next run\n  a.py: The service has no quota left.\n" in told
     assert "… 2 more" in told
+    await workspace.close()
+
+
+async def test_a_first_run_that_gave_up_is_unfinished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(40):
+        lines = (
+            f"def function_{number}_{i}(value):\n    return value * {i}  # long enough to be a chunk\n" for i in range(1_000)
+        )
+        (tmp_path / f"file{number}.py").write_text("".join(lines))
+    workspace = workspace_of(tmp_path, Composition(faulty(FakeEmbedder(), fail=ProviderError("The service is down."))))
+    await workspace.request_index().done
+    status = await status_of(workspace)
+    assert (status.complete, status.files + status.unfinished) == (False, 40)
+    assert 0 < status.unfinished < 40
+    _show(status, Output())
+    told = f"unfinished: {status.files} of 40 files are in the index, answers lack what the others hold."
+    assert told in capsys.readouterr().out
+    assert status_text("big", await workspace.status()).splitlines()[1] == told.rstrip(".")
     await workspace.close()
 
 

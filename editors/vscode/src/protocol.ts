@@ -1092,9 +1092,9 @@ export interface StatusResult {
   readonly headSha?: string;
   /** Files that wait for indexing. */
   readonly pending: number;
-  /** Whether a run over all files has ended. */
+  /** Whether a run over all files has ended. If not, `ready` means that a part of them answers. */
   readonly complete?: boolean;
-  /** Files that the last run over all files left because it was cancelled; the next one resumes. */
+  /** Files that a run over all files has still to do, or left when it was cancelled, killed or failed; the next one resumes. */
   readonly unfinished?: number;
   /** What was left out, and why: the first 1,000. */
   readonly skipped: readonly SkippedFile[];

@@ -163,7 +163,7 @@ class _Run:
         self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
         self._refused = 0
         self._count_on = count_on
-        self._total = self._done = self._before = 0
+        self._total = self._done = self._before = self._left = 0
         self._plan: Plan | None = None
         self._batch_bytes = _FIRST_BATCH_BYTES
 
@@ -215,6 +215,7 @@ class _Run:
             "The embedding model failed %d times in a row: %d more files are left for the next run", _MOST_FAILURES, pending
         )
         self._counts["failed"] += pending
+        self._left = pending
 
     def _tell(self, done: int, at: str = "") -> None:
         self._progress(self._before + done, self._before + self._total, at)
@@ -223,7 +224,7 @@ class _Run:
         """Merge segments, and sum up."""
         if self._total:
             self._store.compact(self._cancel)
-        self._tell(self._total)
+        self._tell(self._total - self._left)
         elapsed_ms = round(1000 * (time.perf_counter() - self._started), 3)
         return IndexReport(**self._counts, refused=self._refused, elapsed_ms=elapsed_ms)
 

@@ -76,11 +76,11 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
     may_begin, commit = await native(partial(_begins, index, work))
     if not may_begin:
         return IndexReport()  # cleared since these files were saved: an index that was not made stays unmade
-    left = 0
 
     def counting(done: int, total: int, at: str) -> None:
-        nonlocal left
-        left = total - done
+        if work.full:  # at every batch: a run that is killed can't say what it left
+            with contextlib.suppress(CarrelError):
+                index.note_unfinished(total - done)
         progress(done, total, at)
 
     scope: Literal["all", "force"] | list[str] = "force" if work.force else "all" if work.full else sorted(work.paths)
@@ -100,11 +100,6 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.
         traceback.clear_frames(error.__traceback__)
         check_root(index.root)  # a folder that was taken away is why it failed, whatever it failed at
-        if isinstance(error, Cancelled):
-            await _note_left(index, work, left, native)
-        raise
-    except asyncio.CancelledError:  # while a model elsewhere was awaited
-        await _note_left(index, work, left, native)
         raise
     finally:
         index.traffic = None
@@ -117,13 +112,6 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
             await native(give_back_memory)
     await native(partial(_ended, index, work, report, commit))
     return report
-
-
-async def _note_left(index: OpenIndex, work: Work, left: int, native: RunNative) -> None:
-    """Note how many files a run over everything left, which was cancelled."""
-    if work.full and left:
-        with contextlib.suppress(CarrelError):
-            await native(partial(index.note_unfinished, left))
 
 
 def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:

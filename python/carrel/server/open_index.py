@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from carrel.core.errors import TextRefused
 from carrel.core.remote import KeepsVectors, RemoteEmbedder
 from carrel.server.index_state import STATE_FILE, forget
+from carrel.server.unfinished import FINISH, unfinished_text
 
 if TYPE_CHECKING:
     from carrel.core.local_index import SnapshotView
@@ -47,7 +48,7 @@ class OpenIndex:
     place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
     last_indexed: float | None = None
-    unfinished: int = 0  # files that the last run over the whole workspace left, because it was cancelled
+    unfinished: int = 0  # files that a run over the whole workspace has still to do, or left when it was stopped
     last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
     recent_changes: tuple[tuple[str, ...], ...] = ()  # the files of each of the newest commits
     changes_until: str | None = None  # the commit that these end with
@@ -94,11 +95,23 @@ class OpenIndex:
         view = self.store.snapshot()
         return view.chunks_without_vectors * 2 > view.chunks
 
+    @property
+    def lacks(self) -> str | None:
+        """Say how much of the workspace is in it, where a first run over everything was begun and has not ended."""
+        if self.complete or not self.unfinished:
+            return None
+        told = unfinished_text(self.store.snapshot().files, self.unfinished, 0, complete=False)
+        return f"The index is {told}. {FINISH}" if told else None
+
     def notice(self, view: SnapshotView, problem: str | None) -> str | None:
-        """Say why a question is answered by words alone, or not at all; None where it is answered as it should be.
+        """Say what an answer lacks: files, or vectors, or everything; None where it is as it should be.
 
         `view` answers it, also while the index is closed; `problem` is why the question has no vector.
         """
+        return " ".join(filter(None, (self.lacks, self._without_vectors(view, problem)))) or None
+
+    def _without_vectors(self, view: SnapshotView, problem: str | None) -> str | None:
+        """Say why a question is answered by words alone, or not at all."""
         if not view.files:
             return self._why_empty() or problem
         if problem:
@@ -142,7 +155,7 @@ class OpenIndex:
         self.note_unfinished(0)
 
     def note_unfinished(self, files: int) -> None:
-        """Record how many files a run over the whole workspace left."""
+        """Record how many files a run over the whole workspace has still to do."""
         if files != self.unfinished:
             self.unfinished = files
             self.store.set_meta(_UNFINISHED, str(files))

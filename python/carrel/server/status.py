@@ -46,7 +46,7 @@ class Status:
     complete: bool = False
     """Whether a run over all files has ended."""
     unfinished: int = 0
-    """Files that the last such run left because it was cancelled."""
+    """Files that such a run has still to do, or left when it was stopped, killed or failed."""
     skipped: tuple[tuple[str, str], ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     failed_files: int = 0

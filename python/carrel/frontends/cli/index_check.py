@@ -9,6 +9,7 @@ from carrel.core.errors import StoreError, TextRefused
 from carrel.frontends.cli.checks import Finding
 from carrel.server.composition import Composition
 from carrel.server.settings_files import settings_of
+from carrel.server.unfinished import FINISH, unfinished_text
 
 
 def index(folder: Path) -> Iterator[Finding]:
@@ -32,6 +33,8 @@ def index(folder: Path) -> Iterator[Finding]:
             remedy = "Words find this text. Change it or the model's settings, or ask for all anew: carrel index --force"
             yield Finding("Index", "warning", f"{path}: {reason}{more}", remedy)
         store, snapshot = opened.store, opened.store.snapshot()
+        if lacks := unfinished_text(snapshot.files, opened.unfinished, store.failed_count, complete=opened.complete):
+            yield Finding("Index", "warning", lacks, FINISH)
         who = "written by this process alone" if store.role == "writer" else "another Carrel process is writing it"
         who = "read as it was left" if store.read_only else who
         size = f"{store.bytes_on_disk / 1e6:.1f} MB in {opened.directory}"

@@ -15,6 +15,7 @@ from carrel.frontends.lsp.index_commands import status_result
 from carrel.server.composition import Composition
 from carrel.server.queries import MOST_SKIPPED
 from carrel.server.settings_files import settings_of
+from carrel.server.unfinished import FINISH, unfinished_text
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.output import Output
@@ -61,9 +62,13 @@ def _show_vectors(vectors: VectorsInfo | UnsetType, output: Output) -> None:
 
 
 def _show(status: StatusResult, output: Output) -> None:
+    lacks = unfinished_text(status.files, status.unfinished, status.failed_files, complete=status.complete)
+    state = "unfinished" if lacks and status.state in ("ready", "empty") else status.state
     output.text(
-        f"{status.state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
+        f"{state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
     )
+    if lacks:
+        output.text(f"{lacks}. {FINISH}")
     if isinstance(status.last_indexed, str):
         commit = f", at commit {status.last_commit_sha[:12]}" if isinstance(status.last_commit_sha, str) else ""
         output.text(f"last indexed {status.last_indexed}{commit}, model {status.model.id}")

@@ -103,9 +103,15 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     ] = UNSET
     head_sha: Annotated[str | UnsetType, Meta(description="The commit that is checked out now.")] = UNSET
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
-    complete: Annotated[bool, Meta(description="Whether a run over all files has ended.")] = False
+    complete: Annotated[
+        bool, Meta(description="Whether a run over all files has ended. If not, `ready` means that a part of them answers.")
+    ] = False
     unfinished: Annotated[
-        int, Meta(description="Files that the last run over all files left because it was cancelled; the next one resumes.")
+        int,
+        Meta(
+            description="Files that a run over all files has still to do, or left when it was cancelled, killed or failed; the "
+            "next one resumes."
+        ),
     ] = 0
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
     failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]

@@ -212,6 +212,8 @@ class FolderStatus(Wire, kw_only=True, frozen=True):
     chunks: int
     languages: Annotated[dict[str, int], Meta(description="Files by language.")]
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    complete: Annotated[bool, Meta(description="Whether all files are in it: `ready` says that it answers, if only by a part.")]
+    unfinished: Annotated[int, Meta(description="Files that a run has still to do, or left when it was stopped.")]
     skipped: Annotated[dict[str, int], Meta(description="Files that were left out, by reason.")]
     last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
     problems: Annotated[tuple[str, ...], Meta(description="What a person may want to mend, in words.")] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
+from carrel.server.unfinished import unfinished_text
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING_FOUND", "explained", "notes", "status"]
 
 
-def notes(workspace: Workspace) -> tuple[str, ...]:
-    """Say what a reader of an answer must know about the index behind it."""
+def notes(workspace: Workspace, told: str | None = None) -> tuple[str, ...]:
+    """Say what a reader of an answer must know about the index behind it, beside what was `told` of the answer already."""
     index = workspace.index
     if workspace.error:
         return (f"The index may be out of date: {workspace.error}",)
@@ -30,13 +31,9 @@ def notes(workspace: Workspace) -> tuple[str, ...]:
         return (f"{files} still being indexed: what is new there may be missing here. Ask again for more.",) if waiting else ()
     if index.store.role == "follower" and not index.begun:
         return ("Another Carrel, such as the editor's, keeps this folder's index and hasn't filled it: index the folder there.",)
-    made = (
-        "The index was deleted or damaged and is being made anew"
-        if index.being_renewed
-        else "The first index is still being made"
-    )
-    left = f", {workspace.pending} files to go" if workspace.pending else ""
-    return (f"{made}{left}: this is what was found so far. Ask again for more.",)
+    renewed = ("The index was deleted or damaged and is being made anew.",) if index.being_renewed else ()
+    lacks = index.lacks or "The first index is still being made: ask again for more."
+    return renewed if lacks in (told or "") else (*renewed, lacks)
 
 
 def explained(found: Sequence[Explanation]) -> str:
@@ -62,7 +59,11 @@ def _numbers(item: Explanation) -> str:
 
 def status(name: str, found: Status) -> str:
     """Describe one folder's index in a few lines."""
-    lines = [f"{name} ({found.root}): {found.state}, {found.files} files, {found.chunks} chunks"]
+    lacks = unfinished_text(found.files, found.unfinished, found.failed_files, complete=found.complete)
+    state = "unfinished" if lacks and found.state in ("ready", "empty") else found.state
+    lines = [f"{name} ({found.root}): {state}, {found.files} files, {found.chunks} chunks"]
+    if lacks:
+        lines.append(lacks)
     if found.pending:
         lines.append(f"{found.pending} files wait for indexing")
     if found.languages:

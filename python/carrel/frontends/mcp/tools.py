@@ -135,7 +135,9 @@ class Tools:
         )
         notices = (answer.notice,) if answer.notice else ()
         return Answer(
-            pack.text or texts.NOTHING_FOUND, value, (*notices, *_searched_for(answer.rewritten), *texts.notes(workspace))
+            pack.text or texts.NOTHING_FOUND,
+            value,
+            (*notices, *_searched_for(answer.rewritten), *texts.notes(workspace, answer.notice)),
         )
 
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
@@ -260,8 +262,9 @@ def _history(texts: Sequence[str]) -> tuple[Message, ...]:
 def _found(name: str, workspace: Workspace, found: queries.Found, text_of: Callable[[Sequence[Hit]], str]) -> Answer:
     """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
     answer = _hits(name, workspace, found.relevant, text_of, found.confidence)
-    told = [found.diagnostics.problem] if found.diagnostics.problem else []
-    return dataclasses.replace(answer, notes=(*told, *_searched_for(found.diagnostics.rewritten), *answer.notes))
+    problem = found.diagnostics.problem
+    told = (*((problem,) if problem else ()), *_searched_for(found.diagnostics.rewritten))
+    return dataclasses.replace(answer, notes=(*told, *texts.notes(workspace, problem)))
 
 
 def _searched_for(rewritten: str | None) -> tuple[str, ...]:
@@ -321,6 +324,8 @@ def _status(name: str, status: Status) -> messages.FolderStatus:
         chunks=status.chunks,
         languages=status.languages,
         pending=status.pending,
+        complete=status.complete,
+        unfinished=status.unfinished,
         skipped=dict(Counter(reason for _, reason in status.skipped)),
         last_indexed=UNSET if status.last_indexed is None else wire.iso_time(status.last_indexed),
         problems=status.problems,
