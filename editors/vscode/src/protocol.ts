@@ -43,6 +43,8 @@ export interface AuditResult {
 export interface AugmentParams {
   /** URI or path of the folder; the only or first one by default. */
   readonly workspaceFolder?: string;
+  /** URIs or paths of the workspace folders to ask, in place of `workspaceFolder`; all open ones by default. Of several, hits stand in one order, their paths begin with the folder's name, and one budget holds for all. */
+  readonly folders?: readonly string[];
   /** What to look for; the text without a leading command by default. */
   readonly query?: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
@@ -133,6 +135,8 @@ export interface ChatMessage {
 export interface ChatParams {
   /** URI or path of the folder; the only or first one by default. */
   readonly workspaceFolder?: string;
+  /** URIs or paths of the workspace folders to ask, in place of `workspaceFolder`; all open ones by default. Of several, hits stand in one order, their paths begin with the folder's name, and one budget holds for all. */
+  readonly folders?: readonly string[];
   /** What to search for first; the question without a leading command by default. */
   readonly query?: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
@@ -362,6 +366,8 @@ export interface ConfirmResult {
 export interface ContextParams {
   /** URI or path of the folder; the only or first one by default. */
   readonly workspaceFolder?: string;
+  /** URIs or paths of the workspace folders to ask, in place of `workspaceFolder`; all open ones by default. Of several, hits stand in one order, their paths begin with the folder's name, and one budget holds for all. */
+  readonly folders?: readonly string[];
   /** The user's words. */
   readonly query: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
@@ -434,6 +440,8 @@ export interface ContextResult {
   readonly elapsedMs: number;
   /** Milliseconds by stage. */
   readonly stages: Readonly<Record<string, number>>;
+  /** Folders that were not searched, and why; the others answer. */
+  readonly missingFolders?: readonly MissingFolderResult[];
   /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
   readonly sent?: readonly SentResult[];
 }
@@ -545,8 +553,10 @@ export interface HistoryTurn {
 export interface HitResult {
   readonly id: string;
   readonly uri: string;
-  /** Relative to the folder. */
+  /** Relative to the folder. In an answer of several folders it begins with the folder's name. */
   readonly path: string;
+  /** URI of its folder, in an answer of several. */
+  readonly folder?: string;
   /** 1-based, inclusive. */
   readonly startLine: number;
   /** 1-based, inclusive. */
@@ -639,6 +649,14 @@ export interface LinesParam {
   readonly startLine: number;
   /** 1-based, inclusive. */
   readonly endLine: number;
+}
+
+/** A workspace folder that was not searched. */
+export interface MissingFolderResult {
+  /** Its URI. */
+  readonly folder: string;
+  readonly name: string;
+  readonly reason: string;
 }
 
 /** The embedding model. */
@@ -889,6 +907,8 @@ export interface RouteResult {
 export interface SearchParams {
   /** URI or path of the folder; the only or first one by default. */
   readonly workspaceFolder?: string;
+  /** URIs or paths of the workspace folders to ask, in place of `workspaceFolder`; all open ones by default. Of several, hits stand in one order, their paths begin with the folder's name, and one budget holds for all. */
+  readonly folders?: readonly string[];
   /** Words, a question, or an identifier. */
   readonly query: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
@@ -931,6 +951,8 @@ export interface SearchResult {
   readonly routes?: readonly RouteResult[];
   /** Ids of the sources that weren't searched, since nothing in the question spoke for them. */
   readonly notSearched?: readonly string[];
+  /** Folders that were not searched, and why; the others answer. */
+  readonly missingFolders?: readonly MissingFolderResult[];
   /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
   readonly sent?: readonly SentResult[];
   /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */

@@ -61,6 +61,12 @@ class Chunk:
     updated_at: int = 0  # Unix seconds
     masked: int = 0  # secrets in its text that were masked
     origin: Origin | None = None
+    folder: str = ""  # the name of its workspace folder in an answer of several: `path` begins with it then
+
+    @property
+    def path_in_folder(self) -> str:
+        """The path relative to its workspace folder."""
+        return self.path.removeprefix(f"{self.folder}/") if self.folder else self.path
 
     @property
     def note(self) -> str:

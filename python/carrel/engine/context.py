@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
+from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken
 from carrel.core.ports import Tokenizer
 from carrel.core.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit, Query
 from carrel.engine.filling import DOES_NOT_FIT, Filling, drop
 from carrel.engine.formats import Form, PlacesForm, form_of, without_text
 from carrel.engine.name_relations import related
-from carrel.engine.passages import Choice, choose
+from carrel.engine.passages import Choice, Offer, choice, offer
 from carrel.engine.pieces import LineReader
 from carrel.engine.places import PlaceFilling
 from carrel.engine.retriever import Ranking
@@ -66,15 +69,55 @@ def pack_answer(
     `hits` are what was read of the ranking, none where nothing is relevant. What a person `attached` comes first. Raises
     `Cancelled`.
     """
-    if not hits or isinstance(form_of(form) if isinstance(form, str) else form, PlacesForm):
+    if not hits or not shows_lines(form):
         hits = (*attached, *hits)
         return pack(hits, budget, tokenizer, query=query.text, form=form, dropped=dropped, read_lines=read_lines)
-    view, filters = ranking.view, query.filters
-    choice = choose(ranking, hits, query, cancel).after(related(ranking, hits, query, cancel), query.limit)
+    return pack_offer(
+        offered(ranking, hits, query, cancel),
+        query,
+        budget,
+        tokenizer,
+        count_lines=partial(lines_known, ranking.view),
+        attached=attached,
+        form=form,
+        dropped=dropped,
+        read_lines=read_lines,
+    )
+
+
+def shows_lines(form: Format | Form) -> bool:
+    """Tell whether a form shows lines that can be chosen, and not places alone."""
+    return not isinstance(form_of(form) if isinstance(form, str) else form, PlacesForm)
+
+
+def offered(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Offer:
+    """Return what a search offers for a pack, with the lines that answer a question about a name. Raises `Cancelled`."""
+    return replace(offer(ranking, hits, query, cancel), related=related(ranking, hits, query, cancel))
+
+
+def lines_known(view: SnapshotView, path: str) -> int:
+    """Return the number of the last line that the index has of a file."""
+    return max((chunk.end_line for chunk in view.file_chunks(path)), default=0)
+
+
+def pack_offer(
+    offer: Offer,
+    query: Query,
+    budget: Budget,
+    tokenizer: Tokenizer,
+    *,
+    count_lines: Callable[[str], int],
+    attached: Sequence[Hit] = (),
+    form: Format | Form = "xml",
+    dropped: Sequence[Dropped] = (),
+    read_lines: LineReader | None = None,
+) -> ContextPack:
+    """Fill the budget with the best lines of what is offered. `count_lines` gives the number of a file's last line."""
+    filters = query.filters
     of_chunks = filters.symbol is not None or filters.metadata or filters.min_score is not None
     return pack_passages(
-        choice,
-        hits,
+        choice(offer).after(offer.related, query.limit),
+        offer.hits,
         budget,
         tokenizer,
         most=query.limit,
@@ -84,7 +127,7 @@ def pack_answer(
         dropped=dropped,
         read_lines=read_lines,
         # What was asked of chunks holds for no lines beside them.
-        last_line=None if of_chunks else lambda path: max((chunk.end_line for chunk in view.file_chunks(path)), default=0),
+        last_line=None if of_chunks else count_lines,
     )
 
 

@@ -58,10 +58,13 @@ def explain_line(
     return [_explain(view, prepared, info, result) for info in here]
 
 
-def explain_ranked(result: Retrieval, items: Sequence[ContextItem] = ()) -> list[Explanation]:
-    """Explain every candidate of a retrieval, in the final order. With the `items` of a pack, given is what that shows."""
+def explain_ranked(result: Retrieval, items: Sequence[ContextItem] = (), *, packed: bool = False) -> list[Explanation]:
+    """Explain every candidate of a retrieval, in the final order.
+
+    With the `items` of a pack, or where it was `packed` with other things alone, given is what the pack shows.
+    """
     told = [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
-    if not items:
+    if not items and not packed:
         return told
     chunks = [item.hit.chunk for item in items]
 

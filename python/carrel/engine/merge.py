@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate
+from carrel.core.types import Hit
 from carrel.engine.diagnostics import CandidateCounts
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext
@@ -59,6 +60,19 @@ def merged(rankings: Sequence[Ranking], least: float | None = None) -> Ranking:
         diagnostics=replace(first.diagnostics, candidates=_counted(rankings), problem=_problem(rankings)),
         confidence=max(ranking.confidence for ranking in rankings),
     )
+
+
+def merge_by_score(lists: Sequence[Sequence[Hit]], most: int, *, first: Callable[[Hit], bool] = lambda _: False) -> list[Hit]:
+    """Merge lists of hits by relevance, at most so many; the order of each list stays.
+
+    Of equals those that are `first` come first, then those of the earlier list.
+    """
+    queues = [deque(hits) for hits in lists]
+    order: list[Hit] = []
+    while len(order) < most and any(queues):
+        best = max((queue for queue in queues if queue), key=lambda queue: (queue[0].score, first(queue[0])))
+        order.append(best.popleft())
+    return order
 
 
 def calibrated(values: Sequence[float]) -> tuple[float, ...]:

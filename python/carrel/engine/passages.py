@@ -6,8 +6,8 @@ of it is in one file. Only candidates of the search take part: what filters leav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from carrel.core import native
 from carrel.core.native import CancelToken, contributions
@@ -50,25 +50,72 @@ class Choice:
         return Choice((*first, *self.first[:1], *rest, *self.first[1:]), self.passages)
 
 
-def choose(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Choice:
-    """Return the passages of the best candidates. Those of the first hit, pinned files and the second file come first.
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """What one search or several offer for a pack.
 
-    Of copies only the one that is meant has any. `hits` are what was read of the ranking. Where their order says more than
-    scores do, all hits come first, and nothing else: in a text that asks for a change, which may touch several files, and where
-    the order is more than one text's: an issue that was read in parts, several searches, a reranker's judgement, a rule that
-    goes before the scores. Raises `Cancelled`.
+    `hits` are what was read of the ranking; the passages are taken from `chunks`, each with its share of the best score. Those of
+    `sure` must have a place. With `in_order` the hits' order says more than scores do. `related` lines come before all.
+    """
+
+    hits: tuple[Hit, ...]
+    chunks: tuple[tuple[Hit, float], ...]
+    sure: tuple[Hit, ...]
+    rarity: Mapping[str, float]
+    in_order: bool
+    related: tuple[Passage, ...] = ()
+
+
+def offer(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Offer:
+    """Return what a search offers; of copies only the one that is meant.
+
+    `hits` are what was read of the ranking. Where their order says more than scores do, they come first, and nothing else: in a
+    text that asks for a change, which may touch several files, and where the order is more than one text's: an issue that was
+    read in parts, several searches, a reranker's judgement, a rule that goes before the scores. Raises `Cancelled`.
     """
     several = ranking.files or ranking.contexts or ranking.order.reranked
     if several or ranking.by_rule or ranking.context.question.is_change:
-        top = max((hit.score for hit in hits), default=0.0) or 1.0
-        passages = _passages([(hit, hit.score / top) for hit in hits], ranking)
-        return Choice(_best_of(hits, passages), passages)
+        return _in_order(hits, ranking.context.rarity)
     first_of = {hit.chunk.path: hit for hit in reversed(hits)}
-    sure = [*hits[:1], *(first_of[path] for path in ranking.query.pinned if path in first_of)]
-    passages = _passages(_candidates(ranking, sure, query, cancel), ranking)
-    files = list(dict.fromkeys(hit.chunk.path for hit in hits))[1:SURE_FILES]
+    sure = (*hits[:1], *(first_of[path] for path in ranking.query.pinned if path in first_of))
+    chunks = _candidates(ranking, sure, query, cancel)
+    return Offer(tuple(hits), tuple(chunks), sure, ranking.context.rarity, in_order=False)
+
+
+def joined(offers: Sequence[Offer], hits: Sequence[Hit]) -> Offer:
+    """Return the offers of several folders as one. `hits` are theirs, merged; each offer has some.
+
+    A share of a folder's best score counts as much as its best hit is relevant, and a word is as rare as where it is least so.
+    """
+    rarity: dict[str, float] = {}
+    for one in offers:
+        for word, rare in one.rarity.items():
+            rarity[word] = min(rare, rarity.get(word, rare))
+    best_first = sorted(offers, key=lambda one: -one.hits[0].score)
+    related = tuple(passage for one in best_first for passage in one.related)
+    if any(one.in_order for one in offers):
+        return replace(_in_order(hits, rarity), related=related)
+    top = best_first[0].hits[0].score or 1.0
+    sure = (*hits[:1], *(hit for one in offers for hit in one.sure[1:]))
+    ids = {hit.chunk.id for hit in sure}
+    scaled = ((hit, share * one.hits[0].score / top) for one in best_first for hit, share in one.chunks)
+    chunks = tuple((hit, share) for hit, share in scaled if share >= LEAST_SHARE or hit.chunk.id in ids)
+    return Offer(tuple(hits), chunks, sure, rarity, in_order=False, related=related)
+
+
+def choice(offered: Offer) -> Choice:
+    """Return the passages of what is offered, best first."""
+    passages = _passages(offered.chunks, offered.rarity)
+    if offered.in_order:
+        return Choice(_best_of(offered.sure, passages), passages)
+    files = list(dict.fromkeys(hit.chunk.path for hit in offered.hits))[1:SURE_FILES]
     further = [next((passage for passage in passages if passage.hit.chunk.path == path), None) for path in files]
-    return Choice((*_best_of(sure, passages), *filter(None, further)), passages)
+    return Choice((*_best_of(offered.sure, passages), *filter(None, further)), passages)
+
+
+def _in_order(hits: Sequence[Hit], rarity: Mapping[str, float]) -> Offer:
+    top = max((hit.score for hit in hits), default=0.0) or 1.0
+    return Offer(tuple(hits), tuple((hit, hit.score / top) for hit in hits), tuple(hits), rarity, in_order=True)
 
 
 def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: CancelToken) -> list[tuple[Hit, float]]:
@@ -94,9 +141,9 @@ def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: Can
     return found
 
 
-def _passages(chunks: Sequence[tuple[Hit, float]], ranking: Ranking) -> tuple[Passage, ...]:
+def _passages(chunks: Sequence[tuple[Hit, float]], rarity: Mapping[str, float]) -> tuple[Passage, ...]:
     inputs = [(hit.chunk.text, hit.chunk.symbol, hit.chunk.path, share) for hit, share in chunks]
-    lines = native.passages(inputs, ranking.context.rarity)
+    lines = native.passages(inputs, rarity)
     return tuple(Passage(chunks[chunk][0], first, last - first + 1) for chunk, first, last in lines)
 
 

@@ -76,14 +76,14 @@ class AuditTrail:
         """Return who asked for what is being done."""
         return current_caller() or self.caller
 
-    def context(self, request: ContextRequest, answer: ContextAnswer, root: str) -> None:
-        """Record what was selected for a chat turn, and why."""
+    def context(self, request: ContextRequest, answer: ContextAnswer, root: str | Mapping[str, str]) -> None:
+        """Record what was selected for a chat turn, and why. `root` has the roots of several folders by their names."""
         pack = answer.pack
         self._record(
             "context",
             lambda: {
                 "id": pack.id,
-                "folder": root,
+                **_where(root),
                 "question": self.hashed(request.query),
                 "trigger": request.trigger,
                 "given": self.hashed(pack.text),
@@ -100,12 +100,12 @@ class AuditTrail:
             "repeated", lambda: {"ids": list(packs[-_MOST_PLACES:]), "folder": root, "packs": len(packs), "places": places}
         )
 
-    def search(self, question: str, hits: Sequence[Hit], root: str) -> None:
-        """Record what an explicit question found."""
+    def search(self, question: str, hits: Sequence[Hit], root: str | Mapping[str, str]) -> None:
+        """Record what an explicit question found. `root` has the roots of several folders by their names."""
         self._record(
             "search",
             lambda: {
-                "folder": root,
+                **_where(root),
                 "question": self.hashed(question),
                 "places": [self._place(hit) for hit in hits[:_MOST_PLACES]],
             },
@@ -257,6 +257,11 @@ class _RecordingMeter:
 
     def failed(self, destination: Destination, reason: str) -> None:
         self._meter.failed(destination, reason)
+
+
+def _where(root: str | Mapping[str, str]) -> dict[str, Any]:
+    """Return the folder of an entry; of several, whose paths begin with a name, the root by each name."""
+    return {"folder": root} if isinstance(root, str) else {"folders": dict(root)}
 
 
 def _hash(text: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from carrel.engine.formats import Form
     from carrel.engine.retriever import Retrieval
     from carrel.engine.routing import Route
+    from carrel.server.missing_folder import MissingFolder
 
 _KEPT = 64
 
@@ -84,6 +86,7 @@ class ContextAnswer:
     not_searched: tuple[str, ...] = ()  # the sources that nothing in the question spoke for
     late: bool = False  # it was not ready before the deadline
     confidence: float | None = None  # from 0 to 1: is there anything relevant at all; None where nothing was searched
+    missing: tuple[MissingFolder, ...] = ()  # of several folders those that were not searched
 
     @property
     def problem(self) -> str | None:
@@ -98,12 +101,19 @@ class StoredContext:
     root: str
     answer: ContextAnswer
     found: Retrieval
+    roots: Mapping[str, str] = field(default_factory=dict)  # of an answer of several folders, by their names
+    by_folder: Mapping[str, Retrieval] = field(default_factory=dict)  # what the index of each found
 
     def candidates(self) -> list[Explanation]:
-        """Explain every candidate, in the final order: made when somebody asks."""
+        """Explain every candidate, in the final order: made when somebody asks. Of several folders each has ranks of its own."""
         from carrel.engine.explain import explain_ranked
+        from carrel.engine.folders import explained_in
 
-        return explain_ranked(self.found, self.answer.pack.items)
+        items = self.answer.pack.items
+        if not self.by_folder:
+            return explain_ranked(self.found, items)
+        told = [one for name, found in self.by_folder.items() for one in explained_in(found, items, name)]
+        return sorted(told, key=lambda one: -(one.relevance or 0.0))
 
 
 class RecentContexts:

@@ -11,8 +11,8 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from carrel.core.background import is_being_cancelled
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from carrel.core.types import Hit
     from carrel.engine.assisted_retrieval import Assistants
     from carrel.engine.retriever import Ranking, Retrieval
+    from carrel.server.audit import AuditTrail
+    from carrel.server.folder_group import FolderGroup
     from carrel.server.open_index import OpenIndex
     from carrel.server.workspace import Workspace
 
@@ -43,21 +45,40 @@ async def context(workspace: Workspace, request: ContextRequest) -> ContextAnswe
 
     Raises nothing but a cancel of this very call.
     """
+    answer = await guarded(request, lambda end: _answer(workspace, request, end))
+    return recorded(workspace, answer, workspace.audit, request, workspace.root_key)
+
+
+async def guarded(request: ContextRequest, answer: Callable[[float | None], Awaitable[ContextAnswer]]) -> ContextAnswer:
+    """Return what `answer` does by the request's deadline, or an empty pack with the reason. Raises nothing but a cancel.
+
+    `answer` gets the time of the event loop by which all must be done.
+    """
     started = time.perf_counter()
     try:
         if request.deadline_ms is None:
-            answer = await _answer(workspace, request, None)
+            found = await answer(None)
         else:
             async with asyncio.timeout(request.deadline_ms / 1000) as deadline:
-                answer = await _answer(workspace, request, deadline.when())
+                found = await answer(deadline.when())
         total = round(1000 * (time.perf_counter() - started), 3)
-        answer = replace(answer, stages={**answer.stages, "total": total} if answer.stages else {})
+        return replace(found, stages={**found.stages, "total": total} if found.stages else {})
     except BaseException as error:
-        answer = _failed(request, error)
-    if workspace.audit is not None:
-        workspace.audit.context(request, answer, workspace.root_key)
+        return _failed(request, error)
+
+
+def recorded(
+    searched: Workspace | FolderGroup,
+    answer: ContextAnswer,
+    audit: AuditTrail | None,
+    request: ContextRequest,
+    root: str | Mapping[str, str],
+) -> ContextAnswer:
+    """Have an answer recorded, and return it with the state of what was searched."""
+    if audit is not None:
+        audit.context(request, answer, root)
     try:
-        return replace(answer, state=workspace.state(), pending=workspace.pending)
+        return replace(answer, state=searched.state(), pending=searched.pending)
     except Exception as error:
         _log(error)
         return replace(answer, state="error")
@@ -75,7 +96,7 @@ def context_blocking(
         from carrel.engine.assisted_retrieval import ALONE, retrieve_assisted_blocking
 
         index, helpers = current(), assistants or ALONE
-        packing = _Packing(index, tokenizer, request)
+        packing = Packing(index, tokenizer, request)
         return retrieve_assisted_blocking(
             packing.question,
             index.store.snapshot,
@@ -127,7 +148,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     if request.trigger == "chat" and not workspace.settings.rag_enabled:
         return empty(request)
     index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
-    packing = _Packing(index, lambda: workspace.tokenizer(request.model), request)
+    packing = Packing(index, lambda: workspace.tokenizer(request.model), request)
     packing.others = await from_sources(
         workspace,
         packing.question.query,
@@ -156,7 +177,24 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     return answer
 
 
-class _Packing:
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What was read for one request: the best hits, the lines that the person attached, and what was left out."""
+
+    ranking: Ranking
+    found: Retrieval
+    hits: tuple[Hit, ...]
+    attached: tuple[Hit, ...]
+    dropped: tuple[Dropped, ...]
+    notice: str | None
+    query: Query
+
+    def lines(self, path: str, first: int, last: int) -> str | None:
+        """Return lines as they stand now; None where the person left some out, or they can't be read."""
+        return None if self.query.leaves_out(path, first, last) else self.ranking.view.lines(path, first, last)
+
+
+class Packing:
     """Searches and packs for one request, on threads."""
 
     def __init__(self, index: OpenIndex, tokenizer: Callable[[], Tokenizer], request: ContextRequest) -> None:
@@ -189,25 +227,35 @@ class _Packing:
         self._refused = refused
         return scoped
 
-    def finish(self, ranking: Ranking, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
-        """Read the best candidates and pack them."""
-        from carrel.engine.addressed_text import notice_of
-        from carrel.engine.candidates import Stopwatch
-        from carrel.engine.context import pack, pack_answer
+    def select(self, ranking: Ranking, token: CancelToken) -> Selected:
+        """Read the best candidates."""
         from carrel.engine.retriever import read
 
-        request, query, view = self._request, self.question.query, ranking.view
-        found = read(ranking, query, token, one_of_twins=True)
+        found = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
         own = found.relevant or tuple(hit for hit in found.hits if hit.chunk.path in ranking.query.pinned)
+        attached, not_given = self._attached(ranking.view, token)
+        return Selected(
+            ranking,
+            found,
+            own,
+            tuple(attached),
+            (*self._refused, *not_given, *found.dropped),
+            self._index.notice(ranking.view, found.diagnostics.problem),
+            self.question.query,
+        )
+
+    def finish(self, ranking: Ranking, token: CancelToken) -> tuple[ContextAnswer, Retrieval]:
+        """Read the best candidates and pack them."""
+        from carrel.engine.candidates import Stopwatch
+        from carrel.engine.context import pack, pack_answer
+
+        request, query = self._request, self.question.query
+        selected = self.select(ranking, token)
         watch = Stopwatch()
-        attached, not_given = self._attached(view, token)
-
-        def between(path: str, first: int, last: int) -> str | None:
-            return None if query.leaves_out(path, first, last) else view.lines(path, first, last)
-
+        own, attached = selected.hits, selected.attached
         hits = own if self.others is None else self.others.beside(own, query)
-        dropped, tokenizer = (*self._refused, *not_given, *found.dropped), self._tokenizer()
+        tokenizer = self._tokenizer()
         if hits == own:
             packed = pack_answer(
                 ranking,
@@ -218,8 +266,8 @@ class _Packing:
                 token,
                 attached=attached,
                 form=request.format,
-                dropped=dropped,
-                read_lines=between,
+                dropped=selected.dropped,
+                read_lines=selected.lines,
             )
         else:  # hits of other sources have no passages to choose
             packed = pack(
@@ -228,26 +276,11 @@ class _Packing:
                 tokenizer,
                 query=request.query,
                 form=request.format,
-                dropped=dropped,
-                read_lines=between,
+                dropped=selected.dropped,
+                read_lines=selected.lines,
             )
         watch.lap("pack")
-        told = found.diagnostics
-        answer = ContextAnswer(
-            packed,
-            {**found.stages, **watch.stages},
-            notice=_joined(
-                self._index.notice(view, told.problem),
-                self.others.problem if self.others else None,
-                notice_of((item.hit.chunk, item.text) for item in packed.items),
-            ),
-            rewritten=told.rewritten,
-            sub_queries=told.sub_queries,
-            routes=self.others.routes if self.others else (),
-            not_searched=self.others.not_searched if self.others else (),
-            confidence=found.confidence,
-        )
-        return answer, found
+        return answered(packed, selected.found, {**selected.found.stages, **watch.stages}, self.others, [selected.notice])
 
     def _attached(self, view: SnapshotView, token: CancelToken) -> tuple[list[Hit], list[Dropped]]:
         """Return the lines that the person chose, and those that can't be given with the reason."""
@@ -261,6 +294,31 @@ class _Packing:
                 places.append(Lines(path, chosen.start_line, chosen.end_line))
         hits, not_there = attached_hits(view, places, self.question.query, token)
         return hits, [*refused, *not_there]
+
+
+def answered(
+    packed: ContextPack,
+    found: Retrieval,
+    stages: dict[str, float],
+    others: FromSources | None,
+    notices: Sequence[str | None],
+) -> tuple[ContextAnswer, Retrieval]:
+    """Return a pack with what must be told of it; `found` is what the index found, of several the surest."""
+    from carrel.engine.addressed_text import notice_of
+
+    addressed = notice_of((item.hit.chunk, item.text) for item in packed.items)
+    told = found.diagnostics
+    answer = ContextAnswer(
+        packed,
+        stages,
+        notice=_joined(*notices, others.problem if others else None, addressed),
+        rewritten=told.rewritten,
+        sub_queries=told.sub_queries,
+        routes=others.routes if others else (),
+        not_searched=others.not_searched if others else (),
+        confidence=found.confidence,
+    )
+    return answer, found
 
 
 def _joined(*told: str | None) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.errors import CarrelError
 from carrel.core.types import Budget, Hit, Query
-from carrel.server.routed import as_passages, from_sources, only_documents
+from carrel.server.routed import FromSources, as_passages, from_sources, only_documents
 
 T = TypeVar("T")
 
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Ranking, Retrieval
     from carrel.engine.routing import Route
+    from carrel.server.missing_folder import MissingFolder
     from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning
     from carrel.server.workspace import Workspace
 
-_MOST_BLAMED = 10
+MOST_BLAMED = 10
 _FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
 MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
@@ -48,6 +49,10 @@ class Found:
     own: Retrieval
     routes: tuple[Route, ...] = ()
     not_searched: tuple[str, ...] = ()
+    further: tuple[Retrieval, ...] = ()
+    """What the indexes of further folders found; `own` is the surest then."""
+    missing: tuple[MissingFolder, ...] = ()
+    """Of several folders those that were not searched."""
 
     @property
     def diagnostics(self) -> RetrievalDiagnostics:
@@ -62,7 +67,8 @@ class Found:
     @property
     def relevant(self) -> tuple[Hit, ...]:
         """Return the hits, without those of the workspace where it is all but sure that nothing there answers."""
-        irrelevant = {hit.chunk.id for hit in self.own.hits} - {hit.chunk.id for hit in self.own.relevant}
+        searched = (self.own, *self.further)
+        irrelevant = {hit.chunk.id for one in searched for hit in one.hits if not one.relevant}
         return tuple(hit for hit in self.hits if hit.chunk.id not in irrelevant)
 
 
@@ -81,13 +87,30 @@ async def search(
     `sources` names those to ask, in place of the choice by the question. `plan` and `rerank` say whether models help, None as the
     settings say; `history` is the conversation before it.
     """
-    from carrel.engine.addressed_text import notice_of
+    others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
+    own = await search_index(workspace, query, wait_ms, history=history, plan=plan, rerank=rerank)
+    hits = own.hits if others is None else others.beside(own.hits, query)
+    found = await answer(workspace, hits, (own,), others, (own.diagnostics.problem,))
+    if workspace.audit is not None:
+        workspace.audit.search(query.text, found.hits, workspace.root_key)
+    return found
+
+
+async def search_index(
+    workspace: Workspace,
+    query: Query,
+    wait_ms: int,
+    *,
+    history: Sequence[Message] = (),
+    plan: Planning | None = None,
+    rerank: bool | None = None,
+) -> Retrieval:
+    """Do `search` in the index of the workspace alone."""
     from carrel.engine.assisted_retrieval import Question, retrieve_assisted
     from carrel.engine.documents.passages import looked_at
     from carrel.engine.name_relations import related_first
     from carrel.engine.retriever import read
 
-    others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
     documents = only_documents(query.filters)
 
@@ -97,7 +120,7 @@ async def search(
         found = _told(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
         return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
 
-    own = await retrieve_assisted(
+    return await retrieve_assisted(
         Question(query, history),
         index.store.snapshot,
         index.embedder,
@@ -107,14 +130,22 @@ async def search(
         scope=index.informed,
         outside=index.replica,
     )
-    hits = own.hits if others is None else others.beside(own.hits, query)
+
+
+async def answer(
+    workspace: Workspace,
+    hits: tuple[Hit, ...],
+    own: tuple[Retrieval, ...],
+    others: FromSources | None,
+    problems: Sequence[str | None],
+) -> Found:
+    """Return hits with what must be told of them. `own` has the surest retrieval first."""
+    from carrel.engine.addressed_text import notice_of
+
     addressed = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
-    problems = (own.diagnostics.problem, others.problem if others else None, addressed)
-    told = replace(own, diagnostics=replace(own.diagnostics, problem=" ".join(filter(None, problems)) or None))
-    answer = Found(hits, told, others.routes if others else (), others.not_searched if others else ())
-    if workspace.audit is not None:
-        workspace.audit.search(query.text, answer.hits, workspace.root_key)
-    return answer
+    told = " ".join(filter(None, (*problems, others.problem if others else None, addressed))) or None
+    surest = replace(own[0], diagnostics=replace(own[0].diagnostics, problem=told))
+    return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=own[1:])
 
 
 async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:
@@ -123,7 +154,7 @@ async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, L
 
     def work(token: CancelToken) -> dict[str, LastChange]:
         found = {}
-        for chunk in [hit.chunk for hit in hits if not (hit.chunk.origin and hit.chunk.origin.uri)][:_MOST_BLAMED]:
+        for chunk in [hit.chunk for hit in hits if not (hit.chunk.origin and hit.chunk.origin.uri)][:MOST_BLAMED]:
             if token.cancelled:
                 break
             change = git.last_change(workspace.root, chunk.path, chunk.span.start_line, chunk.span.end_line)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from carrel.core.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.server.broad_folders import BroadFolder, refusal
 from carrel.server.context_request import RecentContexts
+from carrel.server.folder_group import FolderGroup, Locate
 from carrel.server.jobs import Jobs
 from carrel.server.knowledge import KnowledgeBase
 from carrel.server.settings import Layer, Options, Problem, Settings, resolve
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from carrel.server.indexing import IndexRunner
 
 log = logging.getLogger(__name__)
-
-Locate = Callable[[list[str], str], tuple[str, str] | None]
-"""(roots, path) to (innermost root that holds it, relative path); knows the spellings of the system."""
 
 
 class Session:
@@ -75,6 +73,10 @@ class Session:
         if found is None:
             raise InvalidInput("workspace_folder", "is not an open folder")
         return found[0]
+
+    def group(self, folders: Mapping[str, Workspace], first: Workspace | None = None) -> FolderGroup:
+        """Return open folders as a group, by their names."""
+        return FolderGroup(folders, first or next(iter(folders.values())), self._locate)
 
     def locate(self, path: str) -> tuple[Workspace, str] | None:
         """Return the innermost open folder that holds an absolute path, and the path in it ("" for the folder itself)."""

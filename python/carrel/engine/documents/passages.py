@@ -20,6 +20,7 @@ from carrel.engine.documents.freshness import (
     remaining,
     superseded,
 )
+from carrel.engine.merge import merge_by_score
 
 LEAST_RELEVANCE = 0.05
 """What is below it isn't given from a source that wasn't asked for by name."""
@@ -117,12 +118,8 @@ def merged(own: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *,
 
     Of equals those of a source in `asked`, which the question was sent to for a reason, come first.
     """
-    queues = [list(own), *(list(_allowed(hits, query)) for hits in others)]
-    order: list[Hit] = []
-    while len(order) < query.limit and any(queues):
-        best = max((queue for queue in queues if queue), key=lambda queue: (queue[0].score, _source(queue[0]) in asked))
-        order.append(best.pop(0))
-    return order
+    lists = [own, *(_allowed(hits, query) for hits in others)]
+    return merge_by_score(lists, query.limit, first=lambda hit: _source(hit) in asked)
 
 
 def _allowed(hits: Sequence[Hit], query: Query) -> list[Hit]:

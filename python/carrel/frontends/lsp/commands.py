@@ -33,8 +33,9 @@ from carrel.frontends.lsp.request_targets import RequestTargets, default_budget,
 from carrel.frontends.lsp.review_messages import ReviewParams, ReviewResult
 from carrel.frontends.lsp.source_commands import SourceCommands
 from carrel.frontends.lsp.tool_commands import ToolCommands
-from carrel.server import asks, context_service, queries, reviews
+from carrel.server import asks, context_service, group_context, group_search, queries, reviews
 from carrel.server.context_request import ContextAnswer, ContextRequest, StoredContext
+from carrel.server.folder_group import FolderGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -80,7 +81,8 @@ class Commands:
         """Answer `carrel/search`."""
         started = time.perf_counter()
         params = decode(wire.SearchParams, raw)
-        workspace = self._targets.workspace(params)
+        searched = self._targets.searched(params)
+        workspace = searched.first if isinstance(searched, FolderGroup) else searched
         active = self._targets.named(workspace, params.active.uri) if params.active else None
         query = Query(
             params.query,
@@ -89,8 +91,8 @@ class Commands:
             active_path=active.path if active else None,
             selection=selected_lines(active, params.active),
         )
-        found = await queries.search(
-            workspace,
+        found = await group_search.search(
+            searched,
             query,
             params.wait_ms,
             history=convert.to_history(params.history),
@@ -99,11 +101,11 @@ class Commands:
             sources=params.sources,
         )
         hits = [without_text(hit) for hit in found.hits] if params.format == "places" else found.hits
-        result = self._search_result(workspace, hits, convert.from_diagnostics(found.own), started)
+        result = self._search_result(searched, hits, convert.from_diagnostics(found.own), started)
         if params.format == "places":
             result = structs.replace(result, text=places_text(hits))
         if params.last_change:
-            changes = await queries.last_changes(workspace, found.hits)
+            changes = await group_search.last_changes(searched, found.hits)
             result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
         done, routes = found.diagnostics, convert.from_routes(found.routes)
         return structs.replace(
@@ -112,6 +114,7 @@ class Commands:
             sub_queries=done.sub_queries or UNSET,
             routes=routes or UNSET,
             not_searched=found.not_searched or UNSET,
+            missing_folders=convert.from_missing(found.missing),
             confidence=found.confidence,
         )
 
@@ -248,10 +251,13 @@ class Commands:
 
         params = decode(CitationsParams, raw)
         kept = self._kept(params.pack_id)
-        workspace = self._session.workspace(kept.root)
-        more = await readable(workspace, params.text) if params.also_readable else ()
+        searched: Workspace | FolderGroup = self._session.workspace(kept.root)
+        if kept.roots:
+            searched = self._session.group({name: self._session.workspace(root) for name, root in kept.roots.items()})
+        # Of several folders a path that wasn't given says of none whose it is.
+        more = await readable(searched, params.text) if params.also_readable and not isinstance(searched, FolderGroup) else ()
         checked = await asyncio.to_thread(check, params.text, [*kept.answer.pack.items, *more])
-        return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, workspace)))
+        return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, searched)))
 
     # --- parts
 
@@ -280,33 +286,39 @@ class Commands:
         started = time.perf_counter()
         budget = convert.to_budget(params.budget, default_budget(self._session.settings, params))
         request = ContextRequest(query, 1, budget, format=params.format, trigger=params.trigger)
-        workspace: Workspace | None = None
+        searched: Workspace | FolderGroup | None = None
         with collect() as receipt:
             try:
-                workspace = self._targets.workspace(params)
+                searched = self._targets.searched(params)
             except (NotReady, InvalidInput) as error:
                 answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
             else:
-                answer = await context_service.context(workspace, self._targets.context_request(workspace, params, query))
-        return structs.replace(_context_result(workspace, answer, started), sent=convert.from_receipt(receipt))
+                if isinstance(searched, FolderGroup):
+                    answer = await group_context.context(searched, self._targets.context_requests(searched, params, query))
+                else:
+                    answer = await context_service.context(searched, self._targets.context_request(searched, params, query))
+        return structs.replace(_context_result(searched, answer, started), sent=convert.from_receipt(receipt))
 
     def _quiet(self, params: wire.ContextParams) -> bool:
         return params.trigger == "chat" and not self._session.settings.rag_enabled
 
-    def _search_result(self, workspace: Workspace, hits: Any, plan: dict[str, Any], started: float) -> wire.SearchResult:
+    def _search_result(
+        self, searched: Workspace | FolderGroup, hits: Any, plan: dict[str, Any], started: float
+    ) -> wire.SearchResult:
+        uri_of, folder_of = partial(_uri_of, searched), partial(_folder_of, searched)
         return wire.SearchResult(
-            hits=tuple(convert.from_hit(hit, partial(_uri_of, workspace)) for hit in hits),
+            hits=tuple(convert.from_hit(hit, uri_of, folder_of=folder_of) for hit in hits),
             elapsed_ms=_since(started),
-            state=workspace.state(),
-            pending=workspace.pending,
+            state=searched.state(),
+            pending=searched.pending,
             plan=plan,
         )
 
 
-def _context_result(workspace: Workspace | None, answer: ContextAnswer, started: float) -> wire.ContextResult:
+def _context_result(searched: Workspace | FolderGroup | None, answer: ContextAnswer, started: float) -> wire.ContextResult:
     return convert.from_pack(
         answer.pack,
-        partial(_uri_of, workspace),
+        partial(_uri_of, searched),
         state=answer.state,
         pending=answer.pending,
         error=answer.problem,
@@ -317,13 +329,21 @@ def _context_result(workspace: Workspace | None, answer: ContextAnswer, started:
         routes=answer.routes,
         not_searched=answer.not_searched,
         confidence=answer.confidence,
+        missing=answer.missing,
+        folder_of=partial(_folder_of, searched),
     )
 
 
-def _uri_of(workspace: Workspace | None, path: str) -> str:
+def _folder_of(searched: Workspace | FolderGroup | None, name: str) -> str | UnsetType:
+    return searched.folders[name].uri if name and isinstance(searched, FolderGroup) else UNSET
+
+
+def _uri_of(workspace: Workspace | FolderGroup | None, path: str) -> str:
     """Spell a path as the editor does."""
     if workspace is None:
         return join_uri("", path)
+    if isinstance(workspace, FolderGroup):
+        return _uri_of(*(workspace.place(path) or (workspace.first, path)))
     return workspace.source_uri(path) or workspace.buffers.uri(path) or join_uri(workspace.uri, path)
 
 

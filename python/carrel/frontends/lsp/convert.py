@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from carrel.engine.retriever import Retrieval
     from carrel.engine.routing import Route
     from carrel.server.context_request import StoredContext
+    from carrel.server.missing_folder import MissingFolder
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""
+FolderOf = Callable[[str], str | UnsetType]
+"""Name of a folder, in an answer of several, to its URI."""
 _SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
 _NAMES = {
     "path_globs": "filters.pathGlob",
@@ -98,13 +101,14 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
     return Budget(param.chars or default.amount, "chars")
 
 
-def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None) -> wire.HitResult:
+def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None, folder_of: FolderOf = lambda _: UNSET) -> wire.HitResult:
     """Encode a hit; `masked` where only a part of it is shown."""
     chunk = hit.chunk
     return wire.HitResult(
         id=chunk.id,
         uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else uri_of(chunk.path),
         path=chunk.path,
+        folder=folder_of(chunk.folder),
         start_line=chunk.span.start_line,
         end_line=chunk.span.end_line,
         range=to_range(chunk.span),
@@ -136,6 +140,11 @@ def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, Last
         return LastChangeResult(sha=change.sha, author=change.author, at=iso_time(change.at), subject=change.subject)
 
     return tuple(structs.replace(hit, last_change=encoded(changes[hit.id])) if hit.id in changes else hit for hit in hits)
+
+
+def from_missing(missing: Sequence[MissingFolder]) -> tuple[wire.MissingFolderResult, ...] | UnsetType:
+    """Encode the folders that were not searched; unset where all were."""
+    return tuple(wire.MissingFolderResult(folder=one.uri, name=one.name, reason=str(one.cause)) for one in missing) or UNSET
 
 
 def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:
@@ -235,6 +244,8 @@ def from_pack(
     routes: tuple[Route, ...] = (),
     not_searched: tuple[str, ...] = (),
     confidence: float | None = None,
+    missing: Sequence[MissingFolder] = (),
+    folder_of: FolderOf = lambda _: UNSET,
 ) -> wire.ContextResult:
     """Encode a pack."""
     in_tokens = pack.budget.unit == "tokens"
@@ -246,7 +257,7 @@ def from_pack(
         budget_tokens=pack.budget.amount if in_tokens else UNSET,
         budget_chars=UNSET if in_tokens else pack.budget.amount,
         tokenizer=pack.tokenizer,
-        hits=tuple(from_hit(item.hit, uri_of, masked=item.masked) for item in pack.items),
+        hits=tuple(from_hit(item.hit, uri_of, masked=item.masked, folder_of=folder_of) for item in pack.items),
         dropped=tuple(from_dropped(drop) for drop in pack.dropped),
         query=pack.query,
         rewritten=rewritten or UNSET,
@@ -254,6 +265,7 @@ def from_pack(
         routes=from_routes(routes) or UNSET,
         not_searched=not_searched or UNSET,
         confidence=UNSET if confidence is None else confidence,
+        missing_folders=from_missing(missing),
         state=state,
         pending=pending,
         error=error or UNSET,

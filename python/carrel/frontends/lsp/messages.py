@@ -21,6 +21,11 @@ _HISTORY = (
     "Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of "
     "its own, the topic has changed and they don't. A planner reads them too."
 )
+_FOLDERS = (
+    "URIs or paths of the workspace folders to ask, in place of `workspaceFolder`; all open ones by default. Of several, hits "
+    "stand in one order, their paths begin with the folder's name, and one budget holds for all."
+)
+_MISSING = "Folders that were not searched, and why; the others answer."
 _SOURCES = "Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides."
 _ROUTES = "Where the question went, where there are sources beside the workspace."
 _NOT_SEARCHED = "Ids of the sources that weren't searched, since nothing in the question spoke for them."
@@ -141,7 +146,13 @@ class FolderParams(Wire, kw_only=True, frozen=True):
     )
 
 
-class SearchParams(FolderParams, kw_only=True, frozen=True):
+class FoldersParams(FolderParams, kw_only=True, frozen=True):
+    """A request about one workspace folder, or several as one."""
+
+    folders: Annotated[tuple[str, ...], Meta(description=_FOLDERS)] = ()
+
+
+class SearchParams(FoldersParams, kw_only=True, frozen=True):
     """`carrel/search`: the chunks that answer a query, best first."""
 
     query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
@@ -162,7 +173,7 @@ class SearchParams(FolderParams, kw_only=True, frozen=True):
     ] = "full"
 
 
-class ContextParams(FolderParams, kw_only=True, frozen=True):
+class ContextParams(FoldersParams, kw_only=True, frozen=True):
     """`carrel/context`: the pages for one chat turn, packed within a budget. Never fails a chat."""
 
     query: Annotated[str, Meta(description="The user's words.")]
@@ -263,7 +274,10 @@ class HitResult(Wire, kw_only=True, frozen=True):
 
     id: str
     uri: str
-    path: Annotated[str, Meta(description="Relative to the folder.")]
+    path: Annotated[
+        str, Meta(description="Relative to the folder. In an answer of several folders it begins with the folder's name.")
+    ]
+    folder: Annotated[str | UnsetType, Meta(description="URI of its folder, in an answer of several.")] = UNSET
     start_line: Annotated[int, Meta(description="1-based, inclusive.")]
     end_line: Annotated[int, Meta(description="1-based, inclusive.")]
     range: Range
@@ -299,6 +313,14 @@ class HitResult(Wire, kw_only=True, frozen=True):
     attached: Annotated[bool, Meta(description="The person selected or attached these lines: they were not found.")] = False
 
 
+class MissingFolderResult(Wire, kw_only=True, frozen=True):
+    """A workspace folder that was not searched."""
+
+    folder: Annotated[str, Meta(description="Its URI.")]
+    name: str
+    reason: str
+
+
 class SearchResult(Wire, kw_only=True, frozen=True):
     """Hits, best first."""
 
@@ -312,6 +334,7 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     sub_queries: Annotated[tuple[str, ...] | UnsetType, Meta(description=_SUB_QUERIES)] = UNSET
     routes: Annotated[tuple[RouteResult, ...] | UnsetType, Meta(description=_ROUTES)] = UNSET
     not_searched: Annotated[tuple[str, ...] | UnsetType, Meta(description=_NOT_SEARCHED)] = UNSET
+    missing_folders: Annotated[tuple[MissingFolderResult, ...] | UnsetType, Meta(description=_MISSING)] = UNSET
     sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
     confidence: Annotated[float | UnsetType, Meta(description=_CONFIDENCE)] = UNSET
 
@@ -339,6 +362,7 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     error: str | UnsetType = UNSET
     elapsed_ms: float
     stages: Annotated[dict[str, float], Meta(description="Milliseconds by stage.")]
+    missing_folders: Annotated[tuple[MissingFolderResult, ...] | UnsetType, Meta(description=_MISSING)] = UNSET
     sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from carrel.core.errors import InvalidInput
 from carrel.core.types import Budget, Lines
@@ -11,11 +15,13 @@ from carrel.engine.context_window import window_of
 from carrel.frontends.common.uris import folder_path, uri_to_path
 from carrel.frontends.lsp import convert
 from carrel.server.context_request import AttachedLines, ContextRequest, FileRef
+from carrel.server.folder_group import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from carrel.frontends.lsp import messages as wire
+    from carrel.server.folder_group import FolderGroup
     from carrel.server.session import Session
     from carrel.server.settings import Settings
     from carrel.server.workspace import Workspace
@@ -36,6 +42,33 @@ class RequestTargets:
             raise InvalidInput("workspaceFolder", "is neither a file URI nor an absolute path")
         return self._session.workspace(path)
 
+    def searched(self, params: wire.FoldersParams) -> Workspace | FolderGroup:
+        """Return the folder that is meant, or several as a group: all open ones where none is named.
+
+        The first of a group is the one that holds the file in front, else the first of all.
+        """
+        if params.workspace_folder is not None and params.folders:
+            raise InvalidInput("folders", "names folders, and so does workspaceFolder", "Give one of the two.")
+        if params.workspace_folder is not None or (not params.folders and len(self._session.folders) < 2):
+            return self.workspace(params)
+        chosen = [self._open_folder(folder) for folder in params.folders] or list(self._session.folders.values())
+        if len(set(chosen)) == 1:
+            return chosen[0]
+        active = getattr(params, "active", None)
+        first = None
+        with contextlib.suppress(InvalidInput):
+            first = self.file(active.uri)[0] if active else None
+        # By the names that they have among all: a folder is called the same in every answer.
+        names = {name: one for name, one in named(self._session.folders.values()).items() if one in chosen}
+        return self._session.group(names, first if first in chosen else chosen[0])
+
+    def _open_folder(self, folder: str) -> Workspace:
+        path = folder_path(folder)
+        found = self._session.locate(path) if path else None
+        if found is None or found[1]:
+            raise InvalidInput("folders", "is not an open folder", "Name folders as they were opened.", value=folder)
+        return found[0]
+
     def file(self, uri: str) -> tuple[Workspace, str]:
         """Return the folder and the relative path of a file."""
         path = uri_to_path(uri)
@@ -51,6 +84,33 @@ class RequestTargets:
             if found is workspace:
                 return FileRef(path, uri)
         return FileRef(None, uri)
+
+    def context_requests(self, group: FolderGroup, params: wire.ContextParams, query: str) -> dict[str, ContextRequest]:
+        """Return the question for each folder of a group, with the files that lie in it.
+
+        What lies in none of them is told once, by the first folder.
+        """
+        whole = self.context_request(group.first, params, query)
+        requests: dict[str, ContextRequest] = {}
+        for name, workspace in group.folders.items():
+            concerned = partial(self._concerns, group, workspace)
+            here = structs.replace(
+                params,
+                active=params.active if params.active and concerned(params.active.uri) else None,
+                open_uris=tuple(filter(concerned, params.open_uris)),
+                pinned=tuple(filter(concerned, params.pinned)),
+                attached=tuple(lines for lines in params.attached if concerned(lines.uri)),
+            )
+            own = self.context_request(workspace, here, query)
+            requests[name] = dataclasses.replace(own, limit=whole.limit, budget=whole.budget)
+        return requests
+
+    def _concerns(self, group: FolderGroup, workspace: Workspace, uri: str) -> bool:
+        with contextlib.suppress(InvalidInput):
+            found = self.file(uri)[0]
+            if found in group.folders.values():
+                return found is workspace
+        return workspace is group.first
 
     def context_request(self, workspace: Workspace, params: wire.ContextParams, query: str) -> ContextRequest:
         """Return the question for context."""

@@ -10,6 +10,7 @@ from typing import Any
 from carrel.core.errors import InvalidInput
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.server.broad_folders import BroadFolder
+from carrel.server.folder_group import FolderGroup, named
 from carrel.server.session import Session
 from carrel.server.workspace import Workspace
 
@@ -39,18 +40,30 @@ class Folders:
         broad = self._broad if self.named else "refused"  # some clients start servers in the home folder, or name it
         for path in set(self._session.folders) - {str(root) for root in wanted}:
             self._session.remove_folder(path)
-        self._names = {}
+        workspaces = []
         for root in wanted:
             known = str(root) in self._session.folders
-            workspace = self._session.add_folder(str(root), path_to_uri(str(root)), broad=broad)
-            self._names[self._free_name(root.name or "root")] = workspace
+            workspaces.append(self._session.add_folder(str(root), path_to_uri(str(root)), broad=broad))
             if not known:
-                self._session.start(workspace)
+                self._session.start(workspaces[-1])
+        self._names = named(workspaces)
         self.decided = True
 
     def all(self) -> list[tuple[str, Workspace]]:
         """Return every folder with its name."""
         return list(self._names.items())
+
+    def searched(self, folder: str) -> Workspace | FolderGroup:
+        """Return the folder of this name or path; all as a group for an empty string, if there are several. Raises
+        `InvalidInput`.
+        """
+        if folder or len(self._names) < 2:
+            return self.pick(folder)[1]
+        return self._session.group(self._names)
+
+    def name_of(self, workspace: Workspace) -> str:
+        """Return the name of an open folder."""
+        return next(name for name, other in self._names.items() if other is workspace)
 
     def pick(self, folder: str) -> tuple[str, Workspace]:
         """Return the folder of this name or path; the first one for an empty string. Raises `InvalidInput`."""
@@ -67,19 +80,23 @@ class Folders:
         if not path or "\0" in path or _PARENT.search(path):
             raise InvalidInput("path", "is outside the workspace", value=given)
         if not Path(path).is_absolute():
-            name, workspace = self.pick(folder)
-            return name, workspace, Path(path).as_posix()
+            name, workspace, path = self._relative(folder, Path(path).as_posix())
+            return name, workspace, path
         found = self._session.locate(path)
         if found is None or not found[1]:
             raise InvalidInput("path", "is outside the workspace", value=given)
         workspace, relative = found
-        return next(name for name, other in self._names.items() if other is workspace), workspace, relative
+        return self.name_of(workspace), workspace, relative
 
-    def _free_name(self, name: str) -> str:
-        free, number = name, 2
-        while free in self._names:
-            free, number = f"{name}-{number}", number + 1
-        return free
+    def _relative(self, folder: str, path: str) -> tuple[str, Workspace, str]:
+        """Return the folder that is meant by a relative path. Of several it may begin with one's name, as paths of answers do."""
+        name, workspace = self.pick(folder)
+        if folder or len(self._names) < 2:
+            return name, workspace, path
+        first, _, rest = path.partition("/")
+        meant = [(first, self._names[first], rest)] if rest and first in self._names else []
+        meant += [(other, at, path) for other, at in self._names.items()]
+        return next((one for one in meant if (one[1].root / one[2]).is_file()), meant[0])
 
     def recorded(self, tool: str, arguments: Mapping[str, Any], result: str) -> None:
         """Record a call of a tool in the audit log, if there is one."""

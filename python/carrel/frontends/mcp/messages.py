@@ -26,6 +26,17 @@ Folder = Annotated[
         description="Which workspace folder, by its name or path in `index_status`; the first one by default.",
     ),
 ]
+SearchedFolder = Annotated[
+    str,
+    Meta(
+        max_length=4_096,
+        description="Which workspace folder, by its name or path in `index_status`; all by default. Of several, paths begin with "
+        "the folder's name.",
+    ),
+]
+FolderOfAnswer = Annotated[
+    str, Meta(description="The folder that was searched; empty where several were: each place has its own.")
+]
 
 
 History = Annotated[
@@ -47,13 +58,13 @@ class SearchArguments(search_tool.SearchArguments, kw_only=True, frozen=True):
     """`search_code`."""
 
     history: History = ()
-    folder: Folder = ""
+    folder: SearchedFolder = ""
 
 
 class KnowledgeArguments(search_form.KnowledgeArguments, kw_only=True, frozen=True):
     """`search_knowledge_base`."""
 
-    folder: Folder = ""
+    folder: SearchedFolder = ""
 
 
 class ContextArguments(Wire, kw_only=True, frozen=True):
@@ -70,7 +81,7 @@ class ContextArguments(Wire, kw_only=True, frozen=True):
         Literal["xml", "source", "tool", "places"],
         Meta(description='The form of the text; "places" gives paths, lines and symbols alone.'),
     ] = "xml"
-    folder: Folder = ""
+    folder: SearchedFolder = ""
 
 
 class SimilarArguments(Wire, kw_only=True, frozen=True):
@@ -114,7 +125,10 @@ class Place(Wire, kw_only=True, frozen=True):
     """A run of lines that answers, with its text as it stands on disk at this moment."""
 
     uri: Annotated[str, Meta(description="The resource that holds these lines.")]
-    path: Annotated[str, Meta(description="Relative to the folder.")]
+    path: Annotated[
+        str, Meta(description="Relative to the folder. In an answer of several folders it begins with the folder's name.")
+    ]
+    folder: Annotated[str | UnsetType, Meta(description="The name of its folder, in an answer of several.")] = UNSET
     start_line: Annotated[int, Meta(description="1-based, inclusive.")]
     end_line: Annotated[int, Meta(description="1-based, inclusive.")]
     score: Annotated[float, Meta(description="0 to 1, comparable across questions.")]
@@ -132,11 +146,14 @@ class Place(Wire, kw_only=True, frozen=True):
 class HitsResult(Wire, kw_only=True, frozen=True):
     """`search_code`, `search_knowledge_base` and `similar_code`: hits, best first."""
 
-    folder: str
+    folder: FolderOfAnswer
     hits: tuple[Place, ...]
     confidence: Confidence = UNSET
     state: State
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    missing_folders: Annotated[
+        dict[str, str] | UnsetType, Meta(description="Folders that were not searched, each with the reason; the others answer.")
+    ] = UNSET
 
 
 class ToolsResult(Wire, kw_only=True, frozen=True):
@@ -154,7 +171,7 @@ class ExecuteResult(Wire, kw_only=True, frozen=True):
 class ContextResult(Wire, kw_only=True, frozen=True):
     """`get_context`: the text, and where each part of it is from."""
 
-    folder: str
+    folder: FolderOfAnswer
     text: str
     confidence: Confidence = UNSET
     tokens: int
@@ -164,6 +181,9 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     dropped: Annotated[tuple[DroppedResult, ...], Meta(description="What was left out, and why.")]
     state: State
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
+    missing_folders: Annotated[
+        dict[str, str] | UnsetType, Meta(description="Folders that were not searched, each with the reason; the others answer.")
+    ] = UNSET
 
 
 class ChunkExplanation(Wire, kw_only=True, frozen=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from carrel.engine.appearance import one_line
 from carrel.engine.formats import NOTHING_FOUND
+from carrel.server.folder_group import FolderGroup
 from carrel.server.unfinished import unfinished_text
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING_FOUND", "explained", "notes", "status"]
 
 
-def notes(workspace: Workspace, told: str | None = None) -> tuple[str, ...]:
+def notes(workspace: Workspace | FolderGroup, told: str | None = None) -> tuple[str, ...]:
     """Say what a reader of an answer must know about the index behind it, beside what was `told` of the answer already."""
+    if isinstance(workspace, FolderGroup):
+        return tuple(f"{name}: {note}" for name, one in workspace.folders.items() for note in notes(one, told))
     index = workspace.index
     if workspace.error:
         return (f"The index may be out of date: {workspace.error}",)

@@ -21,14 +21,16 @@ from carrel.engine.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, resource_uris, texts
-from carrel.server import queries, workspace_tools
+from carrel.server import group_context, group_search, queries, workspace_tools
 from carrel.server.context_request import ContextRequest, FileRef
 from carrel.server.context_service import context
+from carrel.server.folder_group import FolderGroup
 
 if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
+    from carrel.server.missing_folder import MissingFolder
     from carrel.server.status import Status
     from carrel.server.workspace import Workspace
 
@@ -74,20 +76,15 @@ class Tools:
 
     async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
         """Answer `search_code`."""
-        name, workspace = self._folders.pick(asked.folder)
-        await self._readiness.ready(workspace, report)
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
         query = Query(asked.query, search_tool.most_hits(asked), filters)
-        found = await queries.search(workspace, query, 0, history=_history(asked.history))
-        return _found(name, workspace, found, _TEXTS[asked.format])
+        return await self._search(asked.folder, query, _TEXTS[asked.format], report, _history(asked.history))
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
-        name, workspace = self._folders.pick(asked.folder)
-        await self._readiness.ready(workspace, report)
         filters = Filters(path_globs=asked.path_glob, languages=search_form.LANGUAGES, max_age_days=asked.max_age_days)
-        found = await queries.search(workspace, Query(asked.query, asked.limit, checked_filters(filters, _NAMES)), 0)
-        return _found(name, workspace, found, search_form.text_of_hits)
+        query = Query(asked.query, asked.limit, checked_filters(filters, _NAMES))
+        return await self._search(asked.folder, query, search_form.text_of_hits, report)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
         """Answer `similar_code`."""
@@ -96,25 +93,33 @@ class Tools:
         name, workspace, path = self._folders.place(asked.folder, asked.path)
         await self._readiness.ready(workspace, report)
         hits = await queries.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
-        return _hits(name, workspace, hits, _TEXTS[asked.format])
+        answer = _hits(name, workspace, hits, _TEXTS[asked.format])
+        return dataclasses.replace(answer, notes=texts.notes(workspace))
 
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
         """Answer `get_context`."""
-        name, workspace = self._folders.pick(asked.folder)
-        await self._readiness.ready(workspace, report)
+        searched = self._folders.searched(asked.folder)
+        await self._ready(searched, report)
         request = ContextRequest(
             query=asked.query,
             limit=asked.top_k,
             budget=Budget(asked.max_tokens, "tokens"),
             filters=checked_filters(Filters(exclude=asked.exclude), _NAMES),
             model=asked.model or None,
-            pinned=tuple(self._named(name, workspace, file) for file in asked.files),
             trigger="explicit",
             wait_ms=0,
             format=asked.format,
             history=_history(asked.history),
         )
-        answer = await context(workspace, request)
+        name = self._name(searched)
+        if isinstance(searched, FolderGroup):
+            pinned = {one: self._pinned(asked, workspace, searched.first) for one, workspace in searched.folders.items()}
+            answer = await group_context.context(
+                searched, {one: dataclasses.replace(request, pinned=files) for one, files in pinned.items()}
+            )
+        else:
+            request = dataclasses.replace(request, pinned=self._pinned(asked, searched, searched))
+            answer = await context(searched, request)
         if answer.error:
             raise CarrelError(answer.error)
         pack = answer.pack
@@ -132,12 +137,13 @@ class Tools:
             ),
             state=answer.state,
             pending=answer.pending,
+            missing_folders=_missing(answer.missing),
         )
         notices = (answer.notice,) if answer.notice else ()
         return Answer(
             pack.text or texts.NOTHING_FOUND,
             value,
-            (*notices, *_searched_for(answer.rewritten), *texts.notes(workspace, answer.notice)),
+            (*notices, *_searched_for(answer.rewritten), *texts.notes(searched, answer.notice)),
         )
 
     async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
@@ -169,13 +175,48 @@ class Tools:
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
         return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
 
-    def _named(self, folder: str, workspace: Workspace, file: str) -> FileRef:
-        """Find a file that matters; one that lies outside is left out of the pack, with the reason."""
-        try:
-            _, found, path = self._folders.place(folder, file)
-        except InvalidInput:
-            return FileRef(None, file)
-        return FileRef(path if found is workspace else None, file)
+    async def _search(
+        self,
+        folder: str,
+        query: Query,
+        text_of: Callable[[Sequence[Hit]], str],
+        report: Report,
+        history: Sequence[Message] = (),
+    ) -> Answer:
+        """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
+        searched = self._folders.searched(folder)
+        await self._ready(searched, report)
+        found = await group_search.search(searched, query, 0, history=history)
+        answer = _hits(self._name(searched), searched, found.relevant, text_of, found.confidence, found.missing)
+        problem = found.diagnostics.problem
+        told = (*((problem,) if problem else ()), *_searched_for(found.diagnostics.rewritten))
+        return dataclasses.replace(answer, notes=(*told, *texts.notes(searched, problem)))
+
+    async def _ready(self, searched: Workspace | FolderGroup, report: Report) -> None:
+        """Bring what is searched to where it can answer. Of several folders, one that can't be is named by the answer."""
+        if isinstance(searched, FolderGroup):
+            await searched.each(lambda _, workspace: self._readiness.ready(workspace, report))
+        else:
+            await self._readiness.ready(searched, report)
+
+    def _name(self, searched: Workspace | FolderGroup) -> str:
+        return "" if isinstance(searched, FolderGroup) else self._folders.name_of(searched)
+
+    def _pinned(self, asked: messages.ContextArguments, workspace: Workspace, first: Workspace) -> tuple[FileRef, ...]:
+        """Return the files that matter and lie in a folder. One that lies nowhere is left out of the pack by the first folder,
+        with the reason.
+        """
+        refs: list[FileRef] = []
+        for file in asked.files:
+            try:
+                found, path = self._folders.place(asked.folder, file)[1:]
+            except InvalidInput:
+                found, path = None, None
+            if found is workspace:
+                refs.append(FileRef(path, file))
+            elif workspace is first and (found is None or asked.folder):
+                refs.append(FileRef(None, file))
+        return tuple(refs)
 
 
 TOOLS = {
@@ -259,41 +300,42 @@ def _history(texts: Sequence[str]) -> tuple[Message, ...]:
     return tuple(Message("user" if (len(texts) - at) % 2 == 0 else "assistant", text) for at, text in enumerate(texts))
 
 
-def _found(name: str, workspace: Workspace, found: queries.Found, text_of: Callable[[Sequence[Hit]], str]) -> Answer:
-    """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
-    answer = _hits(name, workspace, found.relevant, text_of, found.confidence)
-    problem = found.diagnostics.problem
-    told = (*((problem,) if problem else ()), *_searched_for(found.diagnostics.rewritten))
-    return dataclasses.replace(answer, notes=(*told, *texts.notes(workspace, problem)))
-
-
 def _searched_for(rewritten: str | None) -> tuple[str, ...]:
     return (f"Searched for: {rewritten}",) if rewritten else ()
 
 
 def _hits(
     name: str,
-    workspace: Workspace,
+    searched: Workspace | FolderGroup,
     hits: Sequence[Hit],
     text_of: Callable[[Sequence[Hit]], str],
     confidence: float | UnsetType = UNSET,
+    missing: Sequence[MissingFolder] = (),
 ) -> Answer:
     value = messages.HitsResult(
         folder=name,
         hits=tuple(_place(name, hit, hit.chunk.masked, with_text=text_of is not places_text) for hit in hits),
         confidence=confidence,
-        state=workspace.state(),
-        pending=workspace.pending,
+        state=searched.state(),
+        pending=searched.pending,
+        missing_folders=_missing(missing),
     )
-    return Answer(text_of(hits), value, texts.notes(workspace))
+    return Answer(text_of(hits), value)
+
+
+def _missing(missing: Sequence[MissingFolder]) -> dict[str, str] | UnsetType:
+    return {one.name: str(one.cause) for one in missing} or UNSET
 
 
 def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.Place:
     chunk = hit.chunk
     lines = (chunk.span.start_line, chunk.span.end_line)
     return messages.Place(
-        uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else resource_uris.build(folder, chunk.path, lines),
+        uri=chunk.origin.uri
+        if chunk.origin and chunk.origin.uri
+        else resource_uris.build(chunk.folder or folder, chunk.path_in_folder, lines),
         path=chunk.path,
+        folder=chunk.folder or UNSET,
         start_line=lines[0],
         end_line=lines[1],
         score=round(hit.score, 4),

@@ -1,0 +1,183 @@
+"""Answer a chat turn from several workspace folders at once: their hits in one order, packed once within the budget."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from carrel.core.errors import NotReady
+from carrel.core.types import Query
+from carrel.server.context_request import ContextAnswer, ContextRequest, StoredContext
+from carrel.server.context_service import Packing, Selected, answered, empty, guarded, recorded
+from carrel.server.open_index import RENEWED, OpenIndex
+from carrel.server.routed import FromSources, from_sources
+
+if TYPE_CHECKING:
+    from carrel.core.native import CancelToken
+    from carrel.core.ports import Tokenizer
+    from carrel.core.types import Hit
+    from carrel.engine.retriever import Retrieval
+    from carrel.server.folder_group import FolderGroup
+    from carrel.server.missing_folder import MissingFolder
+    from carrel.server.workspace import Workspace
+
+_OFF = "its memory is off"
+_ON_AGAIN = "Set `ragEnabled` for this folder, or leave it out of the request's `folders`."
+
+
+async def context(group: FolderGroup, requests: Mapping[str, ContextRequest]) -> ContextAnswer:
+    """Pack what the indexes of all folders hold for a chat turn, and keep the answer in the recent ones.
+
+    `requests` has for each folder the request with the files that lie in it; that of the first decides on all else. Raises
+    nothing but a cancel of this very call.
+    """
+    request = next(requests[name] for name, workspace in group.folders.items() if workspace is group.first)
+    answer = await guarded(request, lambda end: _answer(group, request, requests, end))
+    return recorded(group, answer, group.first.audit, request, group.roots)
+
+
+async def _answer(
+    group: FolderGroup, request: ContextRequest, requests: Mapping[str, ContextRequest], end: float | None
+) -> ContextAnswer:
+    from carrel.engine.assisted_retrieval import retrieve_assisted
+    from carrel.engine.folders import filters_in
+
+    explicit = request.trigger == "explicit"
+
+    async def ready(_: str, workspace: Workspace) -> OpenIndex:
+        await workspace.settle()
+        if not explicit and not workspace.settings.rag_enabled:
+            raise NotReady(_OFF, _ON_AGAIN)
+        return await workspace.ready(explicit=explicit, wait_ms=request.wait_ms)
+
+    if not explicit:
+        await asyncio.gather(*(workspace.settle() for workspace in group.folders.values()))
+        if not any(workspace.settings.rag_enabled for workspace in group.folders.values()):
+            return empty(request)
+    indexes, silent = await group.each(ready, end)
+    answering = group.only(indexes)
+
+    def tokenizer() -> Tokenizer:  # on a thread: its table may have to be loaded
+        return answering.first.tokenizer(request.model)
+
+    packings: dict[str, Packing] = {}
+    for name, index in indexes.items():
+        own = requests[name]
+        scoped = replace(own, limit=request.limit, filters=filters_in(own.filters, name, answering.inside(name)))
+        packings[name] = Packing(index, tokenizer, scoped)
+    others = await from_sources(
+        answering.first,
+        Query(request.query, request.limit, request.filters, left_out=request.left_out),
+        named=request.sources,
+        explicit=explicit,
+        wait_ms=request.wait_ms,
+        plan=request.plan,
+        end=end,
+    )
+
+    async def ask(name: str, workspace: Workspace) -> Selected:
+        index, packing = indexes[name], packings[name]
+        return await retrieve_assisted(
+            packing.question,
+            index.store.snapshot,
+            index.embedder,
+            workspace.assistants(plan=request.plan, rerank=request.rerank),
+            workspace.run_interactive,
+            packing.select,
+            scope=packing.scope,
+            end=end,
+            outside=index.replica,
+        )
+
+    selected, failed = await answering.each(ask, end)
+    missing = (*silent, *failed)
+    answer, found = await answering.first.run_interactive(
+        lambda token: _packed(selected, request, others, missing, tokenizer(), token)
+    )
+    answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]), missing=missing)
+    if not answer.pack.items and any(index.being_renewed for index in indexes.values()):
+        answer = replace(answer, error=RENEWED)
+    by_folder = {name: one.found for name, one in selected.items()}
+    group.first.recent.add(StoredContext(answering.first.root_key, answer, found, group.roots, by_folder))
+    return answer
+
+
+def _packed(
+    selected: Mapping[str, Selected],
+    request: ContextRequest,
+    others: FromSources | None,
+    missing: tuple[MissingFolder, ...],
+    tokenizer: Tokenizer,
+    token: CancelToken,
+) -> tuple[ContextAnswer, Retrieval]:
+    """Pack what was selected in the folders, each path with the name of its folder. Runs on a thread."""
+    from carrel.engine.candidates import Stopwatch
+    from carrel.engine.context import lines_known, offered, pack, pack_offer, shows_lines
+    from carrel.engine.folders import named_drop, named_hit, named_offer
+    from carrel.engine.merge import summed
+    from carrel.engine.passages import joined
+
+    watch = Stopwatch()
+
+    def between(path: str, first: int, last: int) -> str | None:
+        name, _, rest = path.partition("/")
+        return selected[name].lines(rest, first, last) if name in selected else None
+
+    def count_lines(path: str) -> int:
+        name, _, rest = path.partition("/")
+        return lines_known(selected[name].ranking.view, rest)
+
+    own = _merged(selected, request.limit)
+    query = replace(next(iter(selected.values())).query, text=request.query, filters=request.filters, limit=request.limit)
+    hits = own if others is None else others.beside(own, query)
+    attached = [named_hit(hit, name) for name, one in selected.items() for hit in one.attached]
+    dropped = [named_drop(drop, name) for name, one in selected.items() for drop in one.dropped]
+    if hits == own and own and shows_lines(request.format):
+        offers = [
+            named_offer(offered(one.ranking, one.hits, one.query, token), name) for name, one in selected.items() if one.hits
+        ]
+        packed = pack_offer(
+            joined(offers, own),
+            query,
+            request.budget,
+            tokenizer,
+            count_lines=count_lines,
+            attached=attached,
+            form=request.format,
+            dropped=dropped,
+            read_lines=between,
+        )
+    else:
+        packed = pack(
+            (*attached, *hits),
+            request.budget,
+            tokenizer,
+            query=request.query,
+            form=request.format,
+            dropped=dropped,
+            read_lines=between,
+        )
+    watch.lap("pack")
+    surest = max(selected.values(), key=lambda one: one.found.confidence)
+    stages = summed([*(one.found.stages for one in selected.values()), watch.stages])
+    notices = [*map(str, missing), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice)]
+    return answered(packed, surest.found, stages, others, notices)
+
+
+def _merged(selected: Mapping[str, Selected], most: int) -> tuple[Hit, ...]:
+    """Return the hits of the folders by relevance; what the person pinned comes first."""
+    from carrel.engine.folders import named_hit
+    from carrel.engine.merge import merge_by_score
+
+    pinned: list[list[Hit]] = []
+    others: list[list[Hit]] = []
+    for name, one in selected.items():
+        paths = frozenset(one.ranking.query.pinned)
+        pinned.append([named_hit(hit, name) for hit in one.hits if hit.chunk.path in paths])
+        others.append([named_hit(hit, name) for hit in one.hits if hit.chunk.path not in paths])
+    first = merge_by_score(pinned, most)
+    return (*first, *merge_by_score(others, most - len(first)))

@@ -1,0 +1,155 @@
+"""Several workspace folders are asked as one: one order, one budget, each hit with its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.shop import write_files
+
+from carrel.frontends.common.uris import path_to_uri
+
+from .conftest import Start, paths
+
+RATES = '''def exchange_rate(currency, day):
+    """Return the exchange rate of a currency on a day from the table of the central bank."""
+    table = central_bank_table(day)
+    return table[currency]
+'''
+LOCKS = '''class BrewLock:
+    """Keep two kettles from brewing at once: the second one waits for the first to cool down."""
+
+    def acquire(self, kettle):
+        while self.holder is not None:
+            self.wait_until_cool(self.holder)
+        self.holder = kettle
+'''
+SHARED = '''def settings_of(environment):
+    """Read the settings of an environment from its file, with the defaults for what it leaves out."""
+    return {**DEFAULTS, **read_file(environment)}
+'''
+
+
+@pytest.fixture
+def money(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "money", {"rates.py": RATES, "config.py": SHARED})
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "kitchen", {"locks.py": LOCKS, "config.py": SHARED})
+
+
+def explicit(query: str, **more: Any) -> dict[str, Any]:
+    return {"query": query, "trigger": "explicit", **more}
+
+
+async def test_all_folders_answer_in_one_order_with_one_budget(start: Start, money: Path, kitchen: Path) -> None:
+    async with start(money, kitchen) as client:
+        for question, path, folder in (
+            ("where is the exchange rate of a currency", "money/rates.py", money),
+            ("what keeps two kettles from brewing at once", "kitchen/locks.py", kitchen),
+        ):
+            found = await client.request("carrel/search", {"query": question})
+            best = found["hits"][0]
+            uri = path_to_uri(str(folder))
+            assert (best["path"], best["folder"]) == (path, uri)
+            assert best["uri"] == f"{uri}/{path.partition('/')[2]}"
+            scores = [hit["score"] for hit in found["hits"]]
+            assert scores == sorted(scores, reverse=True)
+            pack = await client.request("carrel/context", explicit(question, budget={"tokens": 400}))
+            assert pack["hits"][0]["path"] == path
+            assert f'file="{path}"' in pack["text"]
+            assert pack["tokens"] <= 400
+            assert "missingFolders" not in pack
+            story = await client.request("carrel/explain", {"packId": pack["id"]})
+            assert next(one for one in story["candidates"] if one["path"] == path)["verdict"].startswith("given")
+            cited = await client.request("carrel/citations", {"packId": pack["id"], "text": f"See {path}:1-3."})
+            assert cited["citations"][0]["uri"] == best["uri"]
+        nothing = await client.request("carrel/context", explicit("zebra quantum flux capacitor"))
+        assert (nothing["hits"], nothing.get("error")) == ([], None)
+
+
+async def test_files_of_one_name_and_content_are_told_apart(start: Start, money: Path, kitchen: Path) -> None:
+    async with start(money, kitchen) as client:
+        found = await client.request("carrel/search", {"query": "settings_of"})
+        assert sorted(path for path in paths(found) if "config" in path) == ["kitchen/config.py", "money/config.py"]
+        assert len({hit["id"] for hit in found["hits"]}) == len(found["hits"])
+        pack = await client.request("carrel/context", explicit("settings_of an environment"))
+        assert {"kitchen/config.py", "money/config.py"} <= set(paths(pack))
+        assert pack["text"].count("def settings_of") == 2
+
+
+async def test_one_folder_that_is_named_answers_as_if_it_were_alone(start: Start, money: Path, kitchen: Path) -> None:
+    question = explicit("where are settings read", budget={"tokens": 500})
+    async with start(money) as client:
+        alone = await client.request("carrel/context", question)
+    async with start(kitchen, money) as client:
+        for named in ({"workspaceFolder": path_to_uri(str(money))}, {"folders": [path_to_uri(str(money))]}):
+            pack = await client.request("carrel/context", {**question, **named})
+            assert pack["text"] == alone["text"]
+            assert [hit["path"] for hit in pack["hits"]] == [hit["path"] for hit in alone["hits"]]
+            assert not any("folder" in hit for hit in pack["hits"])
+        both = await client.request("carrel/context", {**question, "folders": [str(kitchen), str(money)]})
+        assert {hit["folder"] for hit in both["hits"]} == {path_to_uri(str(kitchen)), path_to_uri(str(money))}
+        wrong = await client.request("carrel/context", {**question, "folders": [str(kitchen / "nowhere")]})
+        assert "is not an open folder" in wrong["error"]
+
+
+async def test_a_folder_inside_another_gives_no_place_twice(start: Start, kitchen: Path) -> None:
+    inner = write_files(kitchen / "money", {"rates.py": RATES})
+    write_files(kitchen / "other" / "money", {"notes.py": SHARED})
+    async with start(kitchen, inner) as client:
+        found = await client.request("carrel/search", {"query": "exchange_rate of a currency", "limit": 50})
+        uris = [(hit["uri"], hit["startLine"]) for hit in found["hits"]]
+        assert len(uris) == len(set(uris))
+        assert [hit["path"] for hit in found["hits"] if hit["uri"].endswith("rates.py")] == ["money/rates.py"]
+        notes = await client.request("carrel/search", {"query": "settings_of", "limit": 50})
+        assert "kitchen/other/money/notes.py" in paths(notes)
+
+
+async def test_a_folder_that_cannot_answer_is_named_and_the_others_answer(start: Start, money: Path, kitchen: Path) -> None:
+    (kitchen / ".carrel.toml").write_text("this is not TOML")
+    async with start(money, kitchen) as client:
+        pack = await client.request("carrel/context", explicit("exchange rate of a currency"))
+        assert paths(pack)[0] == "money/rates.py"
+        [missing] = pack["missingFolders"]
+        assert (missing["folder"], missing["name"]) == (path_to_uri(str(kitchen)), "kitchen")
+        assert "The folder kitchen was not searched: " in pack["error"]
+        assert missing["reason"] in pack["error"]
+        found = await client.request("carrel/search", {"query": "exchange rate of a currency"})
+        assert paths(found)[0] == "money/rates.py"
+        assert found["missingFolders"] == pack["missingFolders"]
+        assert "The folder kitchen was not searched: " in found["plan"]["problem"]
+        (kitchen / ".carrel.toml").write_text("ragEnabled = false\n")
+        await client.request("carrel/index", {"workspaceFolder": str(kitchen)})
+        chat = await client.request("carrel/context", {"query": "exchange rate of a currency"})
+        assert "its memory is off" in chat["missingFolders"][0]["reason"]
+
+
+async def test_what_is_pinned_attached_and_left_out_counts_in_its_folder(start: Start, money: Path, kitchen: Path) -> None:
+    locks, config = path_to_uri(str(kitchen / "locks.py")), path_to_uri(str(money / "config.py"))
+    async with start(money, kitchen) as client:
+        question = explicit("where are settings read")
+        await client.request("carrel/search", {"query": "settings"})
+        pack = await client.request("carrel/context", {**question, "pinned": [locks]})
+        assert pack["hits"][0]["path"] == "kitchen/locks.py"
+        assert pack["dropped"] == [] or all("outside" not in drop["reason"] for drop in pack["dropped"])
+        lines = {"uri": locks, "startLine": 4, "endLine": 5}
+        pack = await client.request("carrel/context", {**question, "attached": [lines]})
+        assert [(hit["path"], hit["startLine"]) for hit in pack["hits"] if hit["attached"]] == [("kitchen/locks.py", 4)]
+        without = {"exclude": ["kitchen/config.py"]}
+        assert "kitchen/config.py" not in paths(await client.request("carrel/context", {**question, **without}))
+        whole = {"excludeLines": [{"uri": config, "startLine": 1, "endLine": 3}]}
+        found = paths(await client.request("carrel/context", {**question, **whole}))
+        assert ("money/config.py" in found, "kitchen/config.py" in found) == (False, True)
+        only = await client.request("carrel/search", {"query": "settings", "filters": {"pathGlob": "kitchen/*.py"}})
+        assert {path.partition("/")[0] for path in paths(only)} == {"kitchen"}
+
+
+async def test_the_audit_log_names_the_folders(start: Start, money: Path, kitchen: Path) -> None:
+    async with start(money, kitchen, audit={"enabled": True}) as client:
+        await client.request("carrel/context", explicit("exchange rate of a currency"))
+        entries = (await client.request("carrel/audit", {"kind": "context"}))["entries"]
+        assert entries[0]["details"]["folders"] == {"money": str(money), "kitchen": str(kitchen)}

@@ -1,0 +1,60 @@
+"""Several roots are searched as one, and each place says its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mcp.client import Client
+from tests.shop import write_files
+
+from .conftest import Connect
+
+RATES = '''def exchange_rate(currency, day):
+    """Return the exchange rate of a currency on a day from the table of the central bank."""
+    table = central_bank_table(day)
+    return table[currency]
+'''
+
+
+async def call(client: Client, name: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    return result.structured_content or {}, "\n".join(getattr(part, "text", "") for part in result.content)
+
+
+async def test_all_roots_are_searched_and_paths_of_answers_are_understood(
+    connect: Connect, project: Path, tmp_path: Path
+) -> None:
+    money = write_files(tmp_path / "money", {"src/rates.py": RATES})
+    async with connect(project, money) as client:
+        found, text = await call(client, "search_code", {"query": "exchange rate of a currency"})
+        assert found["folder"] == ""
+        best = found["hits"][0]
+        assert (best["path"], best["folder"]) == ("money/src/rates.py", "money")
+        assert best["uri"].startswith("carrel://code/money/src/rates.py?lines=")
+        assert "money/src/rates.py" in text
+        read = await client.read_resource(best["uri"])
+        assert "def exchange_rate" in getattr(read.contents[0], "text", "")
+        similar, _ = await call(client, "similar_code", {"path": best["path"], "startLine": 1, "endLine": 4})
+        assert similar["folder"] == "money"
+        files = {"files": ["money/src/rates.py", "src/orders.py"]}
+        pack, text = await call(client, "get_context", {"query": "exchange rate", "maxTokens": 300, **files})
+        assert pack["tokens"] <= 300
+        assert {"money/src/rates.py", f"{project.name}/src/orders.py"} <= {place["path"] for place in pack["places"]}
+        assert not any("outside" in drop["reason"] for drop in pack["dropped"])
+        one, _ = await call(client, "search_code", {"query": "exchange rate of a currency", "folder": project.name})
+        assert one["folder"] == project.name
+        assert not any("money" in hit["path"] for hit in one["hits"])
+
+
+async def test_a_root_that_cannot_answer_is_named(connect: Connect, project: Path, tmp_path: Path) -> None:
+    money = write_files(tmp_path / "money", {"rates.py": RATES, ".carrel.toml": "this is not TOML"})
+    async with connect(project, money) as client:
+        found, text = await call(client, "search_code", {"query": "zebra quantum flux capacitor"})
+        assert list(found["missingFolders"]) == ["money"]
+        assert "The folder money was not searched: " in text, "nothing is not claimed of it"
+        pack, text = await call(client, "get_context", {"query": "where are orders kept"})
+        assert list(pack["missingFolders"]) == ["money"]
+        assert pack["places"][0]["folder"] == project.name
+        assert "The folder money was not searched: " in text

@@ -1,0 +1,90 @@
+"""Several workspace folders asked as one, where one of them is slow or fails."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from carrel.core.errors import CarrelError, NotReady
+from carrel.core.types import Chunk, Hit, Signals, Span
+from carrel.engine.folders import named_hit, plain_hit
+from carrel.engine.merge import merge_by_score
+from carrel.frontends.common.uris import longest_match
+from carrel.server.composition import Composition
+from carrel.server.folder_group import FolderGroup, named
+from carrel.server.jobs import Jobs
+from carrel.server.settings import Settings
+from carrel.server.state import FolderSettings
+from carrel.server.workspace import Workspace
+
+
+def group_of(*roots: Path) -> FolderGroup:
+    folder = FolderSettings(Settings(storage="workspace"))
+    composition, jobs = Composition(), Jobs()
+    workspaces = [Workspace(root, root.as_uri(), folder=folder, composition=composition, jobs=jobs) for root in roots]
+    return FolderGroup(named(workspaces), workspaces[0], longest_match)
+
+
+def hit(path: str, score: float) -> Hit:
+    return Hit(Chunk(id="0", path=path, span=Span(1, 2), text="x\n"), score, Signals())
+
+
+async def test_folders_of_one_name_have_names_of_their_own(tmp_path: Path) -> None:
+    group = group_of(tmp_path / "a" / "app", tmp_path / "b" / "app", tmp_path / "app-2", tmp_path / "c" / "app")
+    assert list(group.folders) == ["app", "app-2", "app-2-2", "app-3"]
+    found = group.place("app-2/src/x.py")
+    assert found is not None
+    assert (found[0].root, found[1]) == (tmp_path / "b" / "app", "src/x.py")
+    assert group.place("@docs/x.md") is None
+
+
+async def test_a_folder_that_hangs_is_named_when_the_time_is_up(tmp_path: Path) -> None:
+    group = group_of(tmp_path / "fast", tmp_path / "slow", tmp_path / "broken")
+    hanging = asyncio.Event()
+
+    async def ask(name: str, _: Workspace) -> str:
+        if name == "slow":
+            await hanging.wait()
+        if name == "broken":
+            raise ValueError("a secret text")
+        return name
+
+    given, missing = await group.each(ask, asyncio.get_running_loop().time() + 0.2)
+    assert given == {"fast": "fast"}
+    assert [(one.name, str(one.cause)) for one in missing] == [
+        ("slow", "it gave no answer in time"),
+        ("broken", "something went wrong inside Carrel; its log says more"),
+    ]
+
+
+async def test_a_question_that_no_folder_answers_fails_with_every_reason(tmp_path: Path) -> None:
+    group = group_of(tmp_path / "one", tmp_path / "two")
+
+    async def alike(name: str, _: Workspace) -> None:
+        raise NotReady("There is no index")
+
+    async def apart(name: str, _: Workspace) -> None:
+        raise CarrelError(f"{name} is broken")
+
+    with pytest.raises(NotReady, match="There is no index"):
+        await group.each(alike)
+    with pytest.raises(CarrelError, match=r"one was not searched: one is broken\. .* two was not searched: two is broken"):
+        await group.each(apart)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, 10])
+def test_hits_are_merged_by_relevance_and_each_folder_keeps_its_order(most: int) -> None:
+    one, two = [hit("a", 0.9), hit("b", 0.2)], [hit("c", 0.9), hit("d", 0.5), hit("e", 0.1)]
+    assert [found.chunk.path for found in merge_by_score([one, two], most)] == list("acdbe")[:most]
+
+
+def test_a_hit_of_a_folder_can_be_told_from_its_twin_and_given_back_as_it_was() -> None:
+    plain = hit("src/a.py", 0.5)
+    here, there = named_hit(plain, "one"), named_hit(plain, "two")
+    assert here.chunk.id != there.chunk.id
+    assert (here.chunk.path, here.chunk.path_in_folder) == ("one/src/a.py", "src/a.py")
+    assert plain_hit(here) == plain_hit(there) == plain == plain_hit(plain)
+    assert replace(here, chunk=plain.chunk) == plain
