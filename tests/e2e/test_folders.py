@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.shop import write_files
 
+from carrel.frontends.common.lsp_client import LspError
 from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
@@ -93,6 +94,9 @@ async def test_one_folder_that_is_named_answers_as_if_it_were_alone(start: Start
             assert not any("folder" in hit for hit in pack["hits"])
         both = await client.request("carrel/context", {**question, "folders": [str(kitchen), str(money)]})
         assert {hit["folder"] for hit in both["hits"]} == {path_to_uri(str(kitchen)), path_to_uri(str(money))}
+        turn = {"role": "user", "content": "where are settings read"}
+        with pytest.raises(LspError, match="folders: names several folders"):
+            await client.request("carrel/chat", {"messages": [turn], "folders": [str(kitchen), str(money)]})
         wrong = await client.request("carrel/context", {**question, "folders": [str(kitchen / "nowhere")]})
         assert "is not an open folder" in wrong["error"]
 

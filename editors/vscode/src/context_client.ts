@@ -76,9 +76,12 @@ export class ContextClient {
 
   private params(question: Question, details: Details): ContextParams {
     const { files = [], places = [], ...given } = details;
-    const folder = given.workspaceFolder ?? currentFolder();
-    // What lies in another folder isn't in this folder's index: the answer would only say so.
-    const here = (uri: string): boolean => folderOf(vscode.Uri.parse(uri, true)) === folder;
+    const folder = given.workspaceFolder ?? onlyFolder();
+    // What lies in no folder that is asked isn't in its index: the answer would only say so.
+    const here = (uri: string): boolean => {
+      const its = folderOf(vscode.Uri.parse(uri, true));
+      return folder ? its === folder : its !== undefined;
+    };
     const active = activeEditor(question);
     const removed = this.receipts.removed(question.text).filter(({ uri }) => here(uri));
     return {
@@ -137,6 +140,12 @@ function openUris(): string[] {
     input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.toString()] : [],
   );
   return [...new Set(uris)];
+}
+
+/** The only folder; undefined where there are several, which are asked as one. */
+export function onlyFolder(): string | undefined {
+  const [first, ...others] = localFolders();
+  return others.length ? undefined : first?.uri.toString();
 }
 
 /** The folder of the file in front, else the first. */

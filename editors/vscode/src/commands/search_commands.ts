@@ -1,7 +1,7 @@
 /** Commands that put the project's pages where a person wants them. */
 
 import * as vscode from 'vscode';
-import { currentFolder, type ContextClient } from '../context_client';
+import { onlyFolder, type ContextClient } from '../context_client';
 import { count } from '../memory/labels';
 import type { ContextResult, HitResult } from '../protocol';
 import { lines } from '../receipts/nodes';
@@ -82,7 +82,7 @@ async function search(server: Supervisor): Promise<void> {
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { hit?: HitResult }>();
   pick.title = 'Carrel: Search';
   pick.placeholder = 'Words, a question, or a name';
-  const folder = currentFolder();
+  const folder = onlyFolder();
   const where = folder ? { workspaceFolder: folder } : {};
   let timer: NodeJS.Timeout | undefined;
   let running: vscode.CancellationTokenSource | undefined;

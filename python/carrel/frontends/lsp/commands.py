@@ -183,7 +183,7 @@ class Commands:
         started = time.perf_counter()
         params = decode(ChatParams, raw)
         messages = convert_chat.to_messages(params)
-        workspace = self._targets.workspace(params)
+        workspace = self._targets.one(params)
         model = self.chat_model(workspace, params.model_token, params.model)
         uri_of = partial(_uri_of, workspace)
         steps: list[ChatStep] = []

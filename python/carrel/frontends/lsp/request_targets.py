@@ -15,13 +15,12 @@ from carrel.engine.context_window import window_of
 from carrel.frontends.common.uris import folder_path, uri_to_path
 from carrel.frontends.lsp import convert
 from carrel.server.context_request import AttachedLines, ContextRequest, FileRef
-from carrel.server.folder_group import named
+from carrel.server.folder_group import FolderGroup, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from carrel.frontends.lsp import messages as wire
-    from carrel.server.folder_group import FolderGroup
     from carrel.server.session import Session
     from carrel.server.settings import Settings
     from carrel.server.workspace import Workspace
@@ -61,6 +60,13 @@ class RequestTargets:
         # By the names that they have among all: a folder is called the same in every answer.
         names = {name: one for name, one in named(self._session.folders.values()).items() if one in chosen}
         return self._session.group(names, first if first in chosen else chosen[0])
+
+    def one(self, params: wire.FoldersParams) -> Workspace:
+        """Return the folder that is meant, where no more than one can answer: the only or first one where none is named."""
+        found = self.searched(params) if params.folders else self.workspace(params)
+        if isinstance(found, FolderGroup):
+            raise InvalidInput("folders", "names several folders, and one answers this request", "Name one.")
+        return found
 
     def _open_folder(self, folder: str) -> Workspace:
         path = folder_path(folder)

@@ -117,6 +117,7 @@ public final class Messages {
 
     public record SearchParams(
             String workspaceFolder,
+            List<String> folders,
             String query,
             List<HistoryTurn> history,
             ActiveEditor active,
@@ -131,7 +132,7 @@ public final class Messages {
 
         /** A query in its own words; everything else is left to the server. */
         public static SearchParams of(String workspaceFolder, String query, Integer limit, Integer waitMs) {
-            return new SearchParams(workspaceFolder, query, null, null, null, null, null, null, limit, null, waitMs, null);
+            return new SearchParams(workspaceFolder, null, query, null, null, null, null, null, null, limit, null, waitMs, null);
         }
     }
 
@@ -150,8 +151,12 @@ public final class Messages {
             List<String> subQueries,
             List<RouteResult> routes,
             List<String> notSearched,
+            List<MissingFolderResult> missingFolders,
             List<SentResult> sent,
             Double confidence) {}
+
+    /** A folder that was not searched. */
+    public record MissingFolderResult(String folder, String name, String reason) {}
 
     /** Where a question went. */
     public record RouteResult(String source, String query, String reason) {}
@@ -172,6 +177,7 @@ public final class Messages {
 
     public record ContextParams(
             String workspaceFolder,
+            List<String> folders,
             String query,
             List<HistoryTurn> history,
             String plan,
@@ -196,19 +202,19 @@ public final class Messages {
         /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
-            return new ContextParams(workspaceFolder, query, null, null, null, null, null, null, null, null, active, openUris, null,
+            return new ContextParams(workspaceFolder, null, query, null, null, null, null, null, null, null, null, active, openUris, null,
                     null, null, null, null, trigger, waitMs, null, null);
         }
 
         /** The same question after these turns, oldest first. */
         public ContextParams following(List<HistoryTurn> turns) {
-            return new ContextParams(workspaceFolder, query, turns, plan, rerank, sources, topK, budget, window, model, active,
+            return new ContextParams(workspaceFolder, folders, query, turns, plan, rerank, sources, topK, budget, window, model, active,
                     openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
 
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
-            return new ContextParams(workspaceFolder, query, history, plan, rerank, sources, topK, budget, window, model, active,
+            return new ContextParams(workspaceFolder, folders, query, history, plan, rerank, sources, topK, budget, window, model, active,
                     openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
@@ -234,6 +240,7 @@ public final class Messages {
             String error,
             double elapsedMs,
             Map<String, Double> stages,
+            List<MissingFolderResult> missingFolders,
             List<SentResult> sent) {}
 
     public record ActiveEditor(String uri, Range selection) {}
@@ -248,6 +255,7 @@ public final class Messages {
             String id,
             String uri,
             String path,
+            String folder,
             int startLine,
             int endLine,
             Range range,

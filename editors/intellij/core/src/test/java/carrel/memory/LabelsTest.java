@@ -63,6 +63,6 @@ class LabelsTest {
 
     private static ContextResult pack(String text, int tokens, Integer budgetTokens, Integer budgetChars) {
         return new ContextResult("1", text, "xml", tokens, budgetTokens, budgetChars, "cl100k_base", List.of(), List.of(), "q", null, null,
-                null, null, null, State.READY, 0, null, 1, Map.of(), null);
+                null, null, null, State.READY, 0, null, 1, Map.of(), null, null);
     }
 }
