@@ -64,6 +64,21 @@ def test_context_stands_before_the_question_and_commands_before_the_context(star
     assert b"stand-in: started" in stderr
 
 
+def test_all_folders_that_a_turn_names_are_searched(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
+    money = write_files(project.parent / "money", {"rates.py": "def exchange_rate(day):\n    return central_bank_table(day)\n"})
+    index(money, env)
+    client = start("--deadline-ms", "2000")
+    initialize(client, project)
+    folders = [{"uri": root.as_uri(), "name": root.name} for root in (project, money)]
+    question = "where is the exchange_rate of a day?"
+    for number in range(60):
+        client.request(f"turn{number}", "conversation/turn", {**turn(question), "workspaceFolders": folders})
+        if (sent := recorded(record, "conversation/turn")[-1]["params"]["message"]) != question:
+            break
+        time.sleep(0.2)
+    assert 'file="money/rates.py"' in sent
+
+
 def test_references_leave_the_text(start: Start, project: Path, record: Path) -> None:
     client = start("--mode", "references", "--deadline-ms", "2000")
     initialize(client, project)

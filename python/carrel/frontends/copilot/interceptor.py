@@ -152,7 +152,7 @@ class Interceptor:
         if not self._options.folders and turn.folders:
             for uri in turn.folders:
                 self._sidecar.ensure_folder(uri)
-            params["workspaceFolder"] = turn.folders[0]
+            params["folders"] = list(turn.folders)
         if self._options.top_k:
             params["topK"] = self._options.top_k
         if self._active:
@@ -215,7 +215,7 @@ class Interceptor:
         hits = found["hits"] if is_enough(found["confidence"]) else []
         told = ((hit, search_form.told_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
         text = search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
-        problem = found["plan"].get("problem") if hits else None
+        problem = found["plan"].get("problem") if hits or found.get("missingFolders") else None
         return f"({problem})\n\n{text}" if problem else text
 
     def run_tool(self, request: dict[str, Any], answer: Any) -> None:

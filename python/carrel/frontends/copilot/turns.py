@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.message_parts import text_of, text_parts
+from carrel.frontends.common.uris import uri_to_path
 
 Mode = Literal["prepend", "references", "off"]
 
@@ -27,10 +28,10 @@ class Turn:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The workspace folders that the request itself names."""
+        """The workspace folders of this machine that the request itself names."""
         named = [self.params.get("workspaceFolder"), *(_items(self.params.get("workspaceFolders")))]
         uris = (item.get("uri") if isinstance(item, dict) else item for item in named)
-        return tuple(uri for uri in uris if isinstance(uri, str))
+        return tuple(dict.fromkeys(uri for uri in uris if isinstance(uri, str) and uri_to_path(uri)))
 
     @property
     def conversation(self) -> str | None:
