@@ -19,10 +19,11 @@ from carrel.core.ports import ChatModel, Reranker, RerankerSpec
 from carrel.core.types import Budget, Query
 from carrel.frontends.common.uris import longest_match
 from carrel.frontends.lsp.commands import Commands
-from carrel.server import queries
+from carrel.server import group_context, group_search, queries
 from carrel.server.composition import Composition
 from carrel.server.context_request import ContextRequest
 from carrel.server.context_service import context
+from carrel.server.folder_group import FolderGroup, named
 from carrel.server.jobs import Jobs
 from carrel.server.session import Session
 from carrel.server.settings import Settings
@@ -214,3 +215,23 @@ async def test_editors_ask_for_it_and_are_told(open_workspace: Open) -> None:
     assert (found.rewritten, found.plan["reranker"]) == (pack.rewritten, "by-word")
     session.folders.clear()
     session.jobs.close()
+
+
+async def test_a_planner_is_asked_once_for_all_folders(open_workspace: Open) -> None:
+    planner = Planner({"rewrite": "Order.validate"})
+    composition = Helped(planner)
+    folders = [await indexed(open_workspace(name, composition=composition)) for name in ("one", "two", "three")]
+    for folder in folders:
+        set_to(folder, planner="off", rerank=False)
+    planner.asked.clear()
+    alone = await context(folders[0], replace(ASKED, plan="auto"))
+    asked, planner.asked = planner.asked, []
+    assert asked
+    group = FolderGroup(named(folders), folders[0], longest_match)
+    request = replace(ASKED, plan="auto")
+    together = await group_context.context(group, dict.fromkeys(group.folders, request))
+    assert planner.asked == asked
+    assert together.rewritten == alone.rewritten
+    found = await group_search.search(group, Query(ASKED.query, 3), 0, history=TALK, plan="auto")
+    assert len(planner.asked) == 2 * len(asked)
+    assert {hit.chunk.folder for hit in found.hits} == {"one", "two", "three"}

@@ -1,16 +1,21 @@
 """Several workspace folders that are asked as one: their names, what each gives, and why some give nothing."""
 
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.errors import CarrelError, place_of
 from carrel.server.missing_folder import MissingFolder
 
 if TYPE_CHECKING:
+    from carrel.engine.assisted_retrieval import Assistants
+    from carrel.server.settings import Planning
     from carrel.server.state import State
     from carrel.server.workspace import Workspace
 
@@ -78,6 +83,23 @@ class FolderGroup:
         root = self.folders[name].root_key
         others = (other.root_key for other in self.folders.values() if other.root_key != root)
         return [found[1] for path in others if (found := self._locate([root], path))]
+
+    @contextlib.contextmanager
+    def assistants(self, *, plan: Planning | None, rerank: bool | None) -> Iterator[Mapping[str, Assistants]]:
+        """Give the models that help each folder with one question. A planner that several have is asked once for all."""
+        from carrel.engine.shared_model import SharedModel
+
+        helpers = {name: workspace.assistants(plan=plan, rerank=rerank) for name, workspace in self.folders.items()}
+        shared: dict[str, SharedModel] = {}
+        for name, helper in helpers.items():
+            if helper.planner is not None:
+                model = shared.setdefault(helper.planner.spec.id, SharedModel(helper.planner))
+                helpers[name] = replace(helper, planner=model)
+        try:
+            yield helpers
+        finally:
+            for model in shared.values():
+                model.stop()
 
     async def each(
         self, ask: Callable[[str, Workspace], Awaitable[T]], end: float | None = None

@@ -85,7 +85,7 @@ async def _answer(
             packing.question,
             index.store.snapshot,
             index.embedder,
-            workspace.assistants(plan=request.plan, rerank=request.rerank),
+            helpers[name],
             workspace.run_interactive,
             packing.select,
             scope=packing.scope,
@@ -93,7 +93,8 @@ async def _answer(
             outside=index.replica,
         )
 
-    selected, failed = await answering.each(ask, end)
+    with answering.assistants(plan=request.plan, rerank=request.rerank) as helpers:
+        selected, failed = await answering.each(ask, end)
     missing = (*silent, *failed)
     answer, found = await answering.first.run_interactive(
         lambda token: _packed(selected, request, others, missing, tokenizer(), token)

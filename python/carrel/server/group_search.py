@@ -49,10 +49,11 @@ async def search(
     async def ask(name: str, workspace: Workspace) -> Retrieval:
         asked = query if workspace is group.first else replace(query, active_path=None, selection=None)
         scoped = replace(asked, filters=filters_in(query.filters, name, answering.inside(name)))
-        found = await queries.search_index(workspace, scoped, 0, history=history, plan=plan, rerank=rerank)
+        found = await queries.search_index(workspace, scoped, 0, helpers[name], history)
         return replace(found, hits=tuple(named_hit(hit, name) for hit in found.hits))
 
-    own, failed = await answering.each(ask)
+    with answering.assistants(plan=plan, rerank=rerank) as helpers:
+        own, failed = await answering.each(ask)
     hits: Sequence[Hit] = merge_by_score([one.hits for one in own.values()], query.limit)
     hits = hits if others is None else others.beside(hits, query)
     missing = (*silent, *failed)

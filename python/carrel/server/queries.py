@@ -88,7 +88,7 @@ async def search(
     settings say; `history` is the conversation before it.
     """
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
-    own = await search_index(workspace, query, wait_ms, history=history, plan=plan, rerank=rerank)
+    own = await search_index(workspace, query, wait_ms, workspace.assistants(plan=plan, rerank=rerank), history)
     hits = own.hits if others is None else others.beside(own.hits, query)
     found = await answer(workspace, hits, (own,), others, (own.diagnostics.problem,))
     if workspace.audit is not None:
@@ -100,10 +100,8 @@ async def search_index(
     workspace: Workspace,
     query: Query,
     wait_ms: int,
-    *,
-    history: Sequence[Message] = (),
-    plan: Planning | None = None,
-    rerank: bool | None = None,
+    assistants: Assistants,
+    history: Sequence[Message],
 ) -> Retrieval:
     """Do `search` in the index of the workspace alone."""
     from carrel.engine.assisted_retrieval import Question, retrieve_assisted
@@ -124,7 +122,7 @@ async def search_index(
         Question(query, history),
         index.store.snapshot,
         index.embedder,
-        workspace.assistants(plan=plan, rerank=rerank),
+        assistants,
         workspace.run_interactive,
         finish,
         scope=index.informed,
