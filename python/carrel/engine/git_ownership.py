@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from carrel.core.system_fault import is_system_fault
 from carrel.engine.git_process import NoAnswer, answer
 
 _REMEMBERED_SECONDS = 60.0
@@ -34,9 +35,14 @@ def foreign(folder: Path) -> str:
     other repository tells that it was asked.
     """
     try:
-        return _foreign(folder, int(time.monotonic() // _REMEMBERED_SECONDS))
+        return known_foreign(folder)
     except NoAnswer:
         return "git was too slow to say whose they are"
+
+
+def known_foreign(folder: Path) -> str:
+    """Say what `foreign` says. Raises `NoAnswer` where it can't be told at the moment."""
+    return _foreign(folder, int(time.monotonic() // _REMEMBERED_SECONDS))
 
 
 @lru_cache(256)
@@ -57,6 +63,8 @@ def _foreign(folder: Path, minute: int) -> str:  # noqa: ARG001 - what is rememb
         if inside or _knows(_resolved(folder, own), common, tree, folder):
             return _leads_out(folder, common)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and is_system_fault(error):
+            raise NoAnswer from None
         return f"its `.git` can't be understood ({type(error).__name__})"
     return (
         f"its `.git` leads to {common}, which doesn't know this folder; if it is yours, run `git worktree repair` there, or "

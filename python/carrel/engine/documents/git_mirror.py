@@ -21,7 +21,8 @@ from carrel.core.structs import whole_characters
 from carrel.engine import git
 from carrel.engine.documents import text_folder
 from carrel.engine.git import LoggedCommit
-from carrel.engine.git_ownership import foreign
+from carrel.engine.git_ownership import known_foreign
+from carrel.engine.git_process import NoAnswer
 from carrel.engine.git_streams import Enough
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _FORMAT = 1
 _MARKUP = re.compile(r"^(?=\s*(?:#|```|~~~|[=-]+\s*$|<))", re.MULTILINE)
 """Of a message, what would end its section or begin another."""
 _PARTIAL = "only the newest commits were read: git was slow, or failed before the end of the history"
+_NO_GIT_NOW = "git was too slow, or failed; what was read before is kept"
 _NO_GIT = "git gave no answer: the folder is no repository, has no commits, or git isn't installed"
 
 
@@ -72,7 +74,13 @@ class GitMirror:
 
     def _update(self, cancel: CancelToken, compared: Callable[[], None]) -> int:
         self.prepare()
-        if why := foreign(self.root):
+        try:
+            why = known_foreign(self.root)
+        except NoAnswer:
+            compared()
+            self._problem = _NO_GIT_NOW
+            return 0
+        if why:
             compared()
             self._problem = f"its commits are not read: {why}"
             self._forget()
@@ -92,9 +100,9 @@ class GitMirror:
         partial = not whole or (partial and grows)
         self._problem = _PARTIAL if partial else ""
         try:
-            if not grows:
-                self._forget()
-            self._write(months.texts)
+            # Until the texts are whole there is no state: after a kill in between all of them are written anew.
+            self._state.unlink(missing_ok=True)
+            self._write(months.texts, grows=grows)
             replace_file(self._state, json.dumps({"head": head, "format": _FORMAT, "partial": partial}).encode())
         except OSError as error:
             raise text_folder.not_writable(self.texts, error) from None
@@ -117,11 +125,15 @@ class GitMirror:
                 return str(state["head"]), state.get("partial") is True
         return None, False
 
-    def _write(self, months: Mapping[str, Sequence[str]]) -> None:
+    def _write(self, months: Mapping[str, Sequence[str]], *, grows: bool) -> None:
+        """Put commits before those that are there, or in the place of all texts."""
         for month, sections in months.items():
             path = self.texts / f"{month}.md"
-            before = path.read_text("utf-8") if path.exists() else ""
+            before = path.read_text("utf-8") if grows and path.exists() else ""
             replace_file(path, ("".join(sections) + before).encode())
+        for path in () if grows else self.texts.glob("*.md"):
+            if path.stem not in months:
+                path.unlink()
 
 
 class _Months:
