@@ -609,7 +609,8 @@ class Store:
         """Return a watch on the workspace; nothing is watched before its first `next`."""
     def snapshot(self) -> Snapshot: ...
     def refusal(self, path: str) -> str | None:
-        """None if this file may be read and sent, else the reason (ignored, secret, outside …)."""
+        """None if this file may be read and sent, else the reason (ignored, secret, outside …). "read failed: …" says that the machine
+        failed, as with too many open files."""
     def holds(self, path: str, data: bytes) -> bool:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:

@@ -23,6 +23,9 @@ from carrel.core.native import (
 )
 from carrel.core.ports import Embedder
 
+READ_FAILED = "read failed"
+"""Begins what `refusal` says where the machine failed over a file: it says nothing of the file."""
+
 
 class CoreEmbedder(Embedder, Protocol):
     """An `Embedder` inside the core: a batch gets its vectors without a copy through Python, and `embed` never waits."""

@@ -15,8 +15,8 @@ _OF_PATHS = frozenset(
 _NETWORK_GONE = frozenset({53, 67})
 """Windows' numbers for a network drive that went away, which Python calls not found."""
 _OF_WINDOWS_PATHS = frozenset({123, 161, 206, 225, 226, 448, 681, 1920, 1921})
-"""Windows' numbers for names that can't be, files that a virus scanner refuses, and links that lead nowhere or aren't files. Python
-gives them, as those of faults, the general `EINVAL`."""
+"""Windows' numbers for names that can't be, files that a virus scanner refuses, and links that lead nowhere or aren't files.
+Python gives them, as those of faults, the general `EINVAL`."""
 
 
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})

@@ -129,7 +129,7 @@ class Buffers:
         text = self.text(path)
         # A follower's index lags behind the disk until the writer has seen the file: the overlay stays.
         keep = path in self._overlaid and (index.store.role == "follower" or self._unsettled(path))
-        now_overlaid = False
+        now_overlaid = path in self._overlaid
 
         def work(token: CancelToken) -> None:
             nonlocal now_overlaid
@@ -139,6 +139,7 @@ class Buffers:
             await self._run(work)
         except CarrelError as error:
             log.warning("An open buffer can't be indexed: %s", error)
+            self._dirty.add(path)  # the next question tries again; until then it answers as it did
         except asyncio.CancelledError:
             self._dirty.add(path)
             raise
@@ -149,13 +150,15 @@ class Buffers:
 
     def _overlay(self, index: OpenIndex, path: str, text: str | None, keep: bool, token: CancelToken) -> bool:
         """Tell whether the buffer lies over the index afterwards. Runs on a thread."""
-        from carrel.engine.embedding import embed_buffer  # noqa: PLC0415 - the engine is imported by the first buffer
+        from carrel.core.local_index import READ_FAILED  # noqa: PLC0415 - the core and the engine are imported by the first buffer
+        from carrel.engine.embedding import embed_buffer  # noqa: PLC0415
 
         store = index.store
         # What isn't on disk yet, or no longer, is in the editor all the same; `cut_buffer` asks the rules about its name.
+        refusal = store.refusal(path) or "gone"
         if (
             text is None
-            or store.refusal(path) not in (None, "gone")
+            or not refusal.startswith(("gone", READ_FAILED))
             or (not keep and store.holds(path, text.encode("utf-8", "surrogatepass")))
         ):
             store.close_buffer(path)

@@ -98,7 +98,7 @@ def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
     for owner in indexes.glob(f"*/{_OWNER}"):
         try:
             root = json.loads(owner.read_text("utf-8"))["root"]
-            if not Path(root).exists() and now - owner.stat().st_mtime > KEEP_GONE_SECONDS:
+            if _is_gone(Path(root)) and now - owner.stat().st_mtime > KEEP_GONE_SECONDS:
                 shutil.rmtree(owner.parent)
                 deleted.append(owner.parent)
         except (OSError, ValueError, KeyError, TypeError):
@@ -116,6 +116,15 @@ def _existing(path: Path) -> Path:
     while not path.exists() and path != path.parent:
         path = path.parent
     return path
+
+
+def _is_gone(path: Path) -> bool:
+    """Tell whether nothing is there. Raises `OSError` where that can't be told."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    return False
 
 
 def _write_once(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import stat
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable
@@ -148,7 +149,13 @@ def _note_changes(replica: VectorReplica) -> None:
 
 def check_root(root: Path) -> None:
     """Raise `StoreError` where a folder isn't there: an unplugged disk must not empty its index."""
-    if not root.is_dir():
+    try:
+        is_folder = stat.S_ISDIR(root.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    except OSError as error:
+        raise StoreError(f"{root} can't be read ({error.strerror}); its index is kept", "Mend that, then index again.") from None
+    if not is_folder:
         raise StoreError(f"{root} is gone; its index is kept", f"Bring the folder back, or delete the index: carrel clear {root}")
 
 

@@ -272,8 +272,8 @@ impl PyStore {
         self.0.snapshot().map(PySnapshot).map_err(|error| to_python(&error))
     }
 
-    fn refusal(&self, py: Python<'_>, path: &str) -> Option<&'static str> {
-        py.detach(|| self.0.access_error(path)).map(carrel_core::base::types::SkipReason::code)
+    fn refusal(&self, py: Python<'_>, path: &str) -> Option<String> {
+        py.detach(|| self.0.access_error(path)).map(|reason| reason.to_string())
     }
 
     fn holds(&self, py: Python<'_>, path: &str, data: &[u8]) -> bool {

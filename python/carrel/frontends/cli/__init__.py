@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from carrel.core.errors import Cancelled, CarrelError, InvalidInput
+from carrel.core.system_fault import describe, is_system_fault
 from carrel.frontends.cli.arguments import WrongUsage, parser
 from carrel.frontends.cli.output import Output, OutputClosed, OutputFailed
 from carrel.frontends.cli.terminal_text import is_text
@@ -56,6 +57,11 @@ def _run(arguments: Namespace, output: Output) -> int:
         return WRONG_USAGE
     except CarrelError as error:
         output.fail(str(error))
+        return FAILED
+    except OSError as error:
+        if not is_system_fault(error):
+            raise
+        output.fail(str(CarrelError(*describe(error))))
         return FAILED
     except ImportError as error:
         output.fail(f"Carrel isn't installed completely ({error}). `carrel doctor` says what is missing.")

@@ -88,7 +88,8 @@ def _index(arguments: Namespace, output: Output) -> int:
             )
         return 1 if report.failed else 0
     finally:
-        run_blocking(index.close_replica())
+        if index.replica:
+            run_blocking(index.close_replica())
         index.store.close()
 
 

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::system_fault::SystemFault;
+use crate::base::types::SkipReason;
+
 /// `Result` with the core's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -18,6 +21,14 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// The machine failed over a file or folder that is to be read.
+    #[error("{}{}", read_failed(path, *fault), ending(read_remedy(*fault)))]
+    ReadFailed {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the machine lacks.
+        fault: SystemFault,
     },
     /// `SQLite` refused.
     #[error("{path}: {source}{}", ending(database_remedy(source)))]
@@ -77,6 +88,14 @@ impl Error {
         Self::Io { path: path.into(), source }
     }
 
+    /// Return why `path` is left out; an [`Error::ReadFailed`] where the machine failed over it.
+    pub fn skip_reason(path: impl Into<PathBuf>, reason: impl Into<SkipReason>) -> Result<SkipReason> {
+        match reason.into() {
+            SkipReason::Fault(fault) => Err(Self::ReadFailed { path: path.into(), fault }),
+            reason => Ok(reason),
+        }
+    }
+
     /// An [`Error::Invalid`] for a parameter.
     pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
         Self::Invalid { field, value: None, message: message.into() }
@@ -92,6 +111,7 @@ impl Error {
     pub fn reason(&self) -> String {
         match self {
             Self::Io { path, source } => format!("{}: {source}", path.display()),
+            Self::ReadFailed { path, fault } => read_failed(path, *fault),
             Self::Database { path, source } => format!("{}: {source}", path.display()),
             Self::NewerFormat { path, found, known } => newer_format(path, *found, *known),
             Self::NewerSegment { path, what } => newer_segment(path, what),
@@ -105,6 +125,7 @@ impl Error {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Io { source, .. } => io_remedy(source),
+            Self::ReadFailed { fault, .. } => read_remedy(*fault),
             Self::Database { source, .. } => database_remedy(source),
             Self::NewerFormat { .. } | Self::NewerSegment { .. } => UPDATE,
             _ => "",
@@ -123,6 +144,21 @@ impl Error {
             _ => false,
         }
     }
+}
+
+impl From<&Error> for SkipReason {
+    /// Why a path is left out whose rules can't be read.
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::ReadFailed { fault, .. } => Self::Fault(*fault),
+            Error::Io { source, .. } => source.into(),
+            _ => Self::Unreadable,
+        }
+    }
+}
+
+fn read_failed(path: &Path, fault: SystemFault) -> String {
+    format!("can't read {}: {fault}", path.display())
 }
 
 fn newer_format(path: &Path, found: u32, known: u32) -> String {
@@ -147,8 +183,12 @@ fn io_remedy(error: &std::io::Error) -> &'static str {
     match error.kind() {
         Kind::StorageFull | Kind::QuotaExceeded => FULL,
         Kind::ReadOnlyFilesystem | Kind::PermissionDenied => READ_ONLY,
-        _ => "",
+        _ => SystemFault::of(error).map_or("", SystemFault::remedy),
     }
+}
+
+fn read_remedy(fault: SystemFault) -> &'static str {
+    if fault.remedy().is_empty() { BROKEN } else { fault.remedy() }
 }
 
 fn database_remedy(error: &rusqlite::Error) -> &'static str {
@@ -163,4 +203,6 @@ fn database_remedy(error: &rusqlite::Error) -> &'static str {
 
 const UPDATE: &str = "update Carrel, or run `carrel clear`";
 const FULL: &str = "free some disk space and index again; what was indexed before is kept";
+const BROKEN: &str = "check the disk or network drive, or leave the path out by a line in .carrelignore, and index again; what was \
+                      indexed before is kept";
 const READ_ONLY: &str = "make the folder writable, or choose another folder for the index";

@@ -11,6 +11,7 @@ pub mod masked_text;
 pub mod memory;
 pub mod simd;
 pub mod sync;
+pub mod system_fault;
 pub mod tokens;
 pub mod types;
 pub mod words;

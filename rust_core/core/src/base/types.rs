@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::base::system_fault::SystemFault;
+
 /// What a chunk is. The discriminants are stored on disk: append, never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -90,7 +92,7 @@ pub struct CutFile {
     pub fallback: Option<String>,
 }
 
-/// Why a path is not in the index. `code` is what the protocol shows; the texts are for people.
+/// Why a path is not in the index, or not read. `code` is what the protocol shows; the texts are for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum SkipReason {
@@ -136,10 +138,33 @@ pub enum SkipReason {
     Cookies = 19,
     /// A file whose name says that it may hold secrets, and that holds some.
     SecretsInside = 20,
+    /// The machine failed over it. It stays in the index as it was, and a run ends with an error.
+    Fault(SystemFault) = 21,
+}
+
+impl From<&std::io::Error> for SkipReason {
+    /// Why a path that can't be opened, listed or read is left out.
+    fn from(error: &std::io::Error) -> Self {
+        match (SystemFault::of(error), error.kind()) {
+            (Some(fault), _) => Self::Fault(fault),
+            (None, std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Self::Gone,
+            (None, _) => Self::Unreadable,
+        }
+    }
+}
+
+impl fmt::Display for SkipReason {
+    /// The code, and of a fault what the system says.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => write!(f, "{}: {fault}", self.code()),
+            _ => f.write_str(self.code()),
+        }
+    }
 }
 
 impl SkipReason {
-    /// Every reason, in the order of the discriminants.
+    /// Every reason that is kept in an index, in the order of the discriminants.
     pub const ALL: [Self; 21] = [
         Self::Ignored,
         Self::ExcludedFolder,
@@ -193,6 +218,7 @@ impl SkipReason {
             Self::PostmanEnvironment => "secret: Postman environment",
             Self::Cookies => "secret: cookies",
             Self::SecretsInside => "secret: passwords or keys inside",
+            Self::Fault(_) => "read failed",
         }
     }
 }

@@ -8,6 +8,8 @@ use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
+use crate::base::system_fault::{SystemFault, uninterrupted};
+
 /// A folder that is held open. On Windows its path is kept, and where a file was opened is compared with it.
 #[derive(Debug)]
 pub struct Folder(system::Handle);
@@ -24,37 +26,40 @@ pub struct OpenFile {
 impl Folder {
     /// Open a folder. Links in `path` itself are followed: the root of a workspace may be reached through some.
     pub fn open(path: &Path) -> Result<Self> {
-        system::open(path).map(Self)
+        uninterrupted(|| system::open(path)).map(Self)
     }
 
     /// Open a folder below this one. `relative` is `/`-separated and holds names only.
     pub fn folder(&self, relative: &str) -> Result<Self> {
-        system::folder(&self.0, relative).map(Self)
+        uninterrupted(|| system::folder(&self.0, relative)).map(Self)
     }
 
     /// Open a regular file below this folder to read it.
     pub fn file(&self, relative: &str) -> Result<OpenFile> {
-        system::file(&self.0, relative).and_then(regular)
+        uninterrupted(|| system::file(&self.0, relative)).and_then(regular)
     }
 
     /// Open a regular file in this folder, or the one that the link `name` leads to.
     pub fn linked_file(&self, name: &str) -> Result<OpenFile> {
-        system::linked_file(&self.0, name).and_then(regular)
+        uninterrupted(|| system::linked_file(&self.0, name)).and_then(regular)
     }
 
-    /// Whether the folder has an entry of this name, if only a link that leads nowhere.
-    pub fn has(&self, name: &str) -> bool {
-        system::has(&self.0, name)
+    /// Whether the folder has an entry of this name, if only a link that leads nowhere. One that can't be looked at counts as none.
+    pub fn has(&self, name: &str) -> Result<bool> {
+        match uninterrupted(|| system::look(&self.0, name)) {
+            Err(error) if SystemFault::of(&error).is_some() => Err(error),
+            looked => Ok(looked.is_ok()),
+        }
     }
 }
 
 /// Open a regular file, also one that links lead to.
 pub fn open_file(path: &Path) -> Result<OpenFile> {
-    system::plain(path).and_then(regular)
+    uninterrupted(|| system::plain(path)).and_then(regular)
 }
 
 fn regular(file: File) -> Result<OpenFile> {
-    let metadata = file.metadata()?;
+    let metadata = uninterrupted(|| file.metadata())?;
     if metadata.is_file() {
         Ok(OpenFile { file, metadata })
     } else {
@@ -102,8 +107,8 @@ mod system {
         Ok(File::from(openat(handle, name, READ, Mode::empty())?))
     }
 
-    pub fn has(handle: &Handle, name: &str) -> bool {
-        statat(handle, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    pub fn look(handle: &Handle, name: &str) -> Result<()> {
+        Ok(statat(handle, name, AtFlags::SYMLINK_NOFOLLOW).map(drop)?)
     }
 
     fn beneath(handle: &Handle, relative: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
@@ -179,8 +184,8 @@ mod system {
         File::open(join(handle, name))
     }
 
-    pub fn has(handle: &Handle, name: &str) -> bool {
-        fs::symlink_metadata(join(handle, name)).is_ok()
+    pub fn look(handle: &Handle, name: &str) -> Result<()> {
+        fs::symlink_metadata(join(handle, name)).map(drop)
     }
 
     fn folder_at(path: &Path) -> Result<File> {
@@ -244,7 +249,7 @@ mod tests {
         let root = Folder::open(&place.path().join("ws")).unwrap();
         assert_eq!(text(root.file("a/b/c.txt")).as_deref(), Some("inside"));
         assert_eq!(text(root.folder("a").and_then(|a| a.file("b/c.txt"))).as_deref(), Some("inside"));
-        assert!(root.has("a") && !root.has("b"));
+        assert!(root.has("a").unwrap() && !root.has("b").unwrap());
         for path in ["../outside.txt", "a/../../outside.txt", "/etc/hostname", "a/b", "a/nothing", "a/b/c.txt/d", ""] {
             assert!(root.file(path).is_err(), "{path}");
         }
@@ -271,7 +276,7 @@ mod tests {
             let steps = system::step_by_step(handle, path, rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK);
             assert!(steps.map_err(Error::from).and_then(|opened| regular(opened.into())).is_err(), "{path}");
         }
-        assert!(root.folder("folder").is_err() && root.has("folder"));
+        assert!(root.folder("folder").is_err() && root.has("folder").unwrap());
         assert_eq!(text(root.linked_file("file")).as_deref(), Some("inside"));
         let steps = system::step_by_step(handle, "real/x.txt", rustix::fs::OFlags::RDONLY).unwrap();
         assert_eq!(text(regular(steps.into())).as_deref(), Some("inside"));

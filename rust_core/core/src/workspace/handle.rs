@@ -78,8 +78,8 @@ impl WorkspaceHandle {
         self.masker.version()
     }
 
-    /// Whether a buffer of this path may be read and sent. It need not be on disk.
-    pub fn admits_buffer(&self, path: &str) -> bool {
-        self.access.as_ref().is_none_or(|access| access.check_unsaved(path).is_ok())
+    /// Refuse a buffer whose path may not be read and sent. It need not be on disk.
+    pub fn admit_buffer(&self, path: &str) -> std::result::Result<(), SkipReason> {
+        self.access.as_ref().map_or(Ok(()), |access| access.check_unsaved(path))
     }
 }

@@ -2,11 +2,13 @@
 
 use std::fs::Metadata;
 use std::io::Read;
+use std::path::Path;
 use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
+use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, modified_ns};
 use crate::base::hash::xxh3_128;
 use crate::base::masked_text::Unmasked;
@@ -40,7 +42,7 @@ pub struct Source {
 }
 
 /// Read and decode a file of at most `max_bytes`. It is read from the handle alone: its path may mean another file by now.
-pub fn read_source(opened: OpenFile, max_bytes: u64) -> Result<Source, SkipReason> {
+pub fn read_source(opened: OpenFile, max_bytes: u64) -> std::result::Result<Source, SkipReason> {
     let (bytes, metadata) = read_bytes(opened, max_bytes)?;
     let (hash, size) = (xxh3_128(&bytes), bytes.len() as u64);
     let (text, encoding) = decode(bytes)?;
@@ -51,37 +53,33 @@ pub fn read_source(opened: OpenFile, max_bytes: u64) -> Result<Source, SkipReaso
     Ok(Source { text, encoding, hash, size, mtime_ns: modified_ns(&metadata), change, unmasked: None })
 }
 
-/// Why a file that can't be opened or read is left out.
-pub(crate) fn reason(error: &std::io::Error) -> SkipReason {
-    match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => SkipReason::Gone,
-        _ => SkipReason::Unreadable,
-    }
-}
-
 /// The raw bytes of a file, and what it was before reading, of at most `max_bytes`.
-pub(crate) fn read_bytes(opened: OpenFile, max_bytes: u64) -> Result<(Vec<u8>, Metadata), SkipReason> {
+pub(crate) fn read_bytes(opened: OpenFile, max_bytes: u64) -> std::result::Result<(Vec<u8>, Metadata), SkipReason> {
     let OpenFile { file, metadata } = opened;
     if metadata.len() > max_bytes {
         return Err(SkipReason::TooLarge);
     }
     // The limit is enforced while reading too: the file may be growing.
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| reason(&e))?;
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| SkipReason::from(&e))?;
     if bytes.len() as u64 > max_bytes {
         return Err(SkipReason::TooLarge);
     }
     Ok((bytes, metadata))
 }
 
-/// The bytes of a file of rules, as git's; `None` where there is none that can be read. Larger ones count as none for git too.
-pub(crate) fn read_rules(opened: std::io::Result<OpenFile>) -> Option<Vec<u8>> {
+/// The bytes of a file of rules, as git's, which lies at `path`; `None` where there is none that may be read. Larger ones count as none
+/// for git too. One that the machine fails to read is an error: without its rules files would count that it leaves out.
+pub(crate) fn read_rules(path: &Path, opened: std::io::Result<OpenFile>) -> Result<Option<Vec<u8>>> {
     const MOST_BYTES: u64 = 100 << 20;
-    read_bytes(opened.ok()?, MOST_BYTES).ok().map(|(bytes, _)| bytes)
+    match opened.map_err(|e| SkipReason::from(&e)).and_then(|file| read_bytes(file, MOST_BYTES)) {
+        Ok((bytes, _)) => Ok(Some(bytes)),
+        Err(reason) => Error::skip_reason(path, reason).map(|_| None),
+    }
 }
 
 /// Decode a file's bytes, and name the encoding. The commonest, UTF-8 without a mark, is not copied.
-pub fn decode(mut bytes: Vec<u8>) -> Result<(String, &'static str), SkipReason> {
+pub fn decode(mut bytes: Vec<u8>) -> std::result::Result<(String, &'static str), SkipReason> {
     if bytes.is_empty() {
         return Err(SkipReason::Empty);
     }
@@ -102,12 +100,12 @@ fn utf16(
     bytes: &[u8],
     encoding: &'static encoding_rs::Encoding,
     name: &'static str,
-) -> Result<(String, &'static str), SkipReason> {
+) -> std::result::Result<(String, &'static str), SkipReason> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
     if had_errors || text.contains('\0') { Err(SkipReason::Binary) } else { Ok((text.into_owned(), name)) }
 }
 
-fn utf8_or_legacy(bytes: Vec<u8>) -> Result<(String, &'static str), SkipReason> {
+fn utf8_or_legacy(bytes: Vec<u8>) -> std::result::Result<(String, &'static str), SkipReason> {
     if bytes.contains(&0) {
         return Err(SkipReason::Binary);
     }
@@ -161,7 +159,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[track_caller]
-    fn check(bytes: &[u8], expected: Result<(&str, &str), SkipReason>) {
+    fn check(bytes: &[u8], expected: std::result::Result<(&str, &str), SkipReason>) {
         assert_eq!(
             decode(bytes.to_vec()),
             expected.map(|(text, encoding)| (
@@ -217,7 +215,7 @@ mod tests {
         assert!(source.mtime_ns > 0);
         assert_eq!(read_source(open(), 5), Err(SkipReason::TooLarge));
         let gone = open_file(&folder.path().join("b.py")).unwrap_err();
-        assert_eq!(reason(&gone), SkipReason::Gone);
+        assert_eq!(SkipReason::from(&gone), SkipReason::Gone);
     }
 
     #[test]

@@ -41,14 +41,17 @@ pub fn list_secrets(
     let by_name = walk.skipped.iter().filter(|skipped| skipped.reason == SkipReason::Secret);
     let mut seen: Vec<SecretLocation> = by_name.flat_map(|skipped| whole(&skipped.path, BY_NAME)).collect();
     // Held open: no file is reached by a link that takes the place of a folder meanwhile.
-    let folder = Folder::open(root);
-    let look = |path: &str| -> Vec<SecretLocation> {
-        let Some(file) = folder.as_ref().ok().and_then(|folder| folder.file(path).ok()) else { return Vec::new() };
-        let Ok(source) = read_source(file, walking.max_file_bytes) else { return Vec::new() };
-        in_text(path, &source.text, &detector)
+    let folder = Folder::open(root).map_err(|error| Error::io(root, error))?;
+    let look = |path: &str| -> Result<Vec<SecretLocation>> {
+        cancel.check()?;
+        let opened = folder.file(path).map_err(|error| SkipReason::from(&error));
+        match opened.and_then(|file| read_source(file, walking.max_file_bytes)) {
+            Ok(source) => Ok(in_text(path, &source.text, &detector)),
+            // A secret that wasn't looked for must not count as none.
+            Err(reason) => Error::skip_reason(root.join(path), reason).map(|_| Vec::new()),
+        }
     };
-    let inside: Result<Vec<Vec<SecretLocation>>> =
-        walk.files.par_iter().map(|file| cancel.check().map(|()| look(&file.path))).collect();
+    let inside: Result<Vec<Vec<SecretLocation>>> = walk.files.par_iter().map(|file| look(&file.path)).collect();
     seen.extend(inside?.into_iter().flatten());
     seen.sort();
     Ok(seen)
@@ -63,7 +66,10 @@ fn of_file(file: &Path, walking: &WalkOptions, detector: &Detector) -> Result<Ve
     let opened = open_file(file).map_err(|error| Error::io(file, error))?;
     match read_source(opened, walking.max_file_bytes) {
         Ok(source) => Ok(in_text(&name, &source.text, detector)),
-        Err(reason) => Err(Error::invalid_value("path", file.to_string_lossy(), format!("is not looked at: {}", reason.code()))),
+        Err(reason) => {
+            let reason = Error::skip_reason(file, reason)?;
+            Err(Error::invalid_value("path", file.to_string_lossy(), format!("is not looked at: {reason}")))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use super::{Database, FORMAT_FROM};
 use crate::base::clock::now_ns;
 use crate::base::error::{Error, Result};
+use crate::base::system_fault::SystemFault;
 
 /// Version of the database and of everything that decides what is in it: raise it when files must be cut
 /// again, and every index is built again. A new optional section of segments needs no raise.
@@ -45,7 +46,7 @@ impl Database {
         let path = &directory.join(DATABASE_FILE);
         let fail = |source| Error::Database { path: path.to_owned(), source };
         clear_journals(path);
-        let connection = Connection::open(path).map_err(fail)?;
+        let connection = Connection::open(path).map_err(|source| cannot_open(path, source))?;
         configure(&connection).map_err(fail)?;
         let mut database = Self::new(connection, path, true)?;
         database.check_version()?;
@@ -78,9 +79,11 @@ impl Database {
     /// Open the database to follow its writer; `None` when there is none yet.
     pub fn open_follower(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(DATABASE_FILE);
-        // A writer moves a folder in its place aside.
-        if !path.is_file() {
-            return Ok(None);
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_file() => {}
+            Err(error) if SystemFault::of(&error).is_some() => return Err(Error::io(path, error)),
+            // A writer moves a folder in its place aside.
+            _ => return Ok(None),
         }
         // Whoever reads first after a crash takes back what was half written, so even readers must be able to write.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -96,7 +99,7 @@ impl Database {
 
     fn open_to_read(path: &Path, opened: rusqlite::Result<Connection>, immutable: bool) -> Result<Option<Self>> {
         let fail = |source| Error::Database { path: path.to_owned(), source };
-        let connection = opened.map_err(fail)?;
+        let connection = opened.map_err(|source| cannot_open(path, source))?;
         connection.busy_timeout(BUSY).map_err(fail)?;
         let mut database = Self::new(connection, path, false)?;
         if immutable {
@@ -189,7 +192,7 @@ impl DatabaseFile {
         Ok(Self {
             path: path.to_owned(),
             #[cfg(unix)]
-            inode: inode(path)?,
+            inode: inode(&std::fs::metadata(path)?),
             content: None,
         })
     }
@@ -199,13 +202,24 @@ impl DatabaseFile {
         Ok(Self { content, ..Self::at(path)? })
     }
 
-    /// Whether the file is still the one that was opened.
+    /// Whether the file is still the one that was opened, as far as the machine can say.
     pub fn is_present(&self) -> bool {
         #[cfg(unix)]
-        let same = inode(&self.path).is_ok_and(|found| found == self.inode);
+        let same = |found: &std::fs::Metadata| inode(found) == self.inode;
         #[cfg(not(unix))]
-        let same = self.path.exists();
-        same && (self.content.is_none() || std::fs::metadata(&self.path).is_ok_and(|found| Some(content(&found)) == self.content))
+        let same = |_: &std::fs::Metadata| true;
+        match std::fs::metadata(&self.path) {
+            Ok(found) => same(&found) && self.content.is_none_or(|known| known == content(&found)),
+            Err(error) => SystemFault::of(&error).is_some(),
+        }
+    }
+}
+
+/// Why a database can't be opened. Of a fault of the machine `SQLite` says only that it couldn't open the file.
+fn cannot_open(path: &Path, source: rusqlite::Error) -> Error {
+    match std::fs::File::open(path) {
+        Err(error) if SystemFault::of(&error).is_some() => Error::io(path, error),
+        _ => Error::Database { path: path.to_owned(), source },
     }
 }
 
@@ -292,7 +306,6 @@ pub fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 #[cfg(unix)]
-fn inode(path: &Path) -> std::io::Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    Ok(std::fs::metadata(path)?.ino())
+fn inode(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
 }

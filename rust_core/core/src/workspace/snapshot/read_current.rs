@@ -251,11 +251,9 @@ impl Snapshot {
         session: Option<&mut AccessSession<'_>>,
         known: &ReadFiles,
     ) -> std::result::Result<CurrentFile, String> {
-        let why = |reason: SkipReason| format!("{}: {}", info.path, reason.code());
+        let why = |reason: SkipReason| format!("{}: {reason}", info.path);
         if info.overlay {
-            if !self.workspace.admits_buffer(&info.path) {
-                return Err(why(SkipReason::Ignored));
-            }
+            self.workspace.admit_buffer(&info.path).map_err(why)?;
             let buffer = self.searcher.buffer_text(doc).ok_or_else(|| why(SkipReason::Gone))?;
             return Ok(CurrentFile { hash: info.file_hash, text: FileText::Buffer(buffer.clone()), chunks: None });
         }

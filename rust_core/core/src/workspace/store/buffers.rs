@@ -32,7 +32,11 @@ impl Store {
                 true,
             ))
         };
-        if !self.workspace.admits_buffer(path) || text.len() as u64 > self.workspace.config.walk.max_file_bytes {
+        if let Err(reason) = self.workspace.admit_buffer(path) {
+            Error::skip_reason(self.workspace.config.root.join(path), reason)?;
+            return empty();
+        }
+        if text.len() as u64 > self.workspace.config.walk.max_file_bytes {
             return empty();
         }
         let Some(language) = Language::of_file(path, text).or(self.workspace.config.in_memory.then_some(Language::TEXT)) else {

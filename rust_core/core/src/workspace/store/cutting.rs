@@ -11,7 +11,7 @@ use super::plan::{Mode, Plan, PlannedFile};
 use super::{Store, indexing_pool};
 use crate::base::cancel::CancelToken;
 use crate::base::clock::now_ns;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, Stamp, modified_ns};
 use crate::base::hash::xxh3_128;
 use crate::base::language::Language;
@@ -117,6 +117,7 @@ impl Store {
             Ok(source) => source,
             Err(SkipReason::Gone) => return Ok(Outcome::Gone(work.path.clone())),
             Err(reason) => {
+                let reason = Error::skip_reason(config.root.join(&work.path), reason)?;
                 let metadata = std::fs::symlink_metadata(config.root.join(&work.path));
                 let stamp = metadata.map_or(Stamp::default(), |m| Stamp {
                     size: m.len(),

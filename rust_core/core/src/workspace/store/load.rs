@@ -9,6 +9,7 @@ use super::{Disk, Store};
 use crate::base::error::{Error, Result};
 use crate::base::file_state::Stamp;
 use crate::base::sync::locked;
+use crate::base::system_fault::SystemFault;
 use crate::base::types::{SkipReason, Skipped};
 use crate::formats::database::{DATABASE_FILE, Database, FORMAT_FROM, OWN_VECTORS_FROM, Rows, is_damage, set_aside};
 use crate::formats::segment::Segment;
@@ -197,11 +198,9 @@ impl Store {
             }
         }
         let mut loaded = self.load(database, &known)?;
-        if self.is_read_only()
-            && let Some((_, error)) = loaded.broken.pop()
-        {
-            // Nobody will mend it.
-            return Err(error);
+        // Nobody mends an index that can't be written, and what can't be read for want of files or memory isn't lost.
+        if let Some(at) = loaded.broken.iter().position(|(_, error)| self.is_read_only() || is_fault(error)) {
+            return Err(loaded.broken.swap_remove(at).1);
         }
         self.publish(|current| {
             current.disk = Arc::new(loaded.set);
@@ -275,7 +274,18 @@ fn take_lock(directory: &Path) -> Result<Option<WriterLock>> {
 /// Whether the folder can't be written, whatever is in it.
 fn is_read_only(error: &Error) -> bool {
     use std::io::ErrorKind as Kind;
-    matches!(error, Error::Io { source, .. } if matches!(source.kind(), Kind::ReadOnlyFilesystem | Kind::PermissionDenied))
+    match error {
+        Error::Io { source, .. } => {
+            matches!(source.kind(), Kind::ReadOnlyFilesystem | Kind::PermissionDenied | Kind::StorageFull | Kind::QuotaExceeded)
+        }
+        Error::Database { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+        _ => false,
+    }
+}
+
+/// Whether the machine failed over a file.
+fn is_fault(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if SystemFault::of(source).is_some())
 }
 
 /// Whether a segment will never be readable again.

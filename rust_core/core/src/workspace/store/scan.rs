@@ -7,7 +7,7 @@ use super::Store;
 use super::load::FileStatusTable;
 use super::plan::{Mode, Plan, PlannedFile, Queue};
 use crate::base::cancel::CancelToken;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::file_state::Stamp;
 use crate::base::language::Language;
 use crate::base::sync::locked;
@@ -49,6 +49,7 @@ impl Store {
             match session.check(path) {
                 Ok(found) => classifier.found(found, set.find(path).map(|place| set.stamp(place))),
                 Err(reason) => {
+                    let reason = Error::skip_reason(self.workspace.config.root.join(path), reason)?;
                     if set.find(path).is_some() {
                         classifier.removed(path.clone());
                     } else if self.workspace.config.root.join(path).is_dir() {
@@ -91,7 +92,10 @@ impl Store {
         let root = self.workspace.root();
         for file in &work {
             cancel.check()?;
-            let source = self.workspace.read(root.as_ref(), &file.path);
+            let source = match self.workspace.read(root.as_ref(), &file.path) {
+                Err(reason) => Err(Error::skip_reason(self.workspace.config.root.join(&file.path), reason)?),
+                source => source,
+            };
             let is_current = match (set.find(&file.path), source) {
                 (Some(place), Ok(source)) => {
                     file.mode == Mode::Check && set.segments[place.segment].segment.file(place.file).hash == source.hash

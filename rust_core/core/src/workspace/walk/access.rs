@@ -9,9 +9,9 @@ use super::rules::{FolderRules, WorkspaceRules, resolved};
 use super::stamp::FolderStamp;
 use super::{FileId, FoundFile, WalkOptions, walk};
 use crate::base::cancel::CancelToken;
+use crate::base::system_fault::uninterrupted;
 use crate::base::types::SkipReason;
 use crate::workspace::folder::{Folder, OpenFile};
-use crate::workspace::read::reason;
 
 /// Decides single paths by the rules of [`super::walk`]: a saved file, a pinned one, a hit that is about to be shown. The rules
 /// of the folders on the way are kept, and loaded again when an ignore file was edited.
@@ -19,7 +19,7 @@ pub struct AccessPolicy {
     /// As the user wrote it: where a link in it leads may change.
     root: PathBuf,
     options: WalkOptions,
-    workspace: Mutex<Arc<WorkspaceRules>>,
+    workspace: Mutex<Option<Arc<WorkspaceRules>>>,
     /// The files that are secret by their names; `None` until a walk looked for them.
     secrets: Mutex<Option<HashSet<FileId>>>,
     folders: Mutex<HashMap<PathBuf, (FolderStamp, Arc<FolderRules>)>>,
@@ -31,7 +31,7 @@ impl AccessPolicy {
         Self {
             root: root.to_owned(),
             options: options.clone(),
-            workspace: Mutex::new(Arc::new(WorkspaceRules::new(root, options))),
+            workspace: Mutex::default(),
             secrets: Mutex::default(),
             folders: Mutex::default(),
         }
@@ -44,13 +44,13 @@ impl AccessPolicy {
 
     /// Tell whether a file with several names is a secret under one of them. Where no walk has looked, one does: such files are
     /// rare.
-    fn is_secret_link(&self, id: FileId) -> bool {
+    fn is_secret_link(&self, id: FileId) -> Result<bool, SkipReason> {
         let mut secrets = self.secrets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let known = secrets.get_or_insert_with(|| {
-            let walk = walk(&self.root, &self.options, &CancelToken::new());
-            walk.map(|walk| walk.secrets).unwrap_or_default()
-        });
-        known.contains(&id)
+        let known = match &mut *secrets {
+            Some(known) => known,
+            none => none.insert(walk(&self.root, &self.options, &CancelToken::new()).map_err(|e| SkipReason::from(&e))?.secrets),
+        };
+        Ok(known.contains(&id))
     }
 
     /// Remember a secret that came after the last walk.
@@ -68,44 +68,51 @@ impl AccessPolicy {
 
     /// Decide several files at one moment: a folder that they share is looked at once.
     pub fn session(&self) -> AccessSession<'_> {
-        let workspace = self.workspace();
-        AccessSession { access: self, root: open(&workspace), workspace, folders: HashMap::new() }
+        let opened = self.workspace().and_then(|workspace| Ok((open(&workspace)?, workspace)));
+        AccessSession { access: self, opened, folders: HashMap::new() }
     }
 
     /// Return the rules that count for the whole workspace, where its root leads to now.
-    fn workspace(&self) -> Arc<WorkspaceRules> {
-        let root = resolved(&self.root);
-        let mut workspace = self.workspace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if workspace.root != root {
-            *workspace = Arc::new(WorkspaceRules::new(&self.root, &self.options));
+    fn workspace(&self) -> Result<Arc<WorkspaceRules>, SkipReason> {
+        let root = resolved(&self.root).map_err(|e| SkipReason::from(&e))?;
+        let mut held = self.workspace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(workspace) = held.as_ref().filter(|workspace| workspace.root == root) {
+            return Ok(Arc::clone(workspace));
         }
-        Arc::clone(&workspace)
+        let workspace = WorkspaceRules::new(&self.root, &self.options).map_err(|e| SkipReason::from(&e))?;
+        Ok(Arc::clone(held.insert(Arc::new(workspace))))
     }
 
-    /// Return where the workspace's root leads to now.
+    /// Return where the workspace's root leads to now, as far as the system says it.
     pub fn resolved_root(&self) -> PathBuf {
-        self.workspace().root.clone()
+        self.workspace().map_or_else(|_| self.root.clone(), |workspace| workspace.root.clone())
     }
 
     /// Hold the workspace's root open, where it leads to now.
     pub fn root(&self) -> Result<Folder, SkipReason> {
-        open(&self.workspace())
+        open(&*self.workspace()?)
     }
 
     /// Open a file that a walk or [`AccessPolicy::check`] has let pass. Whatever its path leads to meanwhile, no link is followed, and what
     /// was opened is asked once more whether it is a secret under another name.
     pub fn open(&self, root: &Folder, relative_path: &str) -> Result<OpenFile, SkipReason> {
-        let opened = root.file(relative_path).map_err(|error| reason(&error))?;
-        if FileId::of_linked(&opened.metadata).is_some_and(|id| self.is_secret_link(id)) {
-            return Err(SkipReason::Secret);
-        }
+        let opened = root.file(relative_path).map_err(|e| SkipReason::from(&e))?;
+        self.check_link(&opened.metadata)?;
         Ok(opened)
+    }
+
+    /// Refuse a file that is a secret under another name.
+    fn check_link(&self, metadata: &Metadata) -> Result<(), SkipReason> {
+        match FileId::of_linked(metadata) {
+            Some(id) if self.is_secret_link(id)? => Err(SkipReason::Secret),
+            _ => Ok(()),
+        }
     }
 
     /// Tell whether an unsaved text of this path may be read and sent. It need not be on disk, so only names and rules decide.
     pub fn check_unsaved(&self, relative_path: &str) -> Result<(), SkipReason> {
         let names = components(relative_path)?;
-        let workspace = self.workspace();
+        let workspace = self.workspace()?;
         let mut path = workspace.root.clone();
         let root = open(&workspace)?;
         let mut rules = self.root_rules(&workspace)?;
@@ -113,7 +120,7 @@ impl AccessPolicy {
             path.push(name);
             let relative = names[..=i].join("/");
             let is_folder = i + 1 < names.len();
-            let metadata = fs::symlink_metadata(&path).ok();
+            let metadata = look(&path)?;
             if metadata.as_ref().is_some_and(Metadata::is_symlink) {
                 return Err(workspace.link(&path));
             }
@@ -137,7 +144,7 @@ impl AccessPolicy {
 
     fn root_rules(&self, workspace: &WorkspaceRules) -> Result<Arc<FolderRules>, SkipReason> {
         let mut rules = None;
-        for folder in FolderRules::folders_of_root(&workspace.root) {
+        for folder in FolderRules::folders_of_root(&workspace.root).map_err(|e| SkipReason::from(&e))? {
             let metadata = fs::metadata(&folder).ok();
             rules = Some(self.rules(&folder, metadata.as_ref(), rules.as_ref(), || Folder::open(&folder))?);
         }
@@ -161,9 +168,9 @@ impl AccessPolicy {
         {
             return Ok(Arc::clone(rules));
         }
-        let stamp = FolderStamp::of(folder, metadata);
-        let opened = open().map_err(|error| reason(&error))?;
-        let rules = Arc::new(FolderRules::load(above.cloned(), folder, &opened));
+        let stamp = FolderStamp::of(folder, metadata).map_err(|e| SkipReason::from(&e))?;
+        let opened = open().map_err(|e| SkipReason::from(&e))?;
+        let rules = Arc::new(FolderRules::load(above.cloned(), folder, &opened).map_err(|e| SkipReason::from(&e))?);
         folders.insert(folder.to_owned(), (stamp, Arc::clone(&rules)));
         Ok(rules)
     }
@@ -172,8 +179,8 @@ impl AccessPolicy {
 /// Decisions of an [`AccessPolicy`] at one moment. To be dropped right after: it doesn't see what changes later.
 pub struct AccessSession<'a> {
     access: &'a AccessPolicy,
-    workspace: Arc<WorkspaceRules>,
-    root: Result<Folder, SkipReason>,
+    /// The root, and the rules of the whole workspace.
+    opened: Result<(Folder, Arc<WorkspaceRules>), SkipReason>,
     folders: HashMap<PathBuf, Result<Arc<FolderRules>, SkipReason>>,
 }
 
@@ -183,10 +190,10 @@ impl AccessSession<'_> {
         let names = components(relative_path)?;
         let (_, folders) = names.split_last().ok_or(SkipReason::Outside)?;
         let rules = self.folder(folders)?;
-        let workspace = &self.workspace;
+        let (_, workspace) = self.opened.as_ref().map_err(|reason| *reason)?;
         let path = workspace.root.join(names.iter().collect::<PathBuf>());
         let relative = names.join("/");
-        let metadata = fs::symlink_metadata(&path).map_err(|_| SkipReason::Gone)?;
+        let metadata = look(&path)?.ok_or(SkipReason::Gone)?;
         if metadata.is_dir() {
             return Err(SkipReason::Unreadable);
         }
@@ -196,9 +203,7 @@ impl AccessSession<'_> {
         }
         decision?;
         workspace.size(metadata.len())?;
-        if FileId::of_linked(&metadata).is_some_and(|id| self.access.is_secret_link(id)) {
-            return Err(SkipReason::Secret);
-        }
+        self.access.check_link(&metadata)?;
         Ok(FoundFile::new(relative, &metadata))
     }
 
@@ -212,7 +217,7 @@ impl AccessSession<'_> {
     pub fn open(&mut self, relative_path: &str) -> Result<OpenFile, SkipReason> {
         // Looked at before: what was another name of a secret a moment ago isn't told as one once it is the only name.
         let found = self.check(relative_path)?;
-        let root = self.root.as_ref().map_err(|reason| *reason)?;
+        let (root, _) = self.opened.as_ref().map_err(|reason| *reason)?;
         self.access.open(root, &found.path)
     }
 
@@ -229,23 +234,34 @@ impl AccessSession<'_> {
 
     fn look_at(&mut self, names: &[&str], folder: &Path) -> Result<Arc<FolderRules>, SkipReason> {
         let access = self.access;
-        let Some((_, above)) = names.split_last() else { return access.root_rules(&self.workspace) };
-        let above_rules = self.folder(above)?;
-        let folder = self.workspace.root.join(folder);
+        let above_rules = names.split_last().map(|(_, above)| self.folder(above)).transpose()?;
+        let (root, workspace) = self.opened.as_ref().map_err(|reason| *reason)?;
+        let Some(above_rules) = above_rules else { return access.root_rules(workspace) };
+        let folder = workspace.root.join(folder);
         let relative = names.join("/");
-        let metadata = fs::symlink_metadata(&folder).map_err(|_| SkipReason::Gone)?;
-        self.workspace.entry(&above_rules, &folder, &relative, metadata.file_type())?;
+        let metadata = look(&folder)?.ok_or(SkipReason::Gone)?;
+        workspace.entry(&above_rules, &folder, &relative, metadata.file_type())?;
         if !metadata.is_dir() {
             return Err(SkipReason::Gone);
         }
-        let root = self.root.as_ref().map_err(|reason| *reason)?;
         let rules = access.rules(&folder, Some(&metadata), Some(&above_rules), || root.folder(&relative))?;
         if rules.is_linked_worktree() { Err(SkipReason::ExcludedFolder) } else { Ok(rules) }
     }
 }
 
 fn open(workspace: &WorkspaceRules) -> Result<Folder, SkipReason> {
-    Folder::open(&workspace.root).map_err(|error| reason(&error))
+    Folder::open(&workspace.root).map_err(|e| SkipReason::from(&e))
+}
+
+/// Look at an entry without following a link; `None` where there is none, or it may not be looked at.
+fn look(path: &Path) -> Result<Option<Metadata>, SkipReason> {
+    match uninterrupted(|| fs::symlink_metadata(path)) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) => match SkipReason::from(&error) {
+            fault @ SkipReason::Fault(_) => Err(fault),
+            _ => Ok(None),
+        },
+    }
 }
 
 /// Return the names of a relative path. Anything that could lead out of the workspace, on any system, is refused.

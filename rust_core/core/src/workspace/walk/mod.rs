@@ -12,12 +12,14 @@ mod stamp;
 use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::base::cancel::CancelToken;
 use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, Stamp, modified_ns};
 use crate::base::language::Language;
+use crate::base::system_fault::{SystemFault, uninterrupted};
 use crate::base::types::{SkipReason, Skipped};
 use crate::workspace::folder::Folder;
 
@@ -92,21 +94,25 @@ pub struct Walk {
     pub secrets: HashSet<FileId>,
 }
 
-/// Find the files of the workspace `root`. Fails only if `root` itself can't be read, or on cancel.
+/// Find the files of the workspace `root`. Fails if `root` itself can't be read, if the machine fails over any path, or on cancel.
 pub fn walk(root: &Path, options: &WalkOptions, cancel: &CancelToken) -> Result<Walk> {
     let metadata = fs::metadata(root).map_err(|e| Error::io(root, e))?;
     if !metadata.is_dir() {
         return Err(Error::io(root, std::io::Error::from(std::io::ErrorKind::NotADirectory)));
     }
     fs::read_dir(root).map_err(|e| Error::io(root, e))?;
-    let workspace = WorkspaceRules::new(root, options);
+    let workspace = WorkspaceRules::new(root, options)?;
     let found = Mutex::new(Found::default());
-    let rules = FolderRules::of_root(&workspace).map_err(|e| Error::io(root, e))?;
+    let rules = FolderRules::of_root(&workspace)?;
     let opened = Folder::open(&workspace.root).map_err(|e| Error::io(root, e))?;
-    let job = Job { workspace: &workspace, root: &opened, cancel, found: &found };
+    let failed = AtomicBool::new(false);
+    let job = Job { workspace: &workspace, root: &opened, cancel, found: &found, failed: &failed };
     rayon::scope(|scope| job.folder(scope, &workspace.root, "", &rules));
     cancel.check()?;
-    let Found { mut walk, linked } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Found { mut walk, linked, error } = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(error) = error {
+        return Err(error);
+    }
     for (id, file) in linked {
         // A second name of a secret is as secret as the first.
         if walk.secrets.contains(&id) {
@@ -126,6 +132,8 @@ struct Found {
     walk: Walk,
     /// Files with several names: whether they count is known at the end.
     linked: Vec<(FileId, FoundFile)>,
+    /// The first one, which ends the walk.
+    error: Option<Error>,
 }
 
 #[derive(Clone, Copy)]
@@ -134,6 +142,8 @@ struct Job<'a> {
     root: &'a Folder,
     cancel: &'a CancelToken,
     found: &'a Mutex<Found>,
+    /// Whether an error ends the walk.
+    failed: &'a AtomicBool,
 }
 
 impl<'a> Job<'a> {
@@ -142,16 +152,41 @@ impl<'a> Job<'a> {
         'a: 'scope,
     {
         let mut found = Found::default();
+        found.error = self.list(scope, folder, relative, rules, &mut found).err();
+        self.add(found);
+    }
+
+    /// Look at the entries of a folder. Whatever is left out because of the path itself is no error.
+    fn list<'scope>(
+        self,
+        scope: &rayon::Scope<'scope>,
+        folder: &Path,
+        relative: &str,
+        rules: &Arc<FolderRules>,
+        found: &mut Found,
+    ) -> Result<()>
+    where
+        'a: 'scope,
+    {
         let here = &mut found.walk;
-        let Ok(entries) = fs::read_dir(folder) else {
-            here.skipped.push(Skipped { path: format!("{relative}/"), reason: SkipReason::Unreadable });
-            self.add(found);
-            return;
-        };
-        for entry in entries.flatten() {
-            if self.cancel.is_cancelled() {
-                return;
+        let entries = match uninterrupted(|| fs::read_dir(folder)) {
+            Ok(entries) => entries,
+            Err(error) => {
+                here.skipped.push(left_out(folder, format!("{relative}/"), &error)?);
+                return Ok(());
             }
+        };
+        for entry in entries {
+            if self.ends() {
+                return Ok(());
+            }
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    here.skipped.push(left_out(folder, format!("{relative}/"), &error)?);
+                    continue;
+                }
+            };
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
                 // Such a name can't cross the protocol, whose paths are text.
@@ -160,29 +195,42 @@ impl<'a> Job<'a> {
                 continue;
             };
             let path = join(relative, name);
-            let Ok(kind) = entry.file_type() else { continue };
+            let kind = match uninterrupted(|| entry.file_type()) {
+                Ok(kind) => kind,
+                Err(error) => {
+                    here.skipped.push(left_out(&entry.path(), path, &error)?);
+                    continue;
+                }
+            };
             match self.workspace.entry(rules, &entry.path(), &path, kind) {
                 Err(reason) => {
+                    let reason = Error::skip_reason(entry.path(), reason)?;
                     if reason == SkipReason::Secret {
-                        here.secrets.extend(entry.metadata().ok().as_ref().and_then(FileId::of));
+                        match uninterrupted(|| entry.metadata()) {
+                            Ok(metadata) => here.secrets.extend(FileId::of(&metadata)),
+                            Err(error) => drop(Error::skip_reason(entry.path(), &error)?),
+                        }
                     }
                     let path = if kind.is_dir() { path + "/" } else { path };
                     here.skipped.push(Skipped { path, reason });
                 }
                 Ok(()) if kind.is_dir() => {
-                    let Ok(opened) = self.root.folder(&path) else {
-                        here.skipped.push(Skipped { path: path + "/", reason: SkipReason::Unreadable });
-                        continue;
+                    let opened = match self.root.folder(&path) {
+                        Ok(opened) => opened,
+                        Err(error) => {
+                            here.skipped.push(left_out(&entry.path(), path + "/", &error)?);
+                            continue;
+                        }
                     };
-                    let below = Arc::new(FolderRules::load(Some(Arc::clone(rules)), &entry.path(), &opened));
+                    let below = Arc::new(FolderRules::load(Some(Arc::clone(rules)), &entry.path(), &opened)?);
                     if below.is_linked_worktree() {
                         here.skipped.push(Skipped { path: path + "/", reason: SkipReason::ExcludedFolder });
                         continue;
                     }
                     scope.spawn(move |scope| self.folder(scope, &entry.path(), &path, &below));
                 }
-                Ok(()) => match entry.metadata() {
-                    Err(_) => here.skipped.push(Skipped { path, reason: SkipReason::Gone }),
+                Ok(()) => match uninterrupted(|| entry.metadata()) {
+                    Err(error) => here.skipped.push(left_out(&entry.path(), path, &error)?),
                     Ok(metadata) => {
                         let file = FoundFile::new(path, &metadata);
                         if let Err(reason) = self.workspace.size(metadata.len()) {
@@ -196,7 +244,12 @@ impl<'a> Job<'a> {
                 },
             }
         }
-        self.add(found);
+        Ok(())
+    }
+
+    /// Tell whether there is nothing more to look for.
+    fn ends(&self) -> bool {
+        self.cancel.is_cancelled() || self.failed.load(Ordering::Relaxed)
     }
 
     fn add(&self, mut here: Found) {
@@ -205,7 +258,16 @@ impl<'a> Job<'a> {
         found.walk.skipped.append(&mut here.walk.skipped);
         found.walk.secrets.extend(here.walk.secrets);
         found.linked.append(&mut here.linked);
+        if here.error.is_some() {
+            self.failed.store(true, Ordering::Relaxed);
+            found.error = found.error.take().or(here.error);
+        }
     }
+}
+
+/// Return the entry of what can't be opened, listed or looked at. Fails where that says nothing of the path itself.
+fn left_out(at: &Path, path: String, error: &std::io::Error) -> Result<Skipped> {
+    Ok(Skipped { path, reason: Error::skip_reason(at, error)? })
 }
 
 fn join(folder: &str, name: &str) -> String {
@@ -236,7 +298,7 @@ impl WorkspaceRules {
         if rules.ignores(relative, false, self) {
             return Err(SkipReason::Ignored);
         }
-        if Language::detect(name_of(relative)).is_none() && !self.is_script(relative) {
+        if Language::detect(name_of(relative)).is_none() && !self.is_script(relative)? {
             return Err(SkipReason::UnknownType);
         }
         Ok(())
@@ -259,14 +321,17 @@ impl WorkspaceRules {
 
     /// Tell whether a file without an extension is a script (`bin/rails`): it begins with `#!`. The two bytes are all that is
     /// read here.
-    fn is_script(&self, relative: &str) -> bool {
+    fn is_script(&self, relative: &str) -> std::result::Result<bool, SkipReason> {
         use std::io::Read;
         if name_of(relative).contains('.') {
-            return false;
+            return Ok(false);
         }
         let mut start = [0; 2];
         let opened = Folder::open(&self.root).and_then(|root| root.file(relative));
-        opened.and_then(|mut opened| opened.file.read_exact(&mut start)).is_ok() && &start == b"#!"
+        match opened.and_then(|mut opened| opened.file.read_exact(&mut start)) {
+            Err(error) if SystemFault::of(&error).is_some() => Err(SkipReason::from(&error)),
+            read => Ok(read.is_ok() && &start == b"#!"),
+        }
     }
 
     fn size(&self, bytes: u64) -> std::result::Result<(), SkipReason> {
@@ -280,5 +345,7 @@ impl WorkspaceRules {
     }
 }
 
+#[cfg(all(test, target_os = "linux"))]
+mod fault_tests;
 #[cfg(test)]
 mod tests;

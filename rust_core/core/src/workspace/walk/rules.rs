@@ -10,6 +10,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::WalkOptions;
 use super::git::{GitEntry, GitRules, PatternList, slashed};
+use crate::base::error::{Error, Result};
+use crate::base::system_fault::uninterrupted;
 use crate::base::types::SkipReason;
 use crate::workspace::folder::{Folder, open_file};
 use crate::workspace::read::read_rules;
@@ -28,21 +30,21 @@ pub(super) struct WorkspaceRules {
 }
 
 impl WorkspaceRules {
-    pub fn new(root: &Path, options: &WalkOptions) -> Self {
+    pub fn new(root: &Path, options: &WalkOptions) -> Result<Self> {
         let mut exclude = GitignoreBuilder::new("");
         for glob in &options.exclude {
             // A glob that can't be parsed is reported by the settings; here it excludes nothing.
             let _ = exclude.add_line(None, glob);
         }
-        let root = resolved(root);
-        Self {
+        let root = resolved(root)?;
+        Ok(Self {
             base: base_of(&root),
             root,
             max_file_bytes: options.max_file_bytes,
             excluded_folders: options.excluded_folders.iter().cloned().collect(),
             kept_folders: options.kept_folders.iter().cloned().collect(),
             exclude: exclude.build().unwrap_or_else(|_| Gitignore::empty()),
-        }
+        })
     }
 
     /// Tell why a link is not followed: what it points to inside the workspace is found by its own path, what is outside is not
@@ -56,9 +58,12 @@ impl WorkspaceRules {
     }
 }
 
-/// Return a workspace root with its links resolved; as it is where it can't be.
-pub(super) fn resolved(root: &Path) -> PathBuf {
-    fs::canonicalize(root).unwrap_or_else(|_| root.to_owned())
+/// Return a path with its links resolved; as it is where they lead nowhere or may not be followed.
+pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
+    match uninterrupted(|| fs::canonicalize(path)) {
+        Ok(resolved) => Ok(resolved),
+        Err(error) => Error::skip_reason(path, &error).map(|_| path.to_owned()),
+    }
 }
 
 /// The ignore files of one folder, and those above it.
@@ -102,25 +107,26 @@ impl Entry<'_> {
 impl FolderRules {
     /// Return the folders whose ignore files count for the workspace root, from the top: where the root lies inside a git
     /// repository, those from the repository's root down to it; nothing above that.
-    pub fn folders_of_root(root: &Path) -> Vec<PathBuf> {
+    pub fn folders_of_root(root: &Path) -> Result<Vec<PathBuf>> {
         let mut folders = Vec::new();
         for folder in root.ancestors() {
             folders.push(folder.to_owned());
-            if GitEntry::is_repository(folder) {
+            if GitEntry::is_repository(folder)? {
                 folders.reverse();
-                return folders;
+                return Ok(folders);
             }
         }
-        vec![root.to_owned()]
+        Ok(vec![root.to_owned()])
     }
 
     /// Return the rules of the workspace root.
-    pub fn of_root(workspace: &WorkspaceRules) -> std::io::Result<Arc<Self>> {
+    pub fn of_root(workspace: &WorkspaceRules) -> Result<Arc<Self>> {
         let mut rules = None;
-        for folder in Self::folders_of_root(&workspace.root) {
-            rules = Some(Arc::new(Self::load(rules, &folder, &Folder::open(&folder)?)));
+        for folder in Self::folders_of_root(&workspace.root)? {
+            let opened = Folder::open(&folder).map_err(|e| Error::io(&folder, e))?;
+            rules = Some(Arc::new(Self::load(rules, &folder, &opened)?));
         }
-        rules.ok_or_else(|| std::io::ErrorKind::NotFound.into())
+        rules.ok_or_else(|| Error::io(&workspace.root, std::io::ErrorKind::NotFound.into()))
     }
 
     /// Tell whether these rules were loaded on top of exactly `above`.
@@ -139,25 +145,28 @@ impl FolderRules {
 
     /// Return the rules of a folder inside one with the rules `above`, if they count for it. Its ignore files are read from
     /// `opened`: the path may mean another folder by now.
-    pub fn load(above: Option<Arc<Self>>, folder: &Path, opened: &Folder) -> Self {
-        let git = opened.has(".git").then(|| GitEntry::read(folder));
+    pub fn load(above: Option<Arc<Self>>, folder: &Path, opened: &Folder) -> Result<Self> {
+        let has_git = opened.has(".git").or_else(|e| Error::skip_reason(folder.join(".git"), &e).map(|_| false))?;
+        let git = has_git.then(|| GitEntry::read(folder)).transpose()?;
         let repository = git.as_ref().and_then(GitEntry::repository);
-        let user = (above.is_none() && repository.is_none()).then(|| GitRules::of_user(folder));
+        let user = (above.is_none() && repository.is_none()).then(|| GitRules::of_user(folder)).transpose()?;
+        let own = |name: &str| read_rules(&folder.join(name), opened.linked_file(name)).map(globs);
+        // Git itself reads no `.gitignore` that is a link.
+        let gitignore = read_rules(&folder.join(".gitignore"), opened.file(".gitignore"))?.unwrap_or_default();
         let fold = match (repository.or(user.as_ref()), &above) {
             (Some(rules), _) => rules.fold,
             (None, above) => above.as_ref().is_some_and(|above| above.fold),
         };
-        Self {
+        Ok(Self {
             base: base_of(folder).len(),
-            own: [".carrelignore", ".ignore"].map(|name| globs(read_rules(opened.linked_file(name)))),
-            // Git itself reads no `.gitignore` that is a link.
-            gitignore: PatternList::parse(&read_rules(opened.file(".gitignore")).unwrap_or_default(), fold),
-            linked_worktree: git.is_some() && is_linked_worktree(folder),
+            own: [own(".carrelignore")?, own(".ignore")?],
+            gitignore: PatternList::parse(&gitignore, fold),
+            linked_worktree: git.is_some() && is_linked_worktree(folder)?,
             git,
             user,
             fold,
             above,
-        }
+        })
     }
 
     /// Tell whether a `.carrelignore` names this hidden folder as one that counts (`!.name/`). `!*/` names none.
@@ -250,7 +259,8 @@ fn globs(text: Option<Vec<u8>>) -> Gitignore {
 }
 
 /// Tell whether the `.git` of a folder leads to that of a linked worktree.
-fn is_linked_worktree(folder: &Path) -> bool {
-    let text = read_rules(open_file(&folder.join(".git")));
-    text.is_some_and(|text| String::from_utf8_lossy(&text).replace('\\', "/").contains("/worktrees/"))
+fn is_linked_worktree(folder: &Path) -> Result<bool> {
+    let path = folder.join(".git");
+    let text = read_rules(&path, open_file(&path))?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&text).replace('\\', "/").contains("/worktrees/"))
 }

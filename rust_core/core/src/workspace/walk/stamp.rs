@@ -1,10 +1,12 @@
 //! Whether the ignore files of a folder are still those that were read.
 
 use std::fs::{self, Metadata};
+use std::io::Result;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::base::file_state::{LastChange, modified_ns};
+use crate::base::system_fault::{SystemFault, uninterrupted};
 
 /// Ignore files from the strongest to the weakest. Within one kind, the deepest folder wins.
 pub const IGNORE_FILES: [&str; 3] = [".carrelignore", ".ignore", ".gitignore"];
@@ -29,14 +31,19 @@ pub(super) struct FolderStamp {
 
 impl FolderStamp {
     /// Look at all names of the folder, which had `metadata` just before.
-    pub fn of(folder: &Path, metadata: Option<&Metadata>) -> Self {
+    pub fn of(folder: &Path, metadata: Option<&Metadata>) -> Result<Self> {
         Self::at(folder, metadata, SystemTime::now())
     }
 
-    fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Self {
+    fn at(folder: &Path, metadata: Option<&Metadata>, now: SystemTime) -> Result<Self> {
         let time = metadata.map(LastChange::of).filter(|change| is_settled(*change, now));
-        let files = IGNORE_FILES.map(|name| look(&folder.join(name)));
-        Self { folder: time, files, has_git: fs::symlink_metadata(folder.join(".git")).is_ok() }
+        let mut files = [None; IGNORE_FILES.len()];
+        for (file, name) in files.iter_mut().zip(IGNORE_FILES) {
+            let path = folder.join(name);
+            // A link that leads nowhere is an entry.
+            *file = is_entry(&path)?.then(|| stamp_of(&path));
+        }
+        Ok(Self { folder: time, files, has_git: is_entry(&folder.join(".git"))? })
     }
 
     /// Tell whether the folder's ignore files are as they were; it has `metadata` now.
@@ -45,7 +52,7 @@ impl FolderStamp {
             let mut there = self.files.iter().zip(IGNORE_FILES).filter_map(|(file, name)| Some((file.as_ref()?, name)));
             return there.all(|(file, name)| *file == stamp_of(&folder.join(name)));
         }
-        let now = Self::of(folder, metadata);
+        let Ok(now) = Self::of(folder, metadata) else { return false };
         let same = self.files == now.files && self.has_git == now.has_git;
         if same {
             *self = now; // something else came or went: from its new time on, one look is enough again
@@ -54,14 +61,17 @@ impl FolderStamp {
     }
 }
 
-/// Return the stamp of `file`, if there is such an entry. A link that leads nowhere is an entry.
-fn look(file: &Path) -> Option<RuleFileStamp> {
-    fs::symlink_metadata(file).ok().map(|_| stamp_of(file))
+/// Tell whether there is such an entry. Fails where the machine can't say.
+fn is_entry(path: &Path) -> Result<bool> {
+    match uninterrupted(|| fs::symlink_metadata(path)) {
+        Err(error) if SystemFault::of(&error).is_some() => Err(error),
+        looked => Ok(looked.is_ok()),
+    }
 }
 
 /// Return what tells a version of a file from others; `None` where there is none.
 pub(super) fn stamp_of(path: &Path) -> RuleFileStamp {
-    fs::metadata(path).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), LastChange::of(&metadata)))
+    uninterrupted(|| fs::metadata(path)).ok().map(|metadata| (metadata.len(), modified_ns(&metadata), LastChange::of(&metadata)))
 }
 
 /// Tell whether a change at this time lies back far enough. A time in the future is a clock that can't be trusted.
@@ -86,7 +96,7 @@ mod tests {
         // So long that the change can't fall into the same step of the file system's clock.
         std::thread::sleep(Duration::from_millis(50));
         let metadata = || fs::symlink_metadata(root).ok();
-        let mut stamp = FolderStamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        let mut stamp = FolderStamp::at(root, metadata().as_ref(), SystemTime::now() + 2 * SETTLED_AFTER).unwrap();
         assert!(stamp.folder.is_some() && stamp.holds(root, metadata().as_ref()));
         change(root);
         assert_eq!(stamp.holds(root, metadata().as_ref()), same);
@@ -135,7 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(&target, folder.path().join(".carrelignore")).unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
-        let mut stamp = FolderStamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER);
+        let mut stamp = FolderStamp::at(folder.path(), metadata.as_ref(), SystemTime::now() + 2 * SETTLED_AFTER).unwrap();
         assert!(stamp.holds(folder.path(), metadata.as_ref()));
         fs::write(&target, "*.py\n").unwrap();
         assert!(!stamp.holds(folder.path(), metadata.as_ref()));
@@ -145,8 +155,8 @@ mod tests {
     fn a_folder_that_just_changed_is_not_trusted() {
         let folder = tempfile::tempdir().unwrap();
         let metadata = fs::symlink_metadata(folder.path()).ok();
-        assert!(FolderStamp::of(folder.path(), metadata.as_ref()).folder.is_none());
+        assert!(FolderStamp::of(folder.path(), metadata.as_ref()).unwrap().folder.is_none());
         let past = SystemTime::now() - Duration::from_secs(60);
-        assert!(FolderStamp::at(folder.path(), metadata.as_ref(), past).folder.is_none(), "a clock that is ahead");
+        assert!(FolderStamp::at(folder.path(), metadata.as_ref(), past).unwrap().folder.is_none(), "a clock that is ahead");
     }
 }

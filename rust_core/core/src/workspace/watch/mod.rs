@@ -175,7 +175,15 @@ impl Watch {
             state.watch_all(&paths);
             let mut below = Vec::new();
             for (folder, path) in level.iter().zip(&paths) {
-                let Ok(entries) = fs::read_dir(path) else { continue };
+                let entries = match fs::read_dir(path) {
+                    Ok(entries) => entries,
+                    Err(error) => {
+                        if matches!(SkipReason::from(&error), SkipReason::Fault(_)) {
+                            state.limit = Some(WatchLimit::Refused);
+                        }
+                        continue;
+                    }
+                };
                 for entry in entries.flatten() {
                     let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
                     let Some(name) = name.to_str() else { continue };

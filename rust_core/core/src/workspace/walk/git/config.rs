@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::sources::Sources;
 use super::wildmatch::Glob;
+use crate::base::error::Result;
+use crate::workspace::walk::rules::resolved;
 
 /// Includes may lie this deep in each other, as for git.
 const MOST_INCLUDES: usize = 10;
@@ -28,28 +30,28 @@ pub(super) struct Context {
 
 impl Settings {
     /// Read the configuration of the machine and the user.
-    pub fn read_global(&mut self, context: &Context, sources: &mut Sources) {
-        for file in global_files() {
-            self.read(&file, context, sources, 0);
-        }
+    pub fn read_global(&mut self, context: &Context, sources: &mut Sources) -> Result<()> {
+        global_files().iter().try_for_each(|file| self.read(file, context, sources, 0))
     }
 
     /// Read a file over what was read before. A file that isn't there, and the rest of a broken one, count as empty.
-    pub fn read(&mut self, file: &Path, context: &Context, sources: &mut Sources, depth: usize) {
-        let Some(text) = sources.read(file) else { return };
+    pub fn read(&mut self, file: &Path, context: &Context, sources: &mut Sources, depth: usize) -> Result<()> {
+        let text = sources.read(file)?.unwrap_or_default();
         for entry in entries(&text) {
             match (entry.section.as_slice(), entry.subsection.as_deref(), entry.key.as_slice()) {
                 (b"core", None, b"excludesfile") => self.excludes_file = entry.value.or(self.excludes_file.take()),
                 (b"core", None, b"ignorecase") => self.ignore_case = is_true(entry.value.as_deref()),
                 (b"include", None, b"path") | (b"includeif", Some(_), b"path") if depth < MOST_INCLUDES => {
-                    let counts = entry.subsection.is_none_or(|condition| context.holds(&condition, file, sources));
+                    let holds = |condition: Vec<u8>| context.holds(&condition, file, sources);
+                    let counts = entry.subsection.map_or(Ok(true), holds)?;
                     let Some(path) = entry.value.and_then(|value| expand(&value)).filter(|_| counts) else { continue };
                     let path = file.parent().map_or(path.clone(), |folder| folder.join(&path));
-                    self.read(&path, context, sources, depth + 1);
+                    self.read(&path, context, sources, depth + 1)?;
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Return the user's own ignore file. A relative path is relative to `top`, the repository's working folder.
@@ -77,46 +79,46 @@ pub(super) fn worktrees_have_settings(text: &[u8]) -> bool {
 
 impl Context {
     /// Tell whether the condition of an `includeIf` in `file` holds. One that isn't known here, as for an older git, doesn't.
-    fn holds(&self, condition: &[u8], file: &Path, sources: &mut Sources) -> bool {
-        let Some(git_folder) = &self.git_folder else { return false };
-        if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
-            folder_matches(pattern, git_folder, file, false)
+    fn holds(&self, condition: &[u8], file: &Path, sources: &mut Sources) -> Result<bool> {
+        let Some(git_folder) = &self.git_folder else { return Ok(false) };
+        Ok(if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
+            folder_matches(pattern, git_folder, file, false)?
         } else if let Some(pattern) = condition.strip_prefix(b"gitdir/i:") {
-            folder_matches(pattern, git_folder, file, true)
+            folder_matches(pattern, git_folder, file, true)?
         } else if let Some(pattern) = condition.strip_prefix(b"onbranch:") {
-            let head = sources.read(&git_folder.join("HEAD")).unwrap_or_default();
+            let head = sources.read(&git_folder.join("HEAD"))?.unwrap_or_default();
             let branch = head.trim_ascii().strip_prefix(b"ref:").map(<[u8]>::trim_ascii_start);
             let branch = branch.and_then(|name| name.strip_prefix(b"refs/heads/"));
             branch.is_some_and(|branch| Glob::new(&with_all_below(pattern), false).matches(branch))
         } else {
             false
-        }
+        })
     }
 }
 
-fn folder_matches(pattern: &[u8], git_folder: &Path, file: &Path, fold: bool) -> bool {
+fn folder_matches(pattern: &[u8], git_folder: &Path, file: &Path, fold: bool) -> Result<bool> {
+    let folders = [git_folder.to_owned(), resolved(git_folder)?];
     // What a path from outside the pattern brings in is taken literally.
     let (literal, pattern) = if let Some(rest) = pattern.strip_prefix(b"./") {
-        (file.canonicalize().ok().and_then(|file| Some(slashed(file.parent()?))), rest)
+        (resolved(file)?.parent().map(slashed), rest)
     } else if let Some(rest) = pattern.strip_prefix(b"~/") {
-        (home().map(|home| slashed(&home.canonicalize().unwrap_or(home))), rest)
+        (home().map(|home| resolved(&home)).transpose()?.map(|home| slashed(&home)), rest)
     } else if pattern.starts_with(b"/") || pattern.get(1) == Some(&b':') {
         (Some(Vec::new()), pattern)
     } else {
-        return [git_folder.to_owned(), git_folder.canonicalize().unwrap_or_default()]
-            .iter()
-            .any(|folder| Glob::new(&with_all_below(&[b"**/", pattern].concat()), fold).matches(&slashed(folder)));
+        let glob = Glob::new(&with_all_below(&[b"**/", pattern].concat()), fold);
+        return Ok(folders.iter().any(|folder| glob.matches(&slashed(folder))));
     };
-    let Some(mut literal) = literal else { return false };
+    let Some(mut literal) = literal else { return Ok(false) };
     if !literal.is_empty() {
         literal.push(b'/');
     }
-    [git_folder.to_owned(), git_folder.canonicalize().unwrap_or_default()].iter().any(|folder| {
+    Ok(folders.iter().any(|folder| {
         let folder = slashed(folder);
         let Some((start, rest)) = folder.split_at_checked(literal.len()) else { return false };
         let same = if fold { start.eq_ignore_ascii_case(&literal) } else { *start == *literal };
         same && Glob::new(&with_all_below(pattern), fold).matches(rest)
-    })
+    }))
 }
 
 /// Let a pattern that ends in `/` mean all that is below.

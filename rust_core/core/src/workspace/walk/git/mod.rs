@@ -13,8 +13,10 @@ use config::{Context, Settings, bytes_to_path, worktrees_have_settings};
 pub(super) use patterns::PatternList;
 use sources::{Kind, Sources};
 
+use crate::base::error::Result;
 use crate::workspace::folder::open_file;
 use crate::workspace::read::read_rules;
+use crate::workspace::walk::rules::resolved;
 
 /// The rules of a repository that no `.gitignore` holds, or those of the user where there is no repository.
 pub(super) struct GitRules {
@@ -49,17 +51,17 @@ struct Place {
 
 impl GitEntry {
     /// Look at the `.git` of `folder`: a folder, or a file that names one.
-    pub fn read(folder: &Path) -> Self {
+    pub fn read(folder: &Path) -> Result<Self> {
         let mut sources = Sources::default();
-        match Place::of(folder, &mut sources) {
-            Some(place) => Self::Repository(GitRules::of_repository(folder, &place, sources)),
+        Ok(match Place::of(folder, &mut sources)? {
+            Some(place) => Self::Repository(GitRules::of_repository(folder, &place, sources)?),
             None => Self::Other(NoRepository(sources)),
-        }
+        })
     }
 
     /// Tell whether git would take `folder` for the root of a repository.
-    pub fn is_repository(folder: &Path) -> bool {
-        Place::of(folder, &mut Sources::default()).is_some()
+    pub fn is_repository(folder: &Path) -> Result<bool> {
+        Ok(Place::of(folder, &mut Sources::default())?.is_some())
     }
 
     /// Return the rules, if this is a repository.
@@ -81,31 +83,31 @@ impl GitEntry {
 
 impl GitRules {
     /// Return the user's own rules, for a folder that is in no repository.
-    pub fn of_user(folder: &Path) -> Self {
+    pub fn of_user(folder: &Path) -> Result<Self> {
         let mut sources = Sources::default();
         let mut settings = Settings::default();
-        settings.read_global(&Context::default(), &mut sources);
+        settings.read_global(&Context::default(), &mut sources)?;
         Self::with(&settings, folder, &[], sources)
     }
 
-    fn of_repository(folder: &Path, place: &Place, mut sources: Sources) -> Self {
+    fn of_repository(folder: &Path, place: &Place, mut sources: Sources) -> Result<Self> {
         let context = Context { git_folder: Some(place.git_folder.clone()) };
         let mut settings = Settings::default();
-        settings.read_global(&context, &mut sources);
+        settings.read_global(&context, &mut sources)?;
         let config = place.common_folder.join("config");
-        settings.read(&config, &context, &mut sources, 0);
-        if sources.read(&config).is_some_and(|text| worktrees_have_settings(&text)) {
-            settings.read(&place.git_folder.join("config.worktree"), &context, &mut sources, 0);
+        settings.read(&config, &context, &mut sources, 0)?;
+        if sources.read(&config)?.is_some_and(|text| worktrees_have_settings(&text)) {
+            settings.read(&place.git_folder.join("config.worktree"), &context, &mut sources, 0)?;
         }
-        let exclude = sources.read(&place.common_folder.join("info").join("exclude"));
+        let exclude = sources.read(&place.common_folder.join("info").join("exclude"))?;
         Self::with(&settings, folder, &exclude.unwrap_or_default(), sources)
     }
 
-    fn with(settings: &Settings, folder: &Path, exclude: &[u8], mut sources: Sources) -> Self {
+    fn with(settings: &Settings, folder: &Path, exclude: &[u8], mut sources: Sources) -> Result<Self> {
         let fold = settings.ignore_case;
-        let own = settings.excludes_path(folder).and_then(|path| sources.read(&path)).unwrap_or_default();
+        let own = settings.excludes_path(folder).map(|path| sources.read(&path)).transpose()?.flatten().unwrap_or_default();
         let excludes_file = PatternList::parse(&own, fold);
-        Self { exclude: PatternList::parse(exclude, fold), excludes_file, fold, sources }
+        Ok(Self { exclude: PatternList::parse(exclude, fold), excludes_file, fold, sources })
     }
 
     /// Tell what these rules say of the entry at `path`, relative to the repository.
@@ -122,39 +124,40 @@ impl GitRules {
 
 impl Place {
     /// Find what the `.git` of `folder` leads to, if git would take it for a repository.
-    fn of(folder: &Path, sources: &mut Sources) -> Option<Self> {
+    fn of(folder: &Path, sources: &mut Sources) -> Result<Option<Self>> {
         let entry = folder.join(".git");
-        let git_folder = match sources.kind(&entry) {
-            Kind::Nothing => return None,
+        let git_folder = match sources.kind(&entry)? {
+            Kind::Nothing => return Ok(None),
             Kind::Folder => entry,
             Kind::File => {
-                let text = sources.read(&entry)?;
-                let named = folder.join(bytes_to_path(without_line_end(text.strip_prefix(b"gitdir: ")?)));
+                let text = sources.read(&entry)?.unwrap_or_default();
+                let Some(written) = text.strip_prefix(b"gitdir: ") else { return Ok(None) };
+                let named = folder.join(bytes_to_path(without_line_end(written)));
                 // The conditions of includes are about the place itself.
-                named.canonicalize().unwrap_or(named)
+                resolved(&named)?
             }
         };
-        let common_folder = match sources.read(&git_folder.join("commondir")) {
+        let common_folder = match sources.read(&git_folder.join("commondir"))? {
             Some(text) => git_folder.join(bytes_to_path(without_line_end(&text))),
             None => git_folder.clone(),
         };
-        let has = |name: &str, sources: &mut Sources| sources.kind(&common_folder.join(name)) == Kind::Folder;
-        let is_repository = has("objects", sources) && has("refs", sources) && is_head(&git_folder.join("HEAD"), sources);
-        is_repository.then_some(Self { git_folder, common_folder })
+        let has = |name: &str, sources: &mut Sources| sources.kind(&common_folder.join(name)).map(|kind| kind == Kind::Folder);
+        let is_repository = has("objects", sources)? && has("refs", sources)? && is_head(&git_folder.join("HEAD"), sources)?;
+        Ok(is_repository.then_some(Self { git_folder, common_folder }))
     }
 }
 
 /// Tell whether this is git's `HEAD`: the name of a branch or a commit. One that is a link may lead to a branch without a commit.
-fn is_head(path: &Path, sources: &mut Sources) -> bool {
-    sources.kind(path);
+fn is_head(path: &Path, sources: &mut Sources) -> Result<bool> {
+    sources.kind(path)?;
     if let Ok(target) = path.read_link() {
-        return target.starts_with("refs");
+        return Ok(target.starts_with("refs"));
     }
-    let Some(text) = read_rules(open_file(path)) else { return false };
-    match text.strip_prefix(b"ref:") {
+    let text = read_rules(path, open_file(path))?.unwrap_or_default();
+    Ok(match text.strip_prefix(b"ref:") {
         Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
         None => text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count() >= 40,
-    }
+    })
 }
 
 fn without_line_end(text: &[u8]) -> &[u8] {
