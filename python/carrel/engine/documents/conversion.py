@@ -15,6 +15,7 @@ import sys
 from typing import Protocol
 
 from carrel.core.child_environment import child_environment
+from carrel.core.errors import StoreError
 from carrel.core.installation import how_to_install
 from carrel.core.structs import whole_characters
 from carrel.engine.documents.convert import MOST_OUTPUT
@@ -60,8 +61,11 @@ async def convert(kind: str, data: bytes, *, seconds: float = SECONDS) -> dict[s
             env=child_environment(("VIRTUAL_ENV", "CONDA_PREFIX"), ("PYTHON",)),
             creationflags=flags,
         )
-    except OSError:
-        return _NOT_UNDERSTOOD
+    except OSError as error:
+        raise StoreError(
+            f"No process can be started that reads documents ({error.strerror})",
+            "Close other programs, then index again: what was read before is kept.",
+        ) from None
     try:
         async with asyncio.timeout(seconds):
             written = await _talk(process, data)

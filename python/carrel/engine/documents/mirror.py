@@ -7,7 +7,6 @@ alone, and deleted with the source. The core indexes that folder as any other, s
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -21,8 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.core.atomic_file import replace_file
+from carrel.core.errors import StoreError
+from carrel.core.local_index import READ_FAILED
 from carrel.core.native import CancelToken
 from carrel.core.structs import whole_characters
+from carrel.core.system_fault import is_system_fault
 from carrel.engine.documents import text_folder
 from carrel.engine.documents.conversion import Convert
 from carrel.engine.documents.freshness import front_matter
@@ -42,10 +44,6 @@ _TEXTS = "texts"
 READABLE = (None, "unknown type")
 """What the access rules say of a file that may be read: the core knows no language for a PDF."""
 _ENTERED = (*READABLE, "gone")
-_OF_THE_DISK = frozenset(
-    {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-)
-"""Why nothing can be written, whatever it is called; all else is the fault of one name."""
 _OF_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
 """Names that open a device on Windows, whatever stands behind a dot."""
 
@@ -107,10 +105,16 @@ class Mirror:
     @property
     def failed(self) -> dict[str, str]:
         """Name the documents that were not converted, and why."""
-        return {whole_characters(path): entry["reason"] for path, entry in self._read_state().failed.items()}
+        try:
+            state = self._read_state()
+        except StoreError as error:
+            return {".": error.reason}
+        return {whole_characters(path): entry["reason"] for path, entry in state.failed.items()}
 
     async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
         """Convert what is new or changed and delete what is gone; return how many texts changed. Raises `StoreError`.
+
+        Where the machine fails over a path, nothing is deleted for it: too many open files, a broken disk.
 
         Files are read and written by `native`, which may be another thread; no thread waits for a conversion. `compared` is
         called when it is known what there is to do.
@@ -150,28 +154,38 @@ class Mirror:
         return deleted, [original for original in originals if _known(state, original.path).get("stamp") != original.stamp]
 
     def _originals(self) -> Iterator[_Original]:
-        """Give the documents that may be read, with size and time; no link is followed."""
+        """Give the documents that may be read, with size and time; no link is followed. Raises `StoreError`."""
         left = MOST_FILES
-        for folder, folders, names in os.walk(self.root):
+        for folder, folders, names in os.walk(self.root, onerror=_raise_fault):
             inside = Path(folder).relative_to(self.root).as_posix()
             prefix = "" if inside == "." else f"{inside}/"
             for name in [name for name in folders if unusable_name(name)]:
                 folders.remove(name)
                 yield _Original(f"{prefix}{name}", [0, 0, FORMAT], f"none of it was read: {unusable_name(name)}")
-            folders[:] = sorted(name for name in folders if self._refusal(f"{prefix}{name}/any.html") in _ENTERED)
+            folders[:] = sorted(name for name in folders if self._decide(f"{prefix}{name}/any.html") in _ENTERED)
             for name in sorted(names):
                 path = f"{prefix}{name}"
                 if suffix_to_convert(path) is None:
                     continue
                 problem = unusable_name(name)
-                if not problem and self._refusal(path) not in READABLE:
+                if not problem and self._decide(path) not in READABLE:
                     continue
-                with contextlib.suppress(OSError):
+                try:
                     found = (Path(folder) / name).lstat()
-                    left -= 1
-                    yield _Original(path, [found.st_mtime_ns, found.st_size, FORMAT], problem)
+                except OSError as error:
+                    _raise_fault(error)
+                    continue
+                left -= 1
+                yield _Original(path, [found.st_mtime_ns, found.st_size, FORMAT], problem)
                 if not left:
                     return
+
+    def _decide(self, path: str) -> str | None:
+        """Return what the access rules say of a path. Raises `StoreError` where the machine kept them from saying it."""
+        reason = self._refusal(path)
+        if reason and reason.startswith(READ_FAILED):
+            raise text_folder.not_readable(self.root / path, reason)
+        return reason
 
     def _read(self, state: MirrorState, original: _Original) -> _Read | None:
         """Return a document that is to be converted, None where it can't be read or didn't change."""
@@ -182,11 +196,16 @@ class Mirror:
         try:
             data = read_below(self.root, path, MOST_BYTES)
         except OSError as error:
-            self._fail(state, path, stamp, error.strerror or str(error))
+            reason = error.strerror or str(error)
+            if is_system_fault(error):
+                state.failed[path] = {"stamp": [], "reason": reason}  # tried again, and its text stays
+            else:
+                self._fail(state, path, stamp, reason)
             return None
         digest, known = hashlib.sha256(data).hexdigest(), _known(state, path)
         if known.get("sha256") == digest and known["stamp"][2] == FORMAT:
             known["stamp"] = stamp
+            state.failed.pop(path, None)
             return None
         return _Read(path, stamp, data, digest)
 
@@ -201,7 +220,7 @@ class Mirror:
             replace_file(target, _page(read.path, found).encode())
             os.utime(target, ns=(read.stamp[0], read.stamp[0]))
         except OSError as error:
-            if error.errno in _OF_THE_DISK:
+            if is_system_fault(error) or isinstance(error, PermissionError):
                 raise text_folder.not_writable(self.texts, error) from None
             self._fail(state, read.path, read.stamp, f"its text can't be kept under its name ({error.strerror or error})")
             return False
@@ -225,13 +244,16 @@ class Mirror:
                 raise text_folder.not_writable(self.texts, error) from None
 
     def _read_state(self) -> MirrorState:
+        """Return what is known. Raises `StoreError` where it can't be read at the moment: it must not be forgotten."""
         try:
             found = os.stat(self._directory / _STATE)  # noqa: PTH116 - each question asks
             stamp = (found.st_mtime_ns, found.st_size)
             if self._state is None or stamp != self._state_stamp:
                 raw = json.loads((self._directory / _STATE).read_text("utf-8"))
                 self._state, self._state_stamp = MirrorState(dict(raw["files"]), dict(raw["failed"])), stamp
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, OSError) and is_system_fault(error):
+                raise text_folder.not_readable(self._directory / _STATE, error) from None
             self._state, self._state_stamp = MirrorState(), None
         return self._state
 
@@ -240,6 +262,12 @@ class Mirror:
             content = json.dumps({"files": state.files, "failed": state.failed}).encode()
             if not (self._directory / _STATE).exists() or (self._directory / _STATE).read_bytes() != content:
                 replace_file(self._directory / _STATE, content)
+
+
+def _raise_fault(error: OSError) -> None:
+    """Raise `StoreError` if the machine failed over a path; one that isn't there, or may not be read, is passed over."""
+    if is_system_fault(error):
+        raise text_folder.not_readable(Path(os.fsdecode(error.filename)), error) from None
 
 
 def _known(state: MirrorState, path: str) -> dict[str, Any]:

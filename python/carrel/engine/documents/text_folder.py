@@ -17,6 +17,12 @@ def make(folder: Path) -> None:
         ) from None
 
 
+def not_readable(path: Path, fault: OSError | str) -> StoreError:
+    """Return what is to be raised where the machine failed over a path, which says nothing of what is there."""
+    reason = fault if isinstance(fault, str) else fault.strerror
+    return StoreError(f"{path} can't be read ({reason})", "Mend that, then index again: what was read before is kept.")
+
+
 def not_writable(folder: Path, error: OSError) -> StoreError:
     """Return what is to be raised where a text can't be written."""
     return StoreError(f"{folder} can't be written ({error.strerror})", "Free some space, or set `cacheFolder`.")
