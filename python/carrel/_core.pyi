@@ -581,7 +581,7 @@ class Store:
         """Like `scan` for these files (or folders) only: saved, changed outside the editor, deleted, renamed."""
     def force(self, cancel: CancelToken) -> Plan:
         """Everything again, whatever the hashes say."""
-    def count_changed(self, plan: Plan, cancel: CancelToken) -> int:
+    def changed(self, plan: Plan, cancel: CancelToken) -> list[str]:
         """Files of the plan that truly differ from the index; those that may only look so are read."""
     def cut(self, plan: Plan, cancel: CancelToken, max_bytes: int = 8_000_000) -> Batch | None:
         """The next files of the plan, read, hashed and cut in parallel; None when the plan is done (removals come with the last batch)."""

@@ -33,7 +33,7 @@ _MOST_FAILURES = 3
 """Batches in a row for which a model that is awaited gave nothing: it is down, or refuses everything."""
 _WRITER_WAIT_S = 10.0
 _WRITER_LOOK_S = 0.2
-_READ_ONLY_REMEDY = "Make the folder writable, or set `cacheFolder` to one that is."
+_READ_ONLY_REMEDY = "Free some disk space, make the folder writable, or set `cacheFolder` to one that is."
 _WRITER_REMEDY = "Index there (an editor has a command for it), or close it and try again."
 
 
@@ -244,7 +244,7 @@ async def follow_index(store: IndexStore, cancel: CancelToken, *, force: bool, n
     def look() -> tuple[Plan, int]:
         store.follow()
         plan = store.scan(cancel)
-        return plan, store.count_changed(plan, cancel)
+        return plan, len(store.changed(plan, cancel))
 
     started = time.perf_counter()
     while True:

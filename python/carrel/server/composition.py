@@ -20,7 +20,7 @@ import msgspec
 
 from carrel.core.errors import CarrelError, InvalidInput, ProviderError, StoreError
 from carrel.core.remote import Confirm, RemoteEmbedder, refuse
-from carrel.server.index_location import IndexLocation, cache_root, clean_up, locate, prepare
+from carrel.server.index_location import INDEX_FILE, IndexLocation, cache_root, clean_up, locate, prepare
 from carrel.server.index_opening import (
     IndexPlace,
     LineWindows,
@@ -64,7 +64,6 @@ CLOSE_SECONDS = 3.0
 ENDING_SECONDS = 8.0
 """How long servers of tools are waited for that end: one that has to be killed takes about 5."""
 EMBEDDING_CACHE = "embeddings.sqlite"
-INDEX_FILE = "index.db"
 
 OF_THE_INDEX = (
     *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),

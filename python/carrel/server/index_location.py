@@ -16,6 +16,8 @@ from pathlib import Path
 from carrel.server.filesystem import is_network
 from carrel.server.settings import Settings
 
+INDEX_FILE = "index.db"
+_PROBE_BYTES = 1 << 16
 KEEP_GONE_SECONDS = 30 * 24 * 3600
 """An index whose folder is gone is deleted after 30 days without use."""
 
@@ -91,6 +93,16 @@ def prepare(location: IndexLocation, root: Path) -> None:
     (directory / _OWNER).write_text(json.dumps({"root": os.path.realpath(root)}), "utf-8")
 
 
+def why_not_writable(directory: Path) -> str | None:
+    """Return why nothing can be written into the folder of an index; None if something can. Leaves nothing there."""
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(_PROBE_BYTES))
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
 def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
     """Delete the indexes whose workspace is gone and which nobody opened for 30 days; return those deleted."""
     now = time.time() if now is None else now
@@ -106,6 +118,15 @@ def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:
     return deleted
 
 
+def _is_gone(path: Path) -> bool:
+    """Tell whether nothing is there. Raises `OSError` where that can't be told."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    return False
+
+
 def _leads_away(path: Path) -> bool:
     """Tell whether the last part of a path is a link, or a junction of Windows."""
     real = os.path.realpath
@@ -116,15 +137,6 @@ def _existing(path: Path) -> Path:
     while not path.exists() and path != path.parent:
         path = path.parent
     return path
-
-
-def _is_gone(path: Path) -> bool:
-    """Tell whether nothing is there. Raises `OSError` where that can't be told."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    return False
 
 
 def _write_once(path: Path, text: str) -> None:

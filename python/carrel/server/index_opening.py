@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import StoreError
-from carrel.server.index_location import IndexLocation
+from carrel.server.index_location import IndexLocation, why_not_writable
 from carrel.server.open_index import OpenIndex
 
 if TYPE_CHECKING:
@@ -106,9 +106,10 @@ def open_kept(place: IndexPlace, embedder: Embedder) -> OpenIndex | None:
     if refused is None and not store.read_only:
         index.in_project = place.root if location.in_workspace else None
     elif store.snapshot().files:
+        reason = why_not_writable(location.directory) or _reason(refused)
         index.not_kept = (
-            f"{location.directory} can't be written ({_reason(refused)}): the index in it is read as it was left. "
-            "Make the folder writable, or set `cacheFolder` to one that is."
+            f"{location.directory} can't be written ({reason}): the index in it is read as it was left. "
+            "Free some disk space, make the folder writable, or set `cacheFolder` to one that is."
         )
     else:
         store.close()

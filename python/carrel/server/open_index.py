@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from carrel.core.errors import TextRefused
 from carrel.core.remote import KeepsVectors, RemoteEmbedder
+from carrel.server.index_location import INDEX_FILE, why_not_writable
 from carrel.server.index_state import STATE_FILE, forget
 from carrel.server.unfinished import FINISH, unfinished_text
 
@@ -102,6 +103,29 @@ class OpenIndex:
             return None
         told = unfinished_text(self.store.snapshot().files, self.unfinished, 0, complete=False)
         return f"The index is {told}. {FINISH}" if told else None
+
+    @property
+    def has_other_writer(self) -> bool:
+        """Tell whether another process writes the index."""
+        return self.store.role == "follower" and not self.store.read_only
+
+    @property
+    def committed_ns(self) -> int:
+        """Tell when the index was written last, in nanoseconds since 1970; 0 where that can't be told."""
+        try:
+            return (self.directory / INDEX_FILE).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def writer_problem(self) -> str | None:
+        """Say why the other process that writes the index can't, if so: this one lags behind what changes then."""
+        if not self.has_other_writer:
+            return None
+        reason = why_not_writable(self.directory)
+        return reason and (
+            f"{self.directory} can't be written ({reason}), so the Carrel process that writes this index can't take up what "
+            "changes. Free some disk space, or make the folder writable."
+        )
 
     def notice(self, view: SnapshotView, problem: str | None) -> str | None:
         """Say what an answer lacks: files, or vectors, or everything; None where it is as it should be.

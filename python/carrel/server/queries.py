@@ -7,8 +7,12 @@ answered by `context_service`, which doesn't.
 # ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.core.errors import CarrelError
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from carrel.server.workspace import Workspace
 
 MOST_BLAMED = 10
+_LOOK_SECONDS = 0.1
 _FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
 MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
@@ -265,6 +270,37 @@ async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
     report = await follow_index(index.store, token, force=force, native=native)
     await native(index.read_meta)
     return report
+
+
+async def missing_changes(workspace: Workspace, seconds: float) -> list[str]:
+    """Return the changed files that the index lacks, after so many seconds for another process that writes it.
+
+    Beside such a process only what changed since its last commit counts: its settings may leave out other files than those here.
+    """
+    from carrel.core.native import CancelToken
+
+    index, token, began = await workspace.open(), CancelToken(), time.monotonic()
+
+    def look(_: CancelToken) -> list[str]:
+        index.follow()
+        committed = index.committed_ns if index.has_other_writer else 0
+        paths = index.store.changed(index.store.scan(token), token)
+        return [path for path in paths if _changed_ns(index.root / path) > committed]
+
+    while True:
+        missing = await workspace.run_interactive(look, token)
+        if not missing or time.monotonic() - began >= seconds:
+            return missing
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _changed_ns(path: Path) -> int:
+    """Return when a file changed last; of one that is gone, when its folder did."""
+    for place in (path, *path.parents):
+        with contextlib.suppress(OSError):
+            found = place.stat()
+            return max(found.st_mtime_ns, found.st_ctime_ns)
+    return 0
 
 
 async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:

@@ -23,6 +23,7 @@ class StatusDetails:
     skipped: tuple[tuple[str, str], ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     head_sha: str | None = None
+    writer_problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Status:
             failed_files=store.failed_count,
             refused_files=index.refused_files,
             chunks_without_vectors=snapshot.chunks_without_vectors,
-            problems=(*problems, *index.problems),
+            problems=(*problems, *index.problems, *filter(None, (details.writer_problem,))),
             error=error,
             masked=store.masked,
             vectors=index.replica.status() if index.replica else None,
@@ -115,11 +116,12 @@ class Status:
 
 
 def read_details(index: OpenIndex, root: Path, most_files: int) -> StatusDetails:
-    """Read so many skipped and failed files, and the commit that is checked out."""
+    """Read so many skipped and failed files, the commit that is checked out, and why another writer can't write."""
     from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
 
     if index.replica:
         index.replica.measure()
     if index.tuning:
         index.tuning.refresh()
-    return StatusDetails(tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files]), git.head(root))
+    skipped, failed = tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files])
+    return StatusDetails(skipped, failed, git.head(root), index.writer_problem())

@@ -200,7 +200,7 @@ impl PyStore {
         detached(py, || self.0.force(&cancel.0)).map(PyPlan)
     }
 
-    fn count_changed(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken) -> PyResult<usize> {
+    fn changed(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken) -> PyResult<Vec<String>> {
         detached(py, || self.0.behind(&plan.0, &cancel.0))
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.core.caller import Caller
-from carrel.core.errors import CarrelError, InvalidInput, SettingsError
+from carrel.core.errors import CarrelError, InvalidInput, SettingsError, StoreError
 from carrel.core.remote import Confirm, refuse
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.terminal_text import is_text
@@ -22,6 +22,7 @@ from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
 from carrel.server.open_index import OpenIndex
+from carrel.server.queries import missing_changes
 from carrel.server.session import Session
 from carrel.server.settings import Problem, Settings
 from carrel.server.settings_files import settings_of
@@ -37,6 +38,9 @@ T = TypeVar("T")
 _WAIT_MS = 600_000
 _STORE_SECONDS = 10.0
 """How long a store of vectors may take to be opened and told of changes; the index's own vectors answer then."""
+_WRITER_SECONDS = 2.0
+"""How long another process that writes the index may take for what was just changed."""
+_MOST_NAMED = 5
 _FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 
 
@@ -162,8 +166,34 @@ async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Out
     for problem in index.problems:
         output.warn(problem)
     if index.store.role != "writer":
+        if index.complete:
+            await _tell_missing(workspace, index, output)
         return _FOLLOWER_WAIT_MS
-    await commands.indexes.index({})
+    try:
+        await commands.indexes.index({})
+    except StoreError as error:
+        if not index.store.snapshot().files:
+            raise
+        output.warn(str(error))
+        await _tell_missing(workspace, index, output)
     if index.replica and index.replica.place.kind != "usearch":  # a graph is for who asks often: an exact scan answers once
         await index.replica.catch_up(_STORE_SECONDS)
     return _WAIT_MS
+
+
+async def _tell_missing(workspace: Workspace, index: OpenIndex, output: Output) -> None:
+    """Say which changed files an answer lacks, and why another process that writes the index can't take them up."""
+    try:
+        missing = await missing_changes(workspace, _WRITER_SECONDS if index.has_other_writer else 0)
+    except StoreError as error:
+        output.warn(f"Which changed files the answer lacks can't be told. {error}")
+        return
+    if not missing:
+        return
+    if problem := await workspace.run_interactive(lambda _: index.writer_problem()):
+        output.warn(problem)
+    more = f" and {len(missing) - _MOST_NAMED:,} more" if len(missing) > _MOST_NAMED else ""
+    files = "1 changed file isn't" if len(missing) == 1 else f"{len(missing):,} changed files aren't"
+    output.warn(
+        f"{files} in the index yet, so the answer doesn't regard what is in there now: {', '.join(missing[:_MOST_NAMED])}{more}"
+    )

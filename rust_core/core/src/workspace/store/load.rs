@@ -49,7 +49,7 @@ impl Store {
     pub(super) fn open_disk(&self) -> Result<()> {
         let directory = self.directory();
         let lock = match take_lock(directory) {
-            Err(error) if is_read_only(&error) && directory.join(DATABASE_FILE).exists() => {
+            Err(error) if cannot_write(&error) && directory.join(DATABASE_FILE).exists() => {
                 self.read_only.store(true, Ordering::Release);
                 None
             }
@@ -57,7 +57,16 @@ impl Store {
         };
         let leading = lock.is_some();
         *locked(&self.disk) = Some(Disk { database: None, lock, garbage: Vec::new() });
-        if leading { self.lead() } else { self.follow().map(drop) }
+        match leading.then(|| self.lead()) {
+            None => self.follow().map(drop),
+            // A full disk keeps no index from answering that is there.
+            Some(Err(error)) if cannot_write(&error) => {
+                self.read_only.store(true, Ordering::Release);
+                *locked(&self.disk) = Some(Disk { database: None, lock: None, garbage: Vec::new() });
+                if self.follow()? { Ok(()) } else { Err(error) }
+            }
+            Some(led) => led,
+        }
     }
 
     /// Become the writer if nobody is. Tells whether this store is the writer now.
@@ -69,7 +78,7 @@ impl Store {
         let mut guard = locked(&self.disk);
         let Some(disk) = guard.as_mut() else { return Ok(false) };
         let lock = match take_lock(self.directory()) {
-            Err(error) if is_read_only(&error) && self.is_read_only() => None,
+            Err(error) if cannot_write(&error) && self.is_read_only() => None,
             taken => taken?,
         };
         let Some(lock) = lock else { return Ok(false) };
@@ -84,7 +93,10 @@ impl Store {
         {
             disk.lock = None;
         }
-        led.map(|()| true)
+        match led {
+            Err(error) if cannot_write(&error) && self.is_read_only() => Ok(false),
+            led => led.map(|()| true),
+        }
     }
 
     /// With the lock taken: open the database for writing, mend it, load it. One that is damaged, or a folder in its place, is moved
@@ -272,7 +284,7 @@ fn take_lock(directory: &Path) -> Result<Option<WriterLock>> {
 }
 
 /// Whether the folder can't be written, whatever is in it.
-fn is_read_only(error: &Error) -> bool {
+fn cannot_write(error: &Error) -> bool {
     use std::io::ErrorKind as Kind;
     match error {
         Error::Io { source, .. } => {

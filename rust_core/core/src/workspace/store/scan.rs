@@ -79,16 +79,15 @@ impl Store {
         Ok(classifier.finish())
     }
 
-    /// How many files of a plan truly differ from the index; those that may only look so are read. It tells a process that
-    /// doesn't write whether the one that does is done.
-    pub fn behind(&self, plan: &Plan, cancel: &CancelToken) -> Result<usize> {
+    /// Which files of a plan truly differ from the index; those that may only look so are read. It tells a process that doesn't
+    /// write whether the one that does is done.
+    pub fn behind(&self, plan: &Plan, cancel: &CancelToken) -> Result<Vec<String>> {
         self.check_open()?;
         let (set, _) = self.known();
-        let (work, removed) = {
+        let (work, mut behind) = {
             let queue = locked(&plan.queue);
-            (queue.work.clone(), queue.removed.len())
+            (queue.work.clone(), queue.removed.clone())
         };
-        let mut behind = removed;
         let root = self.workspace.root();
         for file in &work {
             cancel.check()?;
@@ -103,8 +102,11 @@ impl Store {
                 (None, Ok(source)) => Language::of_file(&file.path, &source.text).is_none(),
                 (place, Err(_)) => place.is_none(),
             };
-            behind += usize::from(!is_current);
+            if !is_current {
+                behind.push(file.path.clone());
+            }
         }
+        behind.sort_unstable();
         Ok(behind)
     }
 
