@@ -8,7 +8,7 @@ _OF_PATHS = frozenset(
     getattr(errno, name)
     for name in (
         *("ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "ELOOP", "EMLINK", "ENAMETOOLONG", "EINVAL", "EILSEQ"),
-        *("ENXIO", "EOVERFLOW", "EFBIG", "EXDEV", "EOPNOTSUPP"),
+        *("ENXIO", "EOVERFLOW", "EFBIG", "EXDEV", "EOPNOTSUPP", "ENOKEY"),
     )
     if hasattr(errno, name)
 )

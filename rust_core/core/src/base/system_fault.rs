@@ -80,9 +80,15 @@ mod system {
     pub const NO_MEMORY: i32 = Errno::NOMEM.raw_os_error();
     pub const IO: i32 = Errno::IO.raw_os_error();
     pub const TOO_MANY_FILES: &[i32] = &[Errno::MFILE.raw_os_error(), Errno::NFILE.raw_os_error()];
-    /// A link where none is followed, something that isn't a file, and a file that is too large.
-    pub const OF_PATHS: &[i32] =
-        &[Errno::LOOP.raw_os_error(), Errno::MLINK.raw_os_error(), Errno::NXIO.raw_os_error(), Errno::OVERFLOW.raw_os_error()];
+    /// A link where none is followed, something that isn't a file, a file that is too large, and one whose encryption is locked.
+    pub const OF_PATHS: &[i32] = &[
+        Errno::LOOP.raw_os_error(),
+        Errno::MLINK.raw_os_error(),
+        Errno::NXIO.raw_os_error(),
+        Errno::OVERFLOW.raw_os_error(),
+        #[cfg(target_os = "linux")]
+        Errno::NOKEY.raw_os_error(),
+    ];
     pub const OF_THE_MACHINE: &[i32] = &[];
 }
 
