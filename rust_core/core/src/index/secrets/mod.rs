@@ -8,11 +8,13 @@ mod bindings;
 mod literals;
 mod named;
 mod operators;
+mod placeholders;
 mod rules;
 mod shapes;
 mod tables;
 mod values;
 mod whole;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -206,7 +208,7 @@ impl Detector {
                     Look::Rule(i) => {
                         let rule = &set.rules[i];
                         if let Some((first, last)) = rule.find(bytes, start, end)
-                            && text.get(first..last).is_some_and(|value| !values::is_example(value))
+                            && text.get(first..last).is_some_and(|value| !placeholders::is_example(value))
                         {
                             add(&rule.id, (first, last));
                         }

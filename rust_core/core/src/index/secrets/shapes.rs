@@ -1,6 +1,7 @@
 //! Secrets that are told by what stands around them: keys in PEM blocks, passwords in addresses, manifests of Kubernetes.
 
-use super::values::{Class, Style, is_placeholder, is_secret};
+use super::placeholders::is_placeholder;
+use super::values::{Class, Style, is_secret};
 
 /// What begins a look at each.
 pub(super) const URL: &str = "://";

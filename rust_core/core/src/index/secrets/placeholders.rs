@@ -1,0 +1,209 @@
+//! Values that stand for a secret or only name one: references, variables, examples.
+
+use super::wording::{is_jumble, is_wordlike};
+
+/// Words in a value that stands for one. Compared in small letters.
+const PLACEHOLDERS: &[&str] = &[
+    "example",
+    "changeme",
+    "change_me",
+    "change-me",
+    "change this",
+    "changethis",
+    "replace",
+    "placeholder",
+    "dummy",
+    "****",
+    "....",
+    "redacted",
+    "insert",
+    "foobar",
+    "your_",
+    "your-",
+    "yourp",
+    "yours",
+    "yourt",
+    "youra",
+    "my_secret",
+    "mysecret",
+    "my-secret",
+    "mypassword",
+    "my_password",
+    "my-password",
+    "mytoken",
+    "my_token",
+    "my-token",
+    "not-a-real",
+    "not_a_real",
+    "notasecret",
+    "<your",
+    "enter_",
+    "enter-",
+    "some_",
+    "some-",
+    "abcdefgh",
+    "[secret: ",
+    "process.env",
+    "os.environ",
+    "getenv",
+    "env(",
+    "env.",
+    "secretsmanager",
+    "secretref",
+    "keyvault",
+    "hidden",
+];
+
+/// The same, where they are words of their own: a token may hold the letters.
+const PLACEHOLDER_WORDS: &[&str] = &["todo", "fixme", "fake", "none", "null"];
+
+/// Whole values that mean something else than themselves.
+const WORDS: &[&str] = &[
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "string",
+    "str",
+    "text",
+    "varchar",
+    "number",
+    "integer",
+    "boolean",
+    "object",
+    "array",
+    "required",
+    "optional",
+    "enabled",
+    "disabled",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "default",
+    "input",
+    "plain",
+    "plaintext",
+    "basic",
+    "bearer",
+    "digest",
+    "empty",
+    "prompt",
+    "ask",
+    "file",
+    "void",
+    "any",
+    "unknown",
+    "self",
+    "this",
+    "bytes",
+    "secretstr",
+    "char",
+    "field",
+    "prompted",
+    "encrypted",
+    "unset",
+    "test",
+    "value",
+    "type",
+    "name",
+    "user",
+    "username",
+    "always",
+    "never",
+    "on_create",
+    "auto",
+    "automatic",
+    "generated",
+    // encodings and functions that a password is handed to
+    "latin-1",
+    "latin1",
+    "utf-16",
+    "utf-32",
+    "sha256",
+    "sha512",
+    "sha-256",
+    "sha-512",
+    "argon2",
+    "argon2id",
+    "pbkdf2",
+    "pbkdf2_sha256",
+    "aes-256",
+    "aes-256-cbc",
+    "aes-256-gcm",
+];
+
+/// Parts of names and of prose in values that only name a password.
+const NAMING: &[&str] = &["pass", "pwd", "secret", "token", "credential", "apikey", "api_key", "kennwort", "contrase", "mot de"];
+
+/// Tell whether a value is written in place of a secret: a reference, a variable, an example.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let bytes = lower.as_bytes();
+    let Some(&first) = bytes.first() else { return true };
+    let substituted = ["${", "{{", "$(", "%(", "<%", "\\("];
+    let reference = ["$env:", "!ref", "ref+", "op://", "vault:"];
+    // `%s` of a format, not within a word
+    let format = value.match_indices("%s").any(|(at, _)| !bytes.get(at + 2).is_some_and(u8::is_ascii_alphanumeric));
+    // `$NAME` and `$1` are variables; `$2b$...` and `$ecret!` are not.
+    let variable = first == b'$'
+        && bytes.len() > 1
+        && value[1..].bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'.'))
+        && (value[1..].bytes().all(|b| !b.is_ascii_lowercase()) || bytes.len() < 12 || lower.contains('_'));
+    is_placeholder_shape(value)
+        || variable
+        || format
+        || has_field(value)
+        || substituted.iter().any(|mark| lower.contains(mark))
+        || reference.iter().any(|mark| lower.starts_with(mark))
+        || WORDS.contains(&lower.as_str())
+        || PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || value.contains("xxxx")
+        || value.contains("XXXX")
+        || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PLACEHOLDER_WORDS.contains(&part))
+        || is_only_naming(value)
+}
+
+/// Tell whether a token of a known form is one that documentation made up.
+pub(super) fn is_example(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let made_up =
+        ["example", "changeme", "placeholder", "redacted", "your_", "your-", "yourt", "*****", ".....", "dummy", "[secret: "];
+    made_up.iter().any(|word| lower.contains(word))
+        || value.contains("xxxxx")
+        || value.contains("XXXXX")
+        || ["${", "{{", "$(", "<%", "#{", "%("].iter().any(|mark| lower.contains(mark))
+        || is_placeholder_shape(value)
+}
+
+/// Tell whether a value is in brackets, or of one character.
+fn is_placeholder_shape(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
+    let inner = value.get(1..value.len() - 1).unwrap_or_default();
+    matches!((first, last), (b'<', b'>') | (b'{', b'}') | (b'[', b']') | (b'(', b')'))
+        || matches!((first, last), (b'%', b'%') | (b'@', b'@')) && is_wordlike(inner)
+        || bytes.iter().all(|b| b.eq_ignore_ascii_case(&first))
+        || first == b'$' && bytes[1..].iter().all(|b| b.is_ascii_alphabetic() || *b == b'_')
+}
+
+/// Tell whether a value is a template with a field: `{password}`, `{0}`, `{token!r}`.
+fn has_field(value: &str) -> bool {
+    value
+        .split('{')
+        .skip(1)
+        .filter_map(|part| part.split_once('}'))
+        .any(|(field, _)| !field.is_empty() && field.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.![]:".contains(&b)))
+}
+
+/// Tell whether a value is a name, such as `password`, `DB_PASSWORD`, `user.password`, `secret-token` or `password2`.
+fn is_only_naming(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    // Of two fields for one password, the second has a number. `hunter2` has no such word before it.
+    let lower = lower.strip_suffix(|c: char| c.is_ascii_digit()).unwrap_or(&lower);
+    NAMING.iter().any(|name| lower.contains(name))
+        && !is_jumble(value)
+        && lower.bytes().all(|b| b.is_ascii_alphabetic() || b"_-.:/ ".contains(&b))
+}
