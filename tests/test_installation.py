@@ -1,4 +1,4 @@
-"""What messages say of packages that are missing: those of others by name, Carrel from where it came."""
+"""Messages about packages that are missing: those of others by name, Carrel from where it came."""
 
 from __future__ import annotations
 

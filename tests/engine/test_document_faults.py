@@ -1,4 +1,4 @@
-"""What the machine fails to list, read or convert stays as it was converted before."""
+"""Documents that the machine fails to list, read or convert stay as they were converted before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which processes are watched on Windows, where a launcher may stand between an editor and the interpreter."""
+"""Processes that are watched on Windows, where a launcher may stand between an editor and the interpreter."""
 
 from __future__ import annotations
 

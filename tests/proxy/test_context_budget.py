@@ -1,4 +1,4 @@
-"""What contexts may take of a window, and which conversation a message belongs to, for many inputs."""
+"""Shares of a window that contexts may take, and the conversation that a message belongs to, for many inputs."""
 
 from __future__ import annotations
 

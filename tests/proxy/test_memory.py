@@ -1,4 +1,4 @@
-"""What was put before a message stays before it, while its conversation goes on and its places may be given."""
+"""A context stays before its message, while its conversation goes on and its places may be given."""
 
 from __future__ import annotations
 

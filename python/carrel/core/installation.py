@@ -1,4 +1,4 @@
-"""How what is missing is installed for the Python that runs Carrel.
+"""Commands that install a missing package for the Python that runs Carrel.
 
 Packages of others are named as Carrel's own metadata names them. Carrel itself is never installed by its name: nobody holds it
 on a package registry (docs/publishing.md), and who takes it would run code here.

@@ -11,7 +11,7 @@ from carrel.core.outbound import Destination
 from carrel.core.ports import Embedder
 
 PLAIN_WORDS = ("dimension", "umbrella")
-"""What an embedding model is tried with: no filter dislikes them, and their vectors differ in any model of use."""
+"""Words to try an embedding model with: no filter dislikes them, and their vectors differ in any model of use."""
 
 
 @runtime_checkable

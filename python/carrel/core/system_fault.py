@@ -1,4 +1,4 @@
-"""What is wrong with the machine, told from what is wrong with a path: the twin of `system_fault.rs`."""
+"""Faults of the machine, as against those of a path: the twin of `system_fault.rs`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ QUERY_SECONDS = 5.0
 REQUEST_SECONDS = 120.0
 """A request of the index that isn't answered for so long is given up, and tried again."""
 REFUSING_STATUSES = (400, 403, 413, 422, 500)
-"""What services refuse a request with for one of its texts, and for other reasons, too."""
+"""Statuses with which services refuse a request for one of its texts, and for other reasons, too."""
 MOST_REFUSALS = 32
 """So many requests of a batch that are refused in a row, with no vector between, end the search for single texts."""
 AT_ONCE = 4

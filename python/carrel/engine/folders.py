@@ -1,4 +1,7 @@
-"""What several workspace folders give, as of one: paths begin with the folder's name, which tells files of one name apart."""
+"""Hits and passages of several workspace folders, as of one.
+
+Paths begin with the folder's name, which tells files of one name apart.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """What one search or several offer for a pack.
+    """Passages that one search or several offer for a pack.
 
     `hits` are what was read of the ranking; the passages are taken from `chunks`, each with its share of the best score. Those of
     `sure` must have a place. With `in_order` the hits' order says more than scores do. `related` lines come before all.

@@ -11,7 +11,7 @@ from typing import Literal
 from carrel.core.errors import NotReady
 
 BroadFolder = Literal["allowed", "once indexed", "refused"]
-"""What happens to such a folder: a person named it; a program did, and it counts where a person had it indexed; or never."""
+"""Treatment of such a folder: a person named it; a program did, and it counts where a person had it indexed; or never."""
 
 
 def breadth(root: Path) -> str | None:

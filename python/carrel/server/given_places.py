@@ -1,4 +1,4 @@
-"""Which places that were given once may not be given again: the rules of this moment decide, not those of then."""
+"""Places of an earlier answer that may not be given again: the rules of this moment decide, not those of then."""
 
 from __future__ import annotations
 

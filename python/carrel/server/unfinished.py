@@ -1,4 +1,4 @@
-"""What is said of an index that a run over all files has not finished."""
+"""Words for an index that a run over all files has not finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools run whatever they are given: a command line, a script, code. None of them is ever run, by no setting.
+"""Tools that run any command line, script or code that is sent to them. None of them is ever run, by no setting.
 
 The words of a tool's name say it, or a parameter that takes a command or code to be run. This is about what honest tools call
 themselves: a server that lies about a tool is kept off by the person's approval.
@@ -39,7 +39,7 @@ _WHOLE = ("rm", "dd", "system")
 """Names that say it as they are, and nothing as parts of others."""
 _TALKS = frozenset("send write type enter".split())
 _OPEN_ENDED = frozenset("terminal tty repl shell console stdin command commands cmd".split())
-"""What takes anything that is sent to it."""
+"""Words for programs that run any text that is sent to them."""
 _RELATIONS = frozenset("in into on inside at with without from for to by as via through and then or over using".split())
 _NEUTRAL = frozenset(
     "tool tools mcp server the a any arbitrary line lines session string text block cell file async sync batch background "

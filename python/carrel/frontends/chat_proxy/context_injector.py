@@ -222,12 +222,12 @@ class _Rewriting:
 
     @property
     def places(self) -> int:
-        """How many places these hold."""
+        """Count the places that these hold."""
         return sum(len(sent.items) for sent in self.repeated)
 
     @property
     def free(self) -> int:
-        """How many tokens the conversation, the reply and these leave of the window."""
+        """Count the tokens that the conversation, the reply and these leave of the window."""
         free = free_tokens(self.conversation.body, len(self.conversation.raw), self._window)
         return free - sum(sent.tokens for sent in self.repeated)
 

@@ -20,7 +20,7 @@ _MOST_ENTRIES = 10_000
 
 @dataclass(slots=True, eq=False)
 class SentContext:
-    """What was put before a message: nothing, where its text is empty.
+    """A text that was put before a message: none, where it is empty.
 
     `too_long_for` is the largest window of a model for which it was left out, and stays left out.
     """

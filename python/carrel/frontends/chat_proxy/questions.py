@@ -1,4 +1,4 @@
-"""Where the user's words stand in the bodies of the known APIs, and which conversation they are of.
+"""Places of the user's words in the bodies of the known APIs, and the conversation that they are of.
 
 Pure functions; what isn't understood isn't touched.
 """

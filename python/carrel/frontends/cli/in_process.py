@@ -39,7 +39,7 @@ _WAIT_MS = 600_000
 _STORE_SECONDS = 10.0
 """How long a store of vectors may take to be opened and told of changes; the index's own vectors answer then."""
 _WRITER_SECONDS = 2.0
-"""How long another process that writes the index may take for what was just changed."""
+"""Seconds that another process that writes the index may take for what was just changed."""
 _MOST_NAMED = 5
 _FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 

@@ -1,4 +1,4 @@
-"""Who may call an HTTP server of Carrel's: programs of this machine. No web page, under whatever name it reaches loopback.
+"""Check callers of Carrel's HTTP servers: programs of this machine. No web page, under whatever name it reaches loopback.
 
 Nor is a request answered whose length is in doubt.
 """

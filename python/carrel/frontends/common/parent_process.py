@@ -19,7 +19,7 @@ from carrel.frontends.common.interrupts import leave
 STARTED_BY = os.getppid()
 _POLL_SECONDS = 0.5
 _LAST_SECONDS = 5.0
-"""How long the process may take to end by itself."""
+"""Seconds that the process may take to end by itself."""
 _INIT = 1
 _watched: set[int] = set()
 _endings: list[Callable[[], None]] = []

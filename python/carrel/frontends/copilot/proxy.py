@@ -31,9 +31,9 @@ T = TypeVar("T")
 NOT_FOUND = 127
 _REMEDY = "Give the Copilot Language Server's path, or install it: npm install -g @github/copilot-language-server"
 END_SECONDS = 6.0
-"""How long the server may take to end by itself when its client has gone, or a signal to end was passed on."""
+"""Seconds that the server may take to end by itself when its client has gone, or a signal to end was passed on."""
 KILL_SECONDS = 2.0
-"""How long it may take after it was terminated, before it is killed."""
+"""Seconds that it may take after it was terminated, before it is killed."""
 _STUCK_SECONDS = 0.5
 _PROGRESS = "$/progress"
 _NOTICED = ("textDocument/did", "workspace/didChangeWorkspaceFolders")
