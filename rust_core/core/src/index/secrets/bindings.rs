@@ -13,6 +13,8 @@ use super::values::Style;
 const REACH: usize = 400;
 /// A type or an index is no longer.
 const LONGEST_TYPE: usize = 80;
+/// So many literals of a statement are looked at.
+const MOST_LITERALS: usize = 8;
 /// So much may stand within a literal before a name that ends it.
 const LONGEST_LEAD: usize = 24;
 /// So many words of a type may stand between a name and its value.
@@ -36,7 +38,13 @@ enum Binding {
     Argument,
     /// `"name": { "default": value, ... }`.
     Block,
+    /// `{ "name": "NAME", "type": ..., "value": value }`: only what is keyed so is the name's.
+    Entry,
 }
+
+/// The same for what a name was looked up by: `locator("#password").fill("...")`, `var("PASSWORD").unwrap_or("...")`.
+const VALUE_METHODS_OF_RESULTS: &[&str] =
+    &["fill", "type", "sendKeys", "send_keys", "val", "put", "setText", "unwrap_or", "orElse", "getOrElse", "or"];
 
 /// What a bracket within a value was opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -155,12 +163,13 @@ fn binder(text: &[u8], name: &Name, style: Style) -> Option<(usize, Binding)> {
                 let word = word_end(text, at + 1);
                 if text.get(word) == Some(&b'(') {
                     let method = &text[at + 1..word];
-                    let takes_value = if closed > 0 { !looks_up(method) } else { is_any(method, VALUE_METHODS) };
+                    let takes_value = is_any(method, VALUE_METHODS) || closed > 0 && is_any(method, VALUE_METHODS_OF_RESULTS);
                     return takes_value.then_some((word + 1, Binding::Call));
                 }
                 at = word.max(at + 1);
             }
             b',' if is_value_key(text, skip_white(text, at + 1)) => return Some((at + 1, Binding::Argument)),
+            b',' if name.quoted && lead.ends_with(b":") => return Some((at + 1, Binding::Entry)),
             b',' if name.quoted => {
                 let is_argument = lead.ends_with(b"(") || lead.ends_with(b"{") || text[name.from..].starts_with(b"--");
                 return is_argument.then_some((at + 1, Binding::Argument));
@@ -212,6 +221,8 @@ struct Expression<'a> {
     brackets: Vec<Bracket>,
     /// Only what is keyed by a word such as `default` belongs to the name.
     keyed_only: bool,
+    /// A `?` waits for its `:`, before which no key stands.
+    conditional: bool,
     /// The last word, and whether nothing but a sign of binding came after it.
     word: (usize, usize),
     is_key: bool,
@@ -230,16 +241,19 @@ impl<'a> Expression<'a> {
             style,
             enclosed,
             brackets: if bracketed { vec![Bracket::Group] } else { Vec::new() },
-            keyed_only: binding == Binding::Block,
+            keyed_only: matches!(binding, Binding::Block | Binding::Entry),
+            conditional: false,
             word: (at, at),
             is_key: false,
-            last: if binding == Binding::Argument { b',' } else { b'=' },
+            last: if matches!(binding, Binding::Argument | Binding::Entry) { b',' } else { b'=' },
         }
     }
 
     fn literals(mut self) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        while let Some(&byte) = self.text.get(self.at) {
+        while found.len() < MOST_LITERALS
+            && let Some(&byte) = self.text.get(self.at)
+        {
             let next = self.text.get(self.at + 1).copied().unwrap_or(b'\n');
             let end = match byte {
                 b' ' | b'\t' => Some(self.at + 1),
@@ -286,13 +300,19 @@ impl<'a> Expression<'a> {
                 }
             }
             b',' if self.brackets.is_empty() => {
-                if self.binding != Binding::Argument {
+                if !matches!(self.binding, Binding::Argument | Binding::Entry) {
                     return None;
                 }
                 self.keyed_only = true;
             }
             b';' if self.brackets.is_empty() => return None,
-            b'=' | b':' => self.is_key = true,
+            b'?' => self.conditional = !matches!(self.text.get(self.at + 1), Some(b'?' | b'.' | b':')),
+            b':' if self.conditional => self.conditional = false,
+            b'=' | b':' => {
+                self.is_key = true;
+                self.last = byte;
+                return Some(self.at + 1);
+            }
             _ => {}
         }
         if !matches!(byte, b'=' | b':' | b'>') {

@@ -16,7 +16,10 @@ pub(super) fn bare_value(text: &[u8], at: usize, style: Style) -> Option<(usize,
     if style == Style::Config && matches!(text.get(at), Some(b'|' | b'>')) {
         return block_scalar(text, at).map(|(first, last)| (first, last, false));
     }
-    let ends: &[u8] = if text[..at].ends_with(b":-") || style == Style::Code && is_default(text, at) {
+    let ends: &[u8] = if text[..at].ends_with(b":-")
+        || text[..at].ends_with(b":=") && style == Style::Shell
+        || style == Style::Code && is_default(text, at)
+    {
         b"}\"'\n"
     } else if style == Style::Code && is_entry(text, at) {
         b"\"'`\n"

@@ -15,6 +15,7 @@ mod tables;
 mod values;
 mod whole;
 mod wording;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,6 +32,7 @@ use crate::base::types::SkipReason;
 use rules::Rule;
 use tables::Layout;
 use values::{Class, Style};
+use work::Work;
 
 /// Version of the rules that are code. Raise it when they find something else: an index made with another version is rebuilt. The
 /// rules in the JSON files take part by their content.
@@ -183,6 +185,9 @@ impl Detector {
             _ => (style == Style::Prose).then_some(Layout::Text),
         };
         let mut found = Vec::new();
+        let mut work = Work::for_length(bytes.len());
+        let mut searched = vec![0; set.rules.len()];
+        let mut manifest_end = 0;
         let mut add = |rule: &str, (start, end): (usize, usize)| found.push(SecretMatch { start, end, rule: rule.to_owned() });
         for hit in set.automaton.find_overlapping_iter(bytes) {
             let start = hit.start();
@@ -192,7 +197,7 @@ impl Detector {
                         if let Some((first, last, class)) = named::value_of(bytes, start, end, style) {
                             add(rule_of(class), (first, last));
                         } else if let Some(layout) = layout {
-                            for range in tables::values(bytes, (start, end), layout) {
+                            for range in tables::values(bytes, (start, end), layout, &mut work) {
                                 add("table", range);
                             }
                         }
@@ -201,13 +206,16 @@ impl Detector {
                     Look::Pem => shapes::private_key(bytes, start).into_iter().for_each(|range| add("private-key", range)),
                     Look::Basic => shapes::basic_login(bytes, end).into_iter().for_each(|range| add("login", range)),
                     Look::Kubernetes => {
-                        for range in shapes::kubernetes_values(bytes, start, end) {
-                            add("kubernetes-secret", range);
+                        // All secrets of a manifest are read with the first.
+                        if start >= manifest_end {
+                            let (ranges, read) = shapes::kubernetes_values(bytes, start, end);
+                            ranges.into_iter().for_each(|range| add("kubernetes-secret", range));
+                            manifest_end = read;
                         }
                     }
                     Look::Rule(i) => {
                         let rule = &set.rules[i];
-                        if let Some((first, last)) = rule.find(bytes, start, end)
+                        if let Some((first, last)) = rule.find(bytes, start, end, &mut work, &mut searched[i])
                             && text.get(first..last).is_some_and(|value| !placeholders::is_example(value))
                         {
                             add(&rule.id, (first, last));

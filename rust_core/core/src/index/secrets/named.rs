@@ -8,8 +8,20 @@ use super::values::{Class, Style, is_secret};
 /// What begins a look at a name. Everything that [`class_of`] knows holds one of these.
 pub(super) const TRIGGERS: &[&str] = &["pass", "pwd", "key", "token", "secret", "cred", "auth", "kennwort"];
 
-const PASSWORDS: &[&str] =
-    &["password", "passwd", "pwd", "passphrase", "pass", "passcode", "passwort", "kennwort", "requirepass", "masterauth"];
+const PASSWORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "pass",
+    "passcode",
+    "passwort",
+    "kennwort",
+    "requirepass",
+    "masterauth",
+    "storepass",
+    "keypass",
+];
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "passwort", "kennwort", "_pwd", "userpwd", "dbpass"];
 const TOKENS: &[&str] = &["token", "tokens", "credential", "credentials", "creds", "authkey", "cred", "authorization"];
 const TOKEN_ENDINGS: &[&str] = &["token", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "accountkey"];
@@ -139,9 +151,12 @@ pub(super) fn value_of(text: &[u8], start: usize, end: usize, style: Style) -> O
     };
     let literal = literals(text, from, to, style).into_iter().find(|&(first, last)| is_value(first, last, true));
     let (first, last) = literal.or_else(|| {
+        // In a comment people write as in a text.
+        let style = if style == Style::Code && in_comment(text, from) { Style::Prose } else { style };
         let at = operator(text, from, to, style).filter(|_| class != Class::Login || style == Style::Config)?;
         let (first, last, quoted) = bare_value(text, at, style)?;
-        is_value(first, last, quoted).then_some((first, last))
+        let value = std::str::from_utf8(&text[first..last]).ok()?;
+        (is_value(first, last, quoted) || is_secret(value, class, style, quoted)).then_some((first, last))
     })?;
     Some((first, last, class))
 }
@@ -157,6 +172,13 @@ fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> 
     let before = text[..start].iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b) || b == b'.').count();
     let after = text[end..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
     (before + after < LONGEST_NAME).then_some((start - before, end + after))
+}
+
+/// Tell whether the line of a name begins with the sign of a comment.
+fn in_comment(text: &[u8], from: usize) -> bool {
+    let length = text[..from].iter().rev().take(LONGEST_NAME).take_while(|&&b| b != b'\n').count();
+    let lead = text[from - length..from].trim_ascii_start();
+    [&b"#"[..], b"//", b"*", b"/*", b"--", b";", b"%"].iter().any(|sign| lead.starts_with(sign)) && !lead.starts_with(b"#define")
 }
 
 /// Return where the word before a name begins, if but one blank is between them.
@@ -176,6 +198,9 @@ pub(super) fn class_of(name: &str) -> Option<Class> {
         && (WHICH.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
     {
         words = rest;
+    }
+    if words.iter().any(|word| word == "public") {
+        return None;
     }
     let (last, before) = words.split_last()?;
     let last = last.trim_end_matches(|c: char| c.is_ascii_digit());

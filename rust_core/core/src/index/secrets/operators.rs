@@ -2,6 +2,8 @@
 
 use super::values::Style;
 
+/// A tag is no longer.
+const LONGEST_TAG: usize = 200;
 /// A name reaches no further.
 pub(super) const LONGEST_NAME: usize = 80;
 
@@ -38,6 +40,9 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
         at += 1;
     }
     let tight = at;
+    if let Some(value) = element_with_attributes(text, from, to) {
+        return Some(value);
+    }
     if style == Style::Prose {
         at += text[at..].iter().take(3).take_while(|b| b"*_`".contains(b)).count();
     }
@@ -62,7 +67,7 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
         b'i' if at > tight && style == Style::Prose && text[at..].starts_with(b"is ") => Some(at + 3),
         // `--password ...`, `ENV PASSWORD ...`
         _ if at > tight && !quoted_name => {
-            let line = text[..from].iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+            let line = from - text[..from].iter().rev().take(LONGEST_NAME).take_while(|&&b| b != b'\n').count();
             let lead = text[line..from].trim_ascii();
             let option = text[from..to].starts_with(b"--") && style != Style::Code;
             let instruction = style == Style::Shell && (lead == b"ENV" || lead == b"ARG" || lead.ends_with(b" set"));
@@ -79,15 +84,27 @@ pub(super) fn looks_up(name: &[u8]) -> bool {
         [b"get", b"find", b"fetch", b"load", b"read", b"lookup", b"has", b"clear", b"delete", b"remove", b"forget", b"list"];
     let last = name.rsplit(|&b| b == b'.').next().unwrap_or(name);
     VERBS.iter().any(|verb| {
-        let rest = last.get(verb.len()).filter(|_| last[..verb.len()].eq_ignore_ascii_case(verb));
-        // `getPassword`, `get_password`, `GetPassword`; not `getaway`.
-        rest.is_some_and(|b| *b == b'_' || b.is_ascii_uppercase())
+        let begins = last.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb));
+        // `get`, `getPassword`, `get_password`, `GetPassword`; not `getaway`.
+        begins && last.get(verb.len()).is_none_or(|b| *b == b'_' || b.is_ascii_uppercase())
     })
 }
 
 /// Tell whether configuration files give this name a value without a sign.
 fn is_directive(name: &[u8]) -> bool {
     [&b"requirepass"[..], b"masterauth", b"password", b"passwd", b"secret"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Return where the text of an element of this name begins: `<password type="x">...`, `<ns:password>...`.
+fn element_with_attributes(text: &[u8], from: usize, to: usize) -> Option<usize> {
+    let back = text[..from].iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b) || b == b':').count();
+    if text[..from - back].last() != Some(&b'<') {
+        return None;
+    }
+    let end = to + text[to..].iter().take(LONGEST_TAG).take_while(|&&b| b != b'\n' && b != b'<').position(|&b| b == b'>')?;
+    let first = end + 1 + text[end + 1..].iter().take(LONGEST_NAME).take_while(|b| b.is_ascii_whitespace()).count();
+    let first = first + if text[first..].starts_with(b"<![CDATA[") { 9 } else { 0 };
+    (!text[..end].ends_with(b"/")).then(|| element(text, first).unwrap_or(first))
 }
 
 /// Return where the text of the element begins that stands at `at`, after blanks: `<string>`, `<value>`.

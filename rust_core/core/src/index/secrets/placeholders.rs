@@ -104,6 +104,7 @@ const WORDS: &[&str] = &[
     "field",
     "prompted",
     "encrypted",
+    "hashed",
     "unset",
     "test",
     "value",
@@ -133,6 +134,12 @@ const WORDS: &[&str] = &[
     "aes-256",
     "aes-256-cbc",
     "aes-256-gcm",
+    "aes-256-ctr",
+    "aes-128-cbc",
+    "aes-128-ctr",
+    "aes-128-gcm",
+    "chacha20-poly1305",
+    "des-ede3-cbc",
 ];
 
 /// Parts of names and of prose in values that only name a password.

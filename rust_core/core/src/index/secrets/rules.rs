@@ -6,6 +6,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::values::{Class, Style, entropy, is_secret};
+use super::work::Work;
 
 const GITLEAKS: &str = include_str!("gitleaks.json");
 const MORE_RULES: &str = include_str!("more_rules.json");
@@ -78,10 +79,19 @@ impl Rule {
     }
 
     /// Return the token around the keyword at `start..end`, as a range of the text.
-    pub fn find(&self, text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    ///
+    /// `searched` is how far nothing was found around an earlier keyword, and is set where nothing is found.
+    pub fn find(&self, text: &[u8], start: usize, end: usize, work: &mut Work, searched: &mut usize) -> Option<(usize, usize)> {
+        if text.len().min(end + REACH) <= *searched {
+            return None;
+        }
         let from = if self.named { start } else { start.saturating_sub(LEAD) };
-        let word = text[end..].iter().take(LONGEST_WORD).take_while(|b| !b.is_ascii_whitespace()).count();
-        let to = text.len().min(end + REACH.max(word + 2));
+        let word = |most: usize| text[end..].iter().take(most).take_while(|b| !b.is_ascii_whitespace()).count();
+        let word = match word(REACH) {
+            REACH if work.take(LONGEST_WORD) => word(LONGEST_WORD),
+            short => short,
+        };
+        let to = text.len().min(end + (2 * REACH).max(word + 2));
         let mut at = from;
         // The first match may stand before the keyword.
         while let Some(found) = self.compiled()?.captures_at(&text[..to], at) {
@@ -97,6 +107,7 @@ impl Rule {
             }
             at = whole.end().max(at + 1);
         }
+        *searched = to;
         None
     }
 }

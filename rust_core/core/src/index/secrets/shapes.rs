@@ -58,7 +58,8 @@ pub(super) fn private_key(text: &[u8], at: usize) -> Option<Range> {
     let dashes = text[head + name..].iter().take_while(|&&b| b == b'-').count();
     let from = head + name + dashes;
     let window = &text[from..text.len().min(from + LONGEST_KEY)];
-    let end = window.windows(8).position(|w| w == b"-----END").unwrap_or_else(|| {
+    // No key holds the beginning of another one.
+    let end = window.windows(8).position(|w| w == b"-----END" || w == b"-----BEG").unwrap_or_else(|| {
         // Cut off: as far as it looks like Base64.
         let is_key = |b: &u8| b.is_ascii_alphanumeric() || b.is_ascii_whitespace() || b"+/=\\\"',:-".contains(b);
         window.iter().take_while(|b| is_key(b)).count()
@@ -84,13 +85,13 @@ pub(super) fn private_key(text: &[u8], at: usize) -> Option<Range> {
     Some((from + first, from + last))
 }
 
-/// Return the values of a Kubernetes secret whose `kind` stands at `at`, in YAML or JSON.
-pub(super) fn kubernetes_values(text: &[u8], at: usize, end: usize) -> Vec<Range> {
+/// Return the values of a Kubernetes secret whose `kind` stands at `at`, in YAML or JSON, and how far all of them were read.
+pub(super) fn kubernetes_values(text: &[u8], at: usize, end: usize) -> (Vec<Range>, usize) {
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
-        return Vec::new(); // `SecretStore`
+        return (Vec::new(), end); // `SecretStore`
     }
     if text[at] == b'"' {
-        return json_values(text, at);
+        return (json_values(text, at), end);
     }
     let from = rfind(&text[..at], b"\n---").map_or(0, |line| line + 1);
     let to = find(&text[at..], b"\n---").map_or(text.len(), |line| at + line);
@@ -127,7 +128,7 @@ pub(super) fn kubernetes_values(text: &[u8], at: usize, end: usize) -> Vec<Range
             found.push((offset, offset + value.len()));
         }
     }
-    found
+    (found, to)
 }
 
 fn json_values(text: &[u8], at: usize) -> Vec<Range> {

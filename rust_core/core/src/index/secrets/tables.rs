@@ -2,11 +2,18 @@
 
 use super::named::class_of;
 use super::values::{Class, Style, is_secret};
+use super::work::Work;
 
 /// A name is no longer, in bytes.
 const LONGEST_LABEL: usize = 48;
 /// A line, or an element of HTML, is followed no further.
 const LONGEST_LINE: usize = 8_192;
+/// In a table no token is shorter.
+const SHORTEST_TOKEN: usize = 12;
+/// Elements that label what follows them.
+const LABELS: &[&str] = &["td", "th", "dt", "b", "strong", "label", "li", "span"];
+/// What ends the row, the list or the paragraph of a label.
+const ENDS: &[&[u8]] = &[b"</tr", b"</table", b"</dl", b"</p", b"</li", b"</div"];
 /// So many rows below a heading are looked at.
 const MOST_ROWS: usize = 10_000;
 
@@ -24,15 +31,20 @@ pub(super) enum Layout {
 }
 
 /// Return the values of the label that stands around `start..end`, if it is a cell of a table.
-pub(super) fn values(text: &[u8], (start, end): Range, layout: Layout) -> Vec<Range> {
+pub(super) fn values(text: &[u8], (start, end): Range, layout: Layout, work: &mut Work) -> Vec<Range> {
+    if !work.take(LONGEST_LABEL) {
+        return Vec::new();
+    }
     let found = match layout {
-        Layout::Markup => beside_in_markup(text, start, end),
-        Layout::Records => beside(text, start, end, b"\t,;"),
-        Layout::Text => beside(text, start, end, b"|\t"),
+        Layout::Markup => beside_in_markup(text, start, end, work),
+        Layout::Records => beside(text, start, end, b"\t,;", work),
+        Layout::Text => beside(text, start, end, b"|\t", work),
     };
     let Some((class, ranges)) = found else { return Vec::new() };
     let is_value = |&(first, last): &Range| {
-        std::str::from_utf8(&text[first..last]).is_ok_and(|value| is_secret(value, class, Style::Prose, true))
+        // What a machine made is long: a column of tokens may be one of words.
+        (class == Class::Password || last - first >= SHORTEST_TOKEN)
+            && std::str::from_utf8(&text[first..last]).is_ok_and(|value| is_secret(value, class, Style::Prose, true))
     };
     ranges.into_iter().filter(is_value).collect()
 }
@@ -40,8 +52,11 @@ pub(super) fn values(text: &[u8], (start, end): Range, layout: Layout) -> Vec<Ra
 type Found = Option<(Class, Vec<Range>)>;
 
 /// Read a table whose cells are separated by a sign.
-fn beside(text: &[u8], start: usize, end: usize, signs: &[u8]) -> Found {
+fn beside(text: &[u8], start: usize, end: usize, signs: &[u8], work: &mut Work) -> Found {
     let line = line_around(text, start)?;
+    if !work.take(line.1 - line.0) {
+        return None;
+    }
     let row = &text[line.0..line.1];
     let sign = signs.iter().copied().find(|sign| row.contains(sign));
     let cells = cells_of(text, line, sign);
@@ -55,7 +70,7 @@ fn beside(text: &[u8], start: usize, end: usize, signs: &[u8]) -> Found {
     if ruled || heads_file {
         let mut at = line.1 + 1;
         for _ in 0..MOST_ROWS {
-            let Some(line) = line_around(text, at).filter(|line| line.1 > line.0) else { break };
+            let Some(line) = line_around(text, at).filter(|line| line.1 > line.0 && work.take(line.1 - line.0)) else { break };
             ranges.extend(cells_of(text, line, sign).get(column));
             at = line.1 + 1;
         }
@@ -65,29 +80,42 @@ fn beside(text: &[u8], start: usize, end: usize, signs: &[u8]) -> Found {
 
 /// Read markup: the label is the text of an element, and the next text is its value; below the heading of a column, so is the cell
 /// of each row.
-fn beside_in_markup(text: &[u8], start: usize, end: usize) -> Found {
+fn beside_in_markup(text: &[u8], start: usize, end: usize, work: &mut Work) -> Found {
     let from = start - text[..start].iter().rev().take(LONGEST_LABEL).position(|&b| b == b'>')?;
     let to = end + text[end..].iter().take(LONGEST_LABEL).position(|&b| b == b'<')?;
     let class = class_of_label(&text[from..to])?;
+    let opening = text[..from].iter().rev().take(LONGEST_LINE).position(|&b| b == b'<').map(|back| from - back)?;
+    let element = text[opening..from].split(|b| !b.is_ascii_alphanumeric()).next()?;
+    if !work.take(LONGEST_LINE) || !LABELS.iter().any(|label| element.eq_ignore_ascii_case(label.as_bytes())) {
+        return None;
+    }
     let mut ranges: Vec<Range> = next_text(text, to).into_iter().collect();
     let before = &text[from.saturating_sub(LONGEST_LINE)..from];
-    let head = before.windows(3).rposition(|tag| tag == b"<tr").map_or(&[][..], |row| &before[row..]);
-    if head.windows(3).any(|tag| tag == b"<th") {
-        let column = tags(head, 0).count();
-        let mut at = to;
+    let head = before.windows(3).rposition(|tag| tag.eq_ignore_ascii_case(b"<tr")).map_or(&[][..], |row| &before[row..]);
+    // A row's own label has its value beside it; a heading has nothing but headings there.
+    if head.windows(3).any(|tag| tag.eq_ignore_ascii_case(b"<th")) {
+        let column = cells_in_markup(head).count();
+        let rest = &text[to..];
+        let table = rest.windows(7).position(|tag| tag.eq_ignore_ascii_case(b"</table")).unwrap_or(rest.len());
+        let mut at = 0;
         for _ in 0..MOST_ROWS {
-            let Some(next) = text[at..].windows(3).position(|tag| tag == b"<tr").map(|place| at + place + 3) else { break };
-            let close = text[next..].windows(4).position(|tag| tag == b"</tr").map_or(text.len(), |place| next + place);
-            ranges.extend(tags(&text[..close], next).nth(column.saturating_sub(1)).and_then(|cell| next_text(text, cell)));
+            let row = rest[at..table].windows(3).position(|tag| tag.eq_ignore_ascii_case(b"<tr")).map(|place| at + place + 3);
+            let Some(row) = row.filter(|row| work.take(row - at)) else { break };
+            let close =
+                rest[row..table].windows(4).position(|tag| tag.eq_ignore_ascii_case(b"</tr")).map_or(table, |end| row + end);
+            let cell = cells_in_markup(&rest[row..close]).nth(column.saturating_sub(1));
+            ranges.extend(cell.and_then(|cell| next_text(text, to + row + cell)));
             at = close;
         }
+        work.take(at.max(table.min(LONGEST_LINE)));
     }
     Some((class, ranges))
 }
 
 /// Return where the cells begin in a row of HTML.
-fn tags(text: &[u8], from: usize) -> impl Iterator<Item = usize> {
-    (from..text.len()).filter(|&at| matches!(text.get(at..at + 3), Some(b"<td" | b"<th")))
+fn cells_in_markup(row: &[u8]) -> impl Iterator<Item = usize> {
+    let is_cell = |tag: &[u8]| tag.eq_ignore_ascii_case(b"<td") || tag.eq_ignore_ascii_case(b"<th");
+    row.windows(3).enumerate().filter(move |(_, tag)| is_cell(tag)).map(|(at, _)| at)
 }
 
 /// Return the next text after tags, blanks and a colon.
@@ -96,6 +124,9 @@ fn next_text(text: &[u8], at: usize) -> Option<Range> {
     let mut at = at;
     while at < limit {
         match text[at] {
+            b'<' if ENDS.iter().any(|tag| text[at..].len() > tag.len() && text[at..at + tag.len()].eq_ignore_ascii_case(tag)) => {
+                return None;
+            }
             b'<' => at += text[at..limit].iter().position(|&b| b == b'>')? + 1,
             b' ' | b'\t' | b'\r' | b'\n' | b':' => at += 1,
             _ => {
@@ -124,13 +155,14 @@ fn cells_of(text: &[u8], (from, to): Range, sign: Option<u8>) -> Vec<Range> {
         quoted ^= byte == Some(b'"') && matches!(sign, Some(b',' | b';'));
         let ends = match (byte, sign) {
             (None, _) => true,
-            (byte, Some(_)) => byte == sign && !quoted,
+            (byte, Some(_)) => byte == sign && !quoted && text[..at].last() != Some(&b'\\'),
             (Some(byte), None) => byte == b' ' && text.get(at + 1) == Some(&b' '),
         };
         if ends {
             let cell = trimmed(text, first, at);
-            // A border or a run of blanks makes no cell.
-            if cell.0 < cell.1 || sign.is_some_and(|sign| sign != b'|') {
+            // A run of blanks makes no cell, nor does what is outside the borders.
+            let outside = sign == Some(b'|') && (cells.is_empty() && first == from || at == to);
+            if cell.0 < cell.1 || sign.is_some() && !outside {
                 cells.push(cell);
             }
             first = at + 1;

@@ -118,6 +118,52 @@ fn tables_give_values_to_the_names_beside_and_above() {
 }
 
 #[test]
+fn values_stand_where_people_write_them() {
+    for (path, text) in [
+        ("a.py", "# password: {}\n"),
+        ("a.js", "const password = isProd ? env.P : '{}'\n"),
+        ("a.md", "| user | x | password |\n|---|---|---|\n| bob |  | {} |\n"),
+        ("a.xml", "<password type=\"x\">{}</password>\n"),
+        ("a.xml", "<ns:password>\n  {}\n</ns:password>\n"),
+        ("a.json", "{\"name\": \"DB_PASSWORD\", \"type\": \"x\", \"value\": \"{}\"}\n"),
+        ("a.sh", ": ${PASSWORD:={}}\n"),
+        ("a.sh", "mysql -p'{}' db\n"),
+        ("a.html", "<TABLE><TR><TH>Password</TH></TR><TR><TD>{}</TD></TR></TABLE>\n"),
+    ] {
+        let text = text.replace("{}", "Hunter2!xyz9");
+        assert!(!Detector::default().mask(path, text.clone()).0.contains("Hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn what_only_stands_near_a_name_stays() {
+    for (path, text) in [
+        ("a.py", "if user.get('password') != data.get('confirm'):\n"),
+        ("a.py", "login(form.get('user'), form.get('password'), form.get('otp'))\n"),
+        ("a.html", "<table><tr><th>Password</th></tr></table><table><tr><td>nginx1.25.3</td></tr></table>\n"),
+        ("a.html", "<h2>Password</h2><p>Version2.0</p>\n"),
+        ("a.csv", "id,token\n1,mp3player\n2,world2go\n"),
+        ("a.md", "| user | password | mail |\n|---|---|---|\n| bob |  | bob2@x.de |\n"),
+        ("a.sh", "docker run mysql -p3306:3306\n"),
+        ("a.js", "createCipheriv(\"aes-128-ctr\", key, iv)\n"),
+        ("package.json", "\"generate-password\": \"^1.7.0\"\n"),
+        ("a.csproj", "PublicKeyToken=31bf3856ad364e35\n"),
+        ("a.php", "'password' => 'required|min:8'\n"),
+        ("a.js", "$('#password').addClass('col-md-6')\n"),
+        ("ru.json", "\"password\": \"пароль\"\n"),
+    ] {
+        check(path, text, text);
+    }
+}
+
+#[test]
+fn work_beyond_the_text_is_bounded() {
+    let mut work = Work::for_length(1_000);
+    let taken = (0..1_000_000).take_while(|_| work.take(1_000)).count();
+    assert!((8..2_000).contains(&taken), "{taken}");
+}
+
+#[test]
 fn phrases_are_secrets_in_settings() {
     check("a.yml", "secret: correct-horse-battery-staple\n", "secret: [secret: token]\n");
     check(".env.x", "JWT_SECRET=superlongsigningphrase\n", "JWT_SECRET=[secret: token]\n");

@@ -31,7 +31,8 @@ pub(super) enum Style {
 
 /// Tell whether a value of this class is a secret. `quoted` says that it is a literal.
 pub(super) fn is_secret(value: &str, class: Class, style: Style, quoted: bool) -> bool {
-    if value.len() < 4 || value.len() > 4_096 {
+    let longest = if class == Class::Password { LONGEST_PASSWORD } else { 4_096 };
+    if value.len() < 4 || value.len() > longest {
         return false;
     }
     // What nobody could have written by hand holds the marks of a placeholder by chance.
@@ -54,6 +55,8 @@ pub(super) fn is_secret(value: &str, class: Class, style: Style, quoted: bool) -
     }
 }
 
+/// Nobody chooses a longer password.
+const LONGEST_PASSWORD: usize = 256;
 /// A phrase that a secret is may be no shorter: shorter ones name where it is kept (`secret: app-tls`).
 const PHRASE: usize = 16;
 
@@ -75,7 +78,9 @@ fn is_password(value: &str, style: Style, quoted: bool) -> bool {
     // `Winter24`, `Company-Name1`
     let person = value.starts_with(|c: char| c.is_ascii_uppercase()) && value.ends_with(|c: char| c.is_ascii_digit());
     match style {
-        Style::Config | Style::Shell => chosen || value.len() >= 8 || (style == Style::Config || quoted) && is_lone_word(value),
+        Style::Config | Style::Shell => {
+            chosen || value.len() >= 8 && value.is_ascii() || (style == Style::Config || quoted) && is_lone_word(value)
+        }
         _ if quoted => chosen || value.len() >= 6 && is_lone_word(value) || value.len() >= 8 && is_jumble(value),
         Style::Code => chosen && !is_wordlike(value),
         Style::Prose => {
@@ -127,7 +132,11 @@ fn is_reference(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let address = value.contains("://") || value.starts_with("//") || lower.starts_with("arn:") || lower.starts_with("urn:");
     let path = (value.starts_with(['/', '~']) && value[1..].contains('/')) || value.starts_with("./") || value.starts_with("../");
-    let version = value.contains('.') && value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    // Versions, their ranges, ports
+    let version = value.contains(['.', ':'])
+        && value.trim_start_matches(['^', '~', '<', '>', '=']).bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b));
+    // `required|min:8`
+    let rules = value.contains('|') && is_wordlike(value);
     // `varchar(255)`
     let sized = value.strip_suffix(')').and_then(|value| value.split_once('('));
     let sized = sized.is_some_and(|(kind, size)| is_identifier(kind) && size.bytes().all(|b| b.is_ascii_digit()));
@@ -135,7 +144,13 @@ fn is_reference(value: &str) -> bool {
         [".json", ".pem", ".key", ".txt", ".yml", ".yaml", ".py", ".js", ".ts", ".crt", ".html", ".xml", ".php", ".go", ".rs"];
     // Attributes and calls: `config.auth.token`, `settings.SECRET_KEY`.
     let dotted = value.contains('.') && value.split('.').all(|part| !part.is_empty() && is_identifier(part));
-    address || path || version || sized || endings.iter().any(|ending| lower.ends_with(ending)) || dotted && is_wordlike(value)
+    address
+        || path
+        || version
+        || rules
+        || sized
+        || endings.iter().any(|ending| lower.ends_with(ending))
+        || dotted && is_wordlike(value)
 }
 
 fn is_identifier(part: &str) -> bool {
