@@ -136,7 +136,9 @@ def test_a_document_that_cannot_be_read_at_the_moment_keeps_its_text_and_is_told
     assert (asyncio.run(made.update(CancelToken(), directly)), made.failed) == (len(PATHS), {})
 
 
-@pytest.mark.parametrize("name", ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "EISDIR", "EINVAL"])
+@pytest.mark.parametrize(
+    "name", ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "EISDIR", "EINVAL", "EILSEQ", "ENOSYS", "ENOTSUP"]
+)
 def test_what_is_of_the_path_is_no_fault(name: str) -> None:
     assert not is_system_fault(OSError(getattr(errno, name), "x"))
 

@@ -7,8 +7,8 @@ import errno
 _OF_PATHS = frozenset(
     getattr(errno, name)
     for name in (
-        *("ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "ELOOP", "EMLINK", "ENAMETOOLONG", "EINVAL", "EILSEQ"),
-        *("ENXIO", "EOVERFLOW", "EFBIG", "EXDEV", "EOPNOTSUPP", "ENOKEY"),
+        *("ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "ELOOP", "EMLINK", "ENAMETOOLONG", "EINVAL", "EILSEQ", "ENOSYS"),
+        *("ENXIO", "EOVERFLOW", "EFBIG", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOKEY"),
     )
     if hasattr(errno, name)
 )
@@ -18,8 +18,8 @@ _OF_WINDOWS_PATHS = frozenset({123, 161, 206, 225, 226, 448, 681, 1920, 1921})
 """Windows' numbers for names that can't be, files that a virus scanner refuses, and links that lead nowhere or aren't files.
 Python gives them, as those of faults, the general `EINVAL`."""
 
-
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+FULL_DISK = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
 
 def describe(error: OSError) -> tuple[str, str]:

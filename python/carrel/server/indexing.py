@@ -244,6 +244,8 @@ class IndexService:
         return unwritten
 
     async def _run(self, job: Job[CancelToken, IndexReport]) -> IndexReport:
+        from carrel.core.local_index import is_of_core
+
         index = await self._events.open()
         self._state.replace(progress=Progress(0, 0))
         self._events.changed()
@@ -259,7 +261,9 @@ class IndexService:
                 report = await self._index(index, job)
             job.indexed = True
             self._state.replace(error=None)
-            if job.work.full:
+            if report.failed and is_of_core(index.embedder):  # files that couldn't be read
+                self.rescans.failed()
+            elif job.work.full:
                 self.rescans.succeeded()
         except Cancelled:
             raise

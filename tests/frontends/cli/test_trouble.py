@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -158,6 +160,37 @@ def test_a_cache_that_cannot_be_written_is_told_and_not_called_cleared(project: 
         assert done.returncode == 0
         assert "can't be written" in done.stderr
         assert "is read as it was left" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process lock a file against being opened")
+def test_a_file_that_cannot_be_read_is_kept_as_it_was_and_tried_again(
+    run: Run, project: Path, request: pytest.FixtureRequest
+) -> None:
+    # By this signal the system tells who wants to open the file; it ends a process that doesn't expect it.
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    request.addfinalizer(lambda: signal.signal(signal.SIGIO, before))
+    assert run("index")[0] == 0
+    (project / "src" / "auth.py").write_text("def later():\n    return 'zebra'\n")
+    (project / "src" / "more.py").write_text("def more():\n    return 'okapi'\n")
+    (project / "src" / "new.py").write_text("def fresh():\n    return 'quagga'\n")
+    with (project / "src" / "auth.py").open("r+") as held, (project / "src" / "new.py").open("r+") as new:
+        try:
+            fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(new, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            pytest.skip("this file system has no leases")
+        code, out, err = run("index")
+        assert (code, "1 added, 0 changed, 0 removed" in out, "2 failed" in out) == (1, True, True), out + err
+        assert "2 files were not indexed in full" in err
+        assert "src/auth.py: read failed: " in err
+        assert "close the program that uses it" in err
+        assert "src/pool.ts" not in err
+        assert "src/auth.py" in run("files", "compare the salted hash of a password")[1]
+        assert "src/more.py" in run("files", "okapi")[1]
+    code, out, _ = run("index")
+    assert (code, "1 added, 1 changed, 0 removed" in out, "0 failed" in out) == (0, True, True), out
+    assert "src/auth.py" in run("files", "zebra")[1]
+    assert "src/new.py" in run("files", "quagga")[1]
 
 
 def test_a_question_without_an_answer_says_so(run: Run) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from carrel.core.background import run_blocking
-from carrel.core.errors import Cancelled, CarrelError, StoreError
+from carrel.core.errors import Cancelled, CarrelError, StoreError, TextRefused
 from carrel.core.remote import Confirm, refuse
 from carrel.engine.indexer import IndexReport, follow_index_blocking
 from carrel.frontends.cli.broad_folders import confirm_broad_folder
@@ -27,11 +27,12 @@ from carrel.server.open_index import OpenIndex
 from carrel.server.settings import Settings
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken
+    from carrel.core.native import CancelToken, Store
     from carrel.frontends.cli.output import Output
     from carrel.server.stores import VectorReplica
 
 _BACKGROUND_WAIT_S = 30.0
+_SHOWN_FAILED = 3
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -86,11 +87,23 @@ def _index(arguments: Namespace, output: Output) -> int:
                 f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
                 f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
             )
+        if report.failed:
+            _show_failed(index.store, report.failed, output)
         return 1 if report.failed else 0
     finally:
         if index.replica:
             run_blocking(index.close_replica())
         index.store.close()
+
+
+def _show_failed(store: Store, count: int, output: Output) -> None:
+    """Name files that failed, and why."""
+    output.warn(f"{count:,} file{' was' if count == 1 else 's were'} not indexed in full, which the next run tries again:")
+    failed = [(path, reason) for path, reason in store.failed() if not TextRefused.is_reason(reason)]
+    for path, reason in failed[:_SHOWN_FAILED]:
+        output.warn(f"  {path}: {reason}")
+    if count > _SHOWN_FAILED:
+        output.warn(f"  … {count - _SHOWN_FAILED:,} more: `carrel status` says why")
 
 
 def _publish(replica: VectorReplica, output: Output) -> None:

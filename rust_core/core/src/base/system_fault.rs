@@ -18,16 +18,29 @@ impl SystemFault {
         (!is_of_path(error)).then_some(Self(code))
     }
 
+    /// Whether every other path fails too, since the machine has no more of something: files to open, memory.
+    #[must_use]
+    pub fn exhausts(self) -> bool {
+        system::TOO_MANY_FILES.contains(&self.0) || self.kind() == ErrorKind::OutOfMemory
+    }
+
     /// Return what a person can do about it; empty where that depends on the path.
     #[must_use]
     pub fn remedy(self) -> &'static str {
+        use ErrorKind as Kind;
         if system::TOO_MANY_FILES.contains(&self.0) {
             "close other programs or raise the limit of open files (`ulimit -n`), and index again; what was indexed before is kept"
-        } else if Error::from_raw_os_error(self.0).kind() == ErrorKind::OutOfMemory {
+        } else if self.kind() == Kind::OutOfMemory {
             "free some memory and index again; what was indexed before is kept"
+        } else if matches!(self.kind(), Kind::WouldBlock | Kind::ResourceBusy | Kind::ExecutableFileBusy) {
+            "close the program that uses it and index again; what was indexed before is kept"
         } else {
             ""
         }
+    }
+
+    fn kind(self) -> ErrorKind {
+        Error::from_raw_os_error(self.0).kind()
     }
 }
 
@@ -80,12 +93,17 @@ mod system {
     pub const NO_MEMORY: i32 = Errno::NOMEM.raw_os_error();
     pub const IO: i32 = Errno::IO.raw_os_error();
     pub const TOO_MANY_FILES: &[i32] = &[Errno::MFILE.raw_os_error(), Errno::NFILE.raw_os_error()];
-    /// A link where none is followed, something that isn't a file, a file that is too large, and one whose encryption is locked.
+    /// A link where none is followed, something that isn't a file, a file that is too large, a name that can't be, what the file
+    /// system doesn't know, and a file whose encryption is locked.
     pub const OF_PATHS: &[i32] = &[
         Errno::LOOP.raw_os_error(),
         Errno::MLINK.raw_os_error(),
         Errno::NXIO.raw_os_error(),
         Errno::OVERFLOW.raw_os_error(),
+        Errno::ILSEQ.raw_os_error(),
+        Errno::NOSYS.raw_os_error(),
+        Errno::NOTSUP.raw_os_error(),
+        Errno::OPNOTSUPP.raw_os_error(),
         #[cfg(target_os = "linux")]
         Errno::NOKEY.raw_os_error(),
     ];
@@ -128,9 +146,20 @@ mod tests {
             assert_eq!(SystemFault::of(&kind.into()), None, "{kind:?}");
         }
         #[cfg(unix)]
-        for code in [rustix::io::Errno::LOOP, rustix::io::Errno::NAMETOOLONG, rustix::io::Errno::ACCESS, rustix::io::Errno::ISDIR]
         {
-            assert_eq!(SystemFault::of(&code.into()), None, "{code:?}");
+            use rustix::io::Errno;
+            for code in [
+                Errno::LOOP,
+                Errno::NAMETOOLONG,
+                Errno::ACCESS,
+                Errno::ISDIR,
+                Errno::ILSEQ,
+                Errno::NOSYS,
+                Errno::NOTSUP,
+                Errno::OPNOTSUPP,
+            ] {
+                assert_eq!(SystemFault::of(&code.into()), None, "{code:?}");
+            }
         }
     }
 
@@ -155,6 +184,7 @@ mod tests {
             let error = Error::from(code);
             let fault = SystemFault::of(&error).unwrap_or_else(|| panic!("{code:?}"));
             assert_eq!(fault.to_string(), error.to_string());
+            assert_eq!(fault.exhausts(), matches!(code, Errno::MFILE | Errno::NFILE | Errno::NOMEM), "{code:?}");
         }
     }
 

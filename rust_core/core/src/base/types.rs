@@ -138,7 +138,7 @@ pub enum SkipReason {
     Cookies = 19,
     /// A file whose name says that it may hold secrets, and that holds some.
     SecretsInside = 20,
-    /// The machine failed over it. It stays in the index as it was, and a run ends with an error.
+    /// The machine failed over it. It stays in the index as it was, and the next run tries it again.
     Fault(SystemFault) = 21,
 }
 

@@ -116,6 +116,11 @@ impl Store {
         let source = match self.workspace.read(root, &work.path) {
             Ok(source) => source,
             Err(SkipReason::Gone) => return Ok(Outcome::Gone(work.path.clone())),
+            // It stays as it was, and the next run tries it again.
+            Err(SkipReason::Fault(fault)) if root.is_ok() && !fault.exhausts() => {
+                let error = Error::ReadFailed { path: config.root.join(&work.path), fault };
+                return Ok(Outcome::Failed(work.path.clone(), format!("{}: {}", SkipReason::Fault(fault), error.remedy())));
+            }
             Err(reason) => {
                 let reason = Error::skip_reason(config.root.join(&work.path), reason)?;
                 let metadata = std::fs::symlink_metadata(config.root.join(&work.path));
