@@ -62,3 +62,15 @@ async def test_an_index_that_cannot_be_kept_is_told(start: Start, project: Path,
         await client.request("carrel/index", {"force": True})
         await asyncio.sleep(2 * ANSWER_SECONDS)
         assert len(messages(client)) == 1
+
+
+async def test_an_index_that_cannot_be_kept_leaves_nothing_behind(
+    start: Start, env: dict[str, str], project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no folder\n")
+    (temporary := tmp_path / "temporary").mkdir()
+    env.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary)))
+    async with start(project, cacheFolder=str(tmp_path / "file" / "cache")) as client:
+        assert (await client.request("carrel/search", {"query": "authenticate user"}))["hits"]
+        assert list(temporary.glob("carrel-*/index.db"))
+    assert not list(temporary.iterdir())

@@ -29,7 +29,7 @@ def describe(error: OSError) -> tuple[str, str]:
         return cause, "Close other programs or raise the limit of open files (`ulimit -n`), and try again."
     if error.errno == errno.ENOMEM:
         return cause, "Free some memory and try again."
-    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+    if error.errno in FULL_DISK:
         return cause, "Free some disk space and try again."
     return cause, "Check the disk or network drive, and try again."
 

@@ -267,7 +267,9 @@ class Composition:
             where = place.location.directory
             if index:
                 index.store.close()
-            raise StoreError(f"{where} can't be written, so no vectors can be kept there", "Make the folder writable.")
+            raise StoreError(
+                f"{where} can't be written, so no vectors can be kept there", "Free some disk space, or make the folder writable."
+            )
         return index
 
     def known_dim(self, root: Path, settings: Settings, model: RemoteEmbedder) -> int:

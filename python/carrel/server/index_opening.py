@@ -7,13 +7,15 @@ A part of the composition root, whose imports are inside the functions for the s
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from carrel.core import leftovers
 from carrel.core.errors import StoreError
+from carrel.core.system_fault import FULL_DISK
 from carrel.server.index_location import IndexLocation, why_not_writable
 from carrel.server.open_index import OpenIndex
 
@@ -121,14 +123,22 @@ def open_temporary(place: IndexPlace, embedder: Embedder) -> OpenIndex:
     """Make an index that can't be kept; raises `StoreError` where there is no place for one either."""
     location, reason = place.location, _reason(place.refused)
     try:
-        folder = TemporaryDirectory(prefix="carrel-", ignore_cleanup_errors=True)
+        folder = leftovers.new_folder("carrel-")
     except OSError:
         raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
-    index = OpenIndex(
-        place.root, _open_store(Path(folder.name), place, embedder), embedder, Path(folder.name), place_problems=location.problems
+    try:
+        store = _open_store(Path(folder), place, embedder)
+    except BaseException:
+        leftovers.drop_folder(folder)
+        raise
+    index = OpenIndex(place.root, store, embedder, Path(folder), place_problems=location.problems)
+    index.temporary = True
+    weakref.finalize(index, leftovers.drop_folder, folder)
+    full = place.refused is not None and place.refused.errno in FULL_DISK
+    index.not_kept = (
+        f"{location.directory} can't be written ({reason}): the index is kept only until this process ends. "
+        f"{'Free some disk space' if full else 'Make the folder writable'}, or set `cacheFolder` to a folder that can be written."
     )
-    index.temporary = folder
-    index.not_kept = f"{location.directory} can't be written ({reason}): the index is kept only until this process ends."
     return index
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import TextRefused
@@ -34,7 +33,7 @@ _FILES_A_COMMIT = 200
 """Older commits, and more files of one, say little about which of two copies is worked on."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class OpenIndex:
     """An index and what feeds it. `complete` says that a run over the whole workspace ended once.
 
@@ -53,7 +52,7 @@ class OpenIndex:
     last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
     recent_changes: tuple[tuple[str, ...], ...] = ()  # the files of each of the newest commits
     changes_until: str | None = None  # the commit that these end with
-    temporary: TemporaryDirectory[str] | None = None  # goes with the process
+    temporary: bool = False  # its folder goes with it, at the latest when the process ends
     not_kept: str | None = None  # why what is indexed now will not be there next time
     renewed: bool = False  # made in place of one that was deleted while it was in use
     in_project: Path | None = None  # the project's folder, if the index lives in it

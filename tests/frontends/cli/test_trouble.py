@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from carrel.frontends.cli.terminal_text import one_line
+from carrel.server import composition
 
 from .conftest import Run, one_json
 
@@ -160,6 +161,32 @@ def test_a_cache_that_cannot_be_written_is_told_and_not_called_cleared(project: 
         assert done.returncode == 0
         assert "can't be written" in done.stderr
         assert "is read as it was left" in done.stderr
+
+
+def test_doctor_does_not_advise_a_run_that_would_fail(run: Run, tmp_path: Path) -> None:
+    assert run("index")[0] == 0
+    [index] = (tmp_path / "cache" / "carrel" / "indexes").glob("project-*")
+    (index / "workspace.json").unlink()
+    (index / "workspace.json").mkdir()
+    findings = one_json(run("doctor", "--json")[1])["findings"]
+    [finding] = [finding for finding in findings if "is read as it was left" in finding["detail"]]
+    assert "make the folder writable" in finding["detail"]
+    assert "carrel index" not in finding["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"), [(errno.ENOSPC, "Free some disk space"), (errno.EACCES, "Make the folder writable")]
+)
+def test_an_index_that_cannot_be_made_is_refused_with_what_mends_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(composition, "prepare", refused)
+    code, _, err = run("index")
+    assert (code, os.strerror(number) in err, remedy in err) == (1, True, True), err
+    assert err.count("older writable") + err.count("disk space") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process lock a file against being opened")

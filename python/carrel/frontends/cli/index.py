@@ -56,9 +56,7 @@ def _index(arguments: Namespace, output: Output) -> int:
     composition.attach_replica(index, chosen)
     try:
         if index.temporary:
-            raise StoreError(
-                index.not_kept or "The index can't be kept", "Make the folder writable, or set `cacheFolder` to one that is."
-            )
+            raise StoreError(index.not_kept or "The index can't be kept")
         for text in index.problems:
             output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):

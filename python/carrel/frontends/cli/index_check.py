@@ -26,8 +26,11 @@ def index(folder: Path) -> Iterator[Finding]:
         yield Finding("Index", "error", error.reason, f"{remedy}If nothing else helps: carrel clear {folder}")
         return
     try:
+        damage = opened.store.problems
         for problem in opened.problems:
-            yield Finding("Index", "warning", problem, "Run `carrel index`: it makes again what is missing.")
+            # The others say what mends them.
+            remedy = "Run `carrel index`: it makes again what is missing." if problem in damage else ""
+            yield Finding("Index", "warning", problem, remedy)
         if refused := [(path, reason) for path, reason in opened.store.failed() if TextRefused.is_reason(reason)]:
             (path, reason), more = refused[0], f" ({len(refused) - 1:,} more: `carrel status`)" if len(refused) > 1 else ""
             remedy = "Words find this text. Change it or the model's settings, or ask for all anew: carrel index --force"
