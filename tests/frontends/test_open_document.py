@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
+from pygls.workspace import Workspace
 
 from carrel.core.lines import lines_of, rows_of
 from carrel.frontends.lsp.open_document import OpenDocument
 
 PIECES = ["\n", "\r", "\r\n", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "😋", "𐐷", "é", "a", " ", "bc"]
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.lists(st.sampled_from("\r\na"), max_size=4).map("".join)
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,13 @@ class Edit:
     begin: float
     finish: float
     text: str
+
+
+def opened(text: str) -> tuple[OpenDocument, Workspace]:
+    item = types.TextDocumentItem("file:///a.py", "python", 1, text)
+    workspace, document = Workspace(None), OpenDocument(item)
+    workspace.text_documents[item.uri] = document
+    return document, workspace
 
 
 SHARES = st.floats(0, 1)
@@ -41,15 +50,35 @@ def position(text: str, offset: int) -> tuple[types.Position, int]:
     return types.Position(line, len(text[start:at].encode("utf-16-le")) // 2), at
 
 
-@given(TEXTS, st.lists(EDITS, max_size=6))
-def test_the_servers_text_equals_the_editors_after_any_edits(text: str, edits: list[Edit]) -> None:
-    document = OpenDocument(types.TextDocumentItem("file:///a.py", "python", 1, text))
-    for edit in edits:
-        begin, finish = sorted((round(edit.begin * len(text)), round(edit.finish * len(text))))
-        (first, begin), (last, finish) = position(text, begin), position(text, finish)
-        text = text[:begin] + edit.text + text[finish:]
-        document.apply_change(types.TextDocumentContentChangePartial(types.Range(first, last), edit.text))
+@given(TEXTS, st.lists(st.lists(EDITS | TEXTS, max_size=4), max_size=3))
+def test_the_servers_text_equals_the_editors_after_any_notifications(text: str, notifications: list[list[Edit | str]]) -> None:
+    document, workspace = opened(text)
+    for version, edits in enumerate(notifications):
+        changes = list[types.TextDocumentContentChangeEvent]()
+        for edit in edits:
+            if isinstance(edit, str):
+                text = edit
+                changes.append(types.TextDocumentContentChangeWholeDocument(edit))
+                continue
+            begin, finish = sorted((round(edit.begin * len(text)), round(edit.finish * len(text))))
+            (first, begin), (last, finish) = position(text, begin), position(text, finish)
+            text = text[:begin] + edit.text + text[finish:]
+            changes.append(types.TextDocumentContentChangePartial(types.Range(first, last), edit.text))
+        for change in changes:
+            workspace.update_text_document(types.VersionedTextDocumentIdentifier(version, document.uri), change)
         assert document.source == text
+        assert document.lines == tuple(rows_of(text))
+
+
+@pytest.mark.parametrize("line", [0, 9_000, 17_999])
+def test_a_change_makes_only_the_lines_around_it_anew(line: int) -> None:
+    document, _ = opened("wörd = 1\r\n" * 18_000)
+    for number in range(100):
+        before = set(map(id, lines := document.lines))
+        place = types.Position(line + number // 2, number % 9)
+        document.apply_change(types.TextDocumentContentChangePartial(types.Range(place, place), "a\n" if number % 2 else "b"))
+        assert sum(id(row) not in before for row in document.lines) <= 3
+        assert len(lines) == 18_000 + number // 2
 
 
 @given(TEXTS)
@@ -66,7 +95,7 @@ def test_lines_are_those_of_the_model(text: str) -> None:
 
 def test_positions_beyond_a_line_or_the_text_are_its_end() -> None:
     def check(text: str, line: int, column: int, expected: str) -> None:
-        document = OpenDocument(types.TextDocumentItem("file:///a.py", "python", 1, text))
+        document, _ = opened(text)
         place = types.Position(line, column)
         document.apply_change(types.TextDocumentContentChangePartial(types.Range(place, place), "|"))
         assert document.source == expected
@@ -82,6 +111,6 @@ def test_positions_beyond_a_line_or_the_text_are_its_end() -> None:
 
 
 def test_a_whole_text_replaces_the_old_one() -> None:
-    document = OpenDocument(types.TextDocumentItem("file:///a.py", "python", 1, "old"))
+    document, _ = opened("old")
     document.apply_change(types.TextDocumentContentChangeWholeDocument("new\f"))
     assert document.source == "new\f"
