@@ -197,6 +197,16 @@ async def test_a_copilot_server_that_hangs_ends_with_its_client(env: dict[str, s
                     process.kill()
 
 
+@pytest.mark.parametrize("parent", [0, 1])
+def test_a_parent_that_cannot_be_known_is_not_watched(monkeypatch: pytest.MonkeyPatch, parent: int) -> None:
+    watched = list[object]()
+    monkeypatch.setattr(parent_process, "STARTED_BY", parent)
+    monkeypatch.setattr(parent_process, "_watched", set())
+    monkeypatch.setattr(parent_process, "_watch", watched.append)
+    parent_process.end_with_parent()
+    assert not watched
+
+
 @pytest.mark.parametrize("system", ["waits", "polls"])
 def test_the_end_of_a_process_is_seen(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     if system == "polls":

@@ -28,9 +28,10 @@ _endings: list[Callable[[], None]] = []
 def end_with_parent() -> None:
     """End this process when its parent does, with exit code 1, unless it was detached on purpose.
 
-    A parent that ended before the first instruction can't be told from the process that took its place.
+    A parent that ended before the first instruction can't be told from the process that took its place. One outside this
+    process's container (`docker exec`) has the number 0 and can't be watched: then only the end of input tells.
     """
-    if STARTED_BY == _INIT or STARTED_BY in _watched or _detached():
+    if STARTED_BY <= _INIT or STARTED_BY in _watched or _detached():
         return
     _watched.add(STARTED_BY)
     if sys.platform == "win32":
