@@ -7,13 +7,13 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from mcp.client import Client
 from tests.shop import IGNORED, SHOP, write_files
 
-from mcp import StdioServerParameters
+from mcp import StdioServerParameters, stdio_client
 
 FILES = {**SHOP, **IGNORED, "src/baskets.py": SHOP["src/orders.py"].replace("Order", "Basket")}
 
@@ -36,10 +36,12 @@ def connect(env: dict[str, str], project: Path) -> Connect:
     """Start a server and connect: `async with connect(project) as client`; folders become `--root`."""
 
     @contextlib.asynccontextmanager
-    async def connected(*roots: Path, cwd: Path = project, more: tuple[str, ...] = (), **options: Any) -> AsyncIterator[Client]:
+    async def connected(
+        *roots: Path, cwd: Path = project, more: tuple[str, ...] = (), log: TextIO = sys.stderr, **options: Any
+    ) -> AsyncIterator[Client]:
         arguments = ["-m", "carrel", "mcp", *(part for root in roots for part in ("--root", str(root))), *more]
         process = StdioServerParameters(command=sys.executable, args=arguments, env=env, cwd=cwd)
-        async with Client(process, read_timeout_seconds=60, **options) as client:
+        async with Client(stdio_client(process, errlog=log), read_timeout_seconds=60, **options) as client:
             yield client
 
     return connected

@@ -218,6 +218,31 @@ async def test_the_clients_roots_are_the_workspace(connect: Connect, project: Pa
         assert (await call(client, "search_code", query="login"))["folder"] == "shop"
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_root_that_is_no_folder_is_left_out_alone(connect: Connect, project: Path, tmp_path: Path, mode: Any) -> None:
+    named = ["vscode-vfs://github/x", project.as_uri(), "", (tmp_path / "gone").as_uri(), "file:///" + 300 * "x", "untitled:a"]
+
+    async def roots(_: Any) -> ListRootsResult:
+        return ListRootsResult.model_construct(roots=[Root.model_construct(uri=uri) for uri in named])
+
+    with (tmp_path / "log").open("w+") as log:
+        async with connect(cwd=tmp_path, mode=mode, log=log, list_roots_callback=roots) as client:
+            assert (await call(client, "search_code", query="login"))["folder"] == "shop"
+        log.seek(0)
+        warnings = log.read()
+        assert "3 of the client's 6 roots left out: not a file: URI" in warnings
+        assert "2 of the client's 6 roots left out: not a folder" in warnings
+        assert "github" not in warnings
+
+        named[1:2] = []
+        async with connect(cwd=project, mode=mode, log=log, list_roots_callback=roots) as client:
+            assert (await client.read_resource("carrel://code/shop/src/auth.py")).contents
+            assert (await call(client, "search_code", query="login"))["folder"] == "shop"
+        log.seek(0)
+        assert "The client names no folder that can be read: the current folder counts" in log.read()
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
     connect: Connect, project: Path, env: dict[str, str], mode: Any

@@ -43,11 +43,11 @@ class McpServer:
             title=server_info.TITLE,
             instructions=server_info.INSTRUCTIONS,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
         )
+        self.sdk.add_request_handler("tools/call", roots.CallToolParams, self._call_tool)
+        self.sdk.add_request_handler("resources/read", roots.ReadResourceParams, self._read_resource)
         self.sdk.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots_changed)
 
     # --- tools
@@ -56,7 +56,7 @@ class McpServer:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in server_info.tools()])
 
     async def _call_tool(
-        self, context: Context, params: types.CallToolRequestParams
+        self, context: Context, params: roots.CallToolParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         if params.name not in TOOLS:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(TOOLS)}.")
@@ -100,7 +100,7 @@ class McpServer:
         )
 
     async def _read_resource(
-        self, context: Context, params: types.ReadResourceRequestParams
+        self, context: Context, params: roots.ReadResourceParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
         try:
             if question := await self._decide(context, params.input_responses):
@@ -117,7 +117,7 @@ class McpServer:
 
     # --- folders
 
-    async def _decide(self, context: Context, responses: types.InputResponses | None) -> types.InputRequiredResult | None:
+    async def _decide(self, context: Context, responses: dict[str, Any] | None) -> types.InputRequiredResult | None:
         """Know the workspace folders before anything is answered; gives what to ask the client, if it must be asked so."""
         async with self._deciding:
             if self._folders.decided:
