@@ -139,19 +139,39 @@ def test_no_text_is_to_blame_where_the_service_takes_nothing_any_more() -> None:
     assert model.refusals == {}
 
 
-def test_a_failure_that_may_pass_is_tried_again_before_and_after_the_division_not_within() -> None:
+@pytest.mark.parametrize("texts_a_request", [60, 4, 1])
+def test_a_text_that_fails_with_a_status_of_500_is_asked_for_again_once(texts_a_request: int) -> None:
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    model = AwaitedEmbedder(refusing(lambda text: text == "text 007", 500, retryable=True))
-    found = by_text(asked_for(model, numbered(64), sleep=sleep))
-    assert [number for number, answer in enumerate(found) if isinstance(answer, TextRefused)] == [7]
-    assert pauses == [*embedding.PAUSES] * 2
+    texts = numbered(60)
+    wrong = {f"text {number:03}" for number in (7, 20, 33, 59)}
+    model = AwaitedEmbedder(refusing(wrong.__contains__, 500, retryable=True))
+    parts = [texts[first : first + texts_a_request] for first in range(0, 60, texts_a_request)]
+    found = by_text(asked_for(model, *parts, sleep=sleep))
+    assert {text for text, answer in zip(texts, found, strict=True) if isinstance(answer, TextRefused)} == wrong
+    assert set(pauses) == {embedding.PAUSES[0]}
+    assert sum(pauses) <= 4
     model = AwaitedEmbedder(refusing(lambda text: text == "text 007", 500, retryable=True))
     assert not any(isinstance(answer, TextRefused) for answer in by_text(asked_for(model, numbered(64), patient=False)))
     assert len(model.asked) == 1
+
+
+def test_a_service_that_fails_at_everything_for_a_while_is_waited_for() -> None:
+    paused = 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal paused
+        paused += seconds
+
+    async def act(texts: Sequence[str], _: str) -> Vectors:
+        if paused < 7:
+            raise ProviderError("it failed", status=500, retryable=True)
+        return rows(texts)
+
+    assert by_text(asked_for(KeepingEmbedder(act), numbered(9), sleep=sleep)) == list(rows(numbered(9)))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -213,6 +233,28 @@ def test_a_file_with_a_refused_text_does_not_fail_and_is_whole_but_for_it(
         (tmp_path / "shop" / "a.py").write_text(function("pay"))
         report = run_index_blocking(store, model, CancelToken())
         assert (report.failed, report.refused, store.failed(), len(model.asked)) == (0, 0, [], asked)
+
+
+def test_a_run_logs_one_line_for_all_refused_texts_and_one_for_all_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(indexer, "_AWAITED_BYTES", 1)
+
+    async def act(texts: Sequence[str], _: str) -> Vectors:
+        if any("def refund" in text for text in texts):
+            raise ProviderError("refused", status=400)
+        if any("def pay" in text for text in texts):
+            raise ProviderError("no quota left")
+        return rows(texts)
+
+    model = AwaitedEmbedder(act, max_texts=1)
+    names = [f"{kind}_{number}" for number in range(3) for kind in ("refund", "pay", "order")]
+    with folder(tmp_path / "shop", {f"{at}_{name}.py": function(name) for at, name in enumerate(names)}) as store:
+        run_index_blocking(store, model, CancelToken())
+    failed, refused = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert failed == "3 texts were not embedded, and will be tried again. First reason: no quota left"
+    assert refused.startswith("3 texts were refused: `carrel status` names their files. First reason: ")
+    assert refused.endswith("refused")
 
 
 def test_a_file_that_fails_besides_counts_as_failed(tmp_path: Path) -> None:

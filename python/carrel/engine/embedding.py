@@ -7,7 +7,6 @@ comes here: it embeds a batch inside the core (`CoreEmbedder`).
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import random
 from collections.abc import Awaitable, Callable, Container, Coroutine, Iterator, Mapping, Sequence
@@ -24,7 +23,6 @@ from carrel.core.remote import PLAIN_WORDS, KeepsVectors, RemoteEmbedder
 from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
 from carrel.engine.model_call import within
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -162,13 +160,17 @@ class _BatchOfRequests:
     async def answer(self, request: EmbeddingRequest) -> list[Answered]:
         """Ask for the texts of a request; return its parts."""
         async with self._turn:
-            answer = await self._tried(request)
+            answer = await self._tried(request, self._pauses)
             if isinstance(answer, Vectors) or not _may_be_of_a_text(answer) or (answer.retryable and not self._pauses):
                 return [(request, answer)]
             async with self._dividing:  # one after the other, so that a service which takes nothing is soon left alone
-                if not await self._model_takes_others():
-                    return [(request, answer)]
-                return await self._divided(request, answer)
+                if await self._model_takes_others():
+                    return await self._divided(request, answer)
+            if answer.retryable:  # it fails at everything, which may pass
+                answer = await self._tried(request, self._pauses[1:], repeats=len(self._pauses))
+                if isinstance(answer, Vectors):
+                    self._takes_others = None
+            return [(request, answer)]
 
     async def _model_takes_others(self) -> bool:
         """Ask once, by words that no model refuses, whether it is texts that are refused here, and not all that is asked."""
@@ -187,7 +189,7 @@ class _BatchOfRequests:
         waiting: list[tuple[EmbeddingRequest, ProviderError | None]] = [(request, None if once else refusal)]
         while waiting:
             part, known = waiting.pop()
-            answer = known or await self._tried(part, whole=False)
+            answer = known or await self._tried(part, self._pauses, repeats=int(len(part.texts) == 1))
             if isinstance(answer, Vectors):
                 self._refusals = 0
                 answered += [(part, answer), *await self._blamed(alone)]
@@ -210,19 +212,21 @@ class _BatchOfRequests:
     async def _blamed(self, alone: Sequence[tuple[EmbeddingRequest, ProviderError]]) -> list[Answered]:
         """Have it kept that each of these texts was refused."""
         for part, refusal in alone:
-            log.warning("A text was refused and isn't asked for again; `carrel status` names its file: %s", refusal)
             if isinstance(self._embedder, KeepsVectors):
                 await asyncio.to_thread(self._embedder.note_refused, part.texts[0], str(refusal))
         return [(part, TextRefused(str(refusal))) for part, refusal in alone]
 
-    async def _tried(self, request: EmbeddingRequest, *, whole: bool = True) -> Vectors | ProviderError:
-        """Ask for texts, again where that may help. A part of several texts that is refused is rather divided."""
-        for pause in (*self._pauses, None):
+    async def _tried(self, request: EmbeddingRequest, pauses: Sequence[float], *, repeats: int = 1) -> Vectors | ProviderError:
+        """Ask for texts, again where that may help: up to `repeats` times where one of the texts may be to blame.
+
+        Dividing the request repeats it, too.
+        """
+        for number, pause in enumerate((*pauses, None)):
             try:
                 return await within(_ask(self._embedder, request.texts, "document"), REQUEST_SECONDS, _name(self._embedder.spec))
             except ProviderError as error:
-                divisible = not whole and len(request.texts) > 1 and _may_be_of_a_text(error)
-                if pause is None or not error.retryable or divisible:
+                enough = number >= repeats and _may_be_of_a_text(error)
+                if pause is None or not error.retryable or enough:
                     return error
                 await self._sleep(min(max(pause, error.retry_after or 0.0), LONGEST_PAUSE))
         raise AssertionError("the last try returns")
@@ -284,11 +288,8 @@ def give_vectors(batch: Batch, answered: Sequence[Answered], spec: EmbeddingSpec
     files: dict[bool, set[str]] = {True: set(), False: set()}
     # What the next run tries again is told first: a file has the first of its reasons.
     for part, answer in sorted(lacking, key=lambda item: isinstance(item[1], TextRefused)):
-        refused = isinstance(answer, TextRefused)
-        if not refused:
-            log.warning("%d chunks were not embedded and will be tried again: %s", len(part.texts), answer)
         batch.lack_vectors(part.first, len(part.texts), str(answer))
-        files[refused].update(paths[part.first : part.first + len(part.texts)])
+        files[isinstance(answer, TextRefused)].update(paths[part.first : part.first + len(part.texts)])
     return len(files[True] - files[False])
 
 

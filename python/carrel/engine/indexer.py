@@ -99,6 +99,7 @@ async def run_index(
         return cut()
 
     def commit(batch: Batch, answered: list[Answered]) -> None:
+        run.note_lacking(answered)
         run.commit(batch, refused=give_vectors(batch, answered, spec))
 
     def go_on(batch: Batch, answered: list[Answered]) -> tuple[Batch, list[EmbeddingRequest]] | None:
@@ -162,6 +163,8 @@ class _Run:
         self._started = time.perf_counter()
         self._counts = dict.fromkeys(("added", "changed", "removed", "unchanged", "skipped", "failed", "chunks", "trivial"), 0)
         self._refused = 0
+        self._lacking = {True: 0, False: 0}  # texts without a vector, by whether they were refused
+        self._first_reasons: dict[bool, str] = {}
         self._count_on = count_on
         self._total = self._done = self._before = self._left = 0
         self._plan: Plan | None = None
@@ -208,6 +211,23 @@ class _Run:
         self._done += len(paths)
         self._tell(min(self._done, self._total), paths[-1] if paths else "")
 
+    def note_lacking(self, answered: Sequence[Answered]) -> None:
+        """Count the texts that got no vector, for the log."""
+        for part, answer in answered:
+            if isinstance(answer, ProviderError):
+                refused = isinstance(answer, TextRefused)
+                self._lacking[refused] += len(part.texts)
+                self._first_reasons.setdefault(refused, str(answer))
+
+    def _log_lacking(self) -> None:
+        for refused, what in (
+            (False, "not embedded, and will be tried again"),
+            (True, "refused: `carrel status` names their files"),
+        ):
+            if texts := self._lacking[refused]:
+                reason = self._first_reasons[refused]
+                log.warning("%d text%s %s. First reason: %s", texts, " was" if texts == 1 else "s were", what, reason)
+
     def give_up(self) -> None:
         """Leave all files that are not done as they were, counted as failed."""
         pending = self._plan.pending if self._plan else 0
@@ -222,6 +242,7 @@ class _Run:
 
     def end(self) -> IndexReport:
         """Merge segments, and sum up."""
+        self._log_lacking()
         if self._total:
             self._store.compact(self._cancel)
         self._tell(self._total - self._left)
