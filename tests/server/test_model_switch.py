@@ -81,7 +81,7 @@ async def test_what_a_failed_batch_left_is_all_that_the_next_run_asks_for(
     workspace = person.open(remote(service))
     await found(workspace, "anything")
     await until(lambda: person.faults)
-    assert "1 files were not embedded" in person.faults[0]
+    assert "1 file was not embedded" in person.faults[0]
     assert "the bundled model answers" in person.faults[0]
     assert workspace.index
     assert person.faults[0] in workspace.index.problems

@@ -66,12 +66,14 @@ class Fault:
 
 @dataclass
 class EmbeddingService:
-    """What the server knows and was asked. `faults` are used up in turn; `always` stands, and so does the word in `refused`."""
+    """What the server knows and was asked. `faults` are used up in turn; `always` stands, and so do the words in `refused` and
+    `answers_to`, which names a status for a text."""
 
     dims: dict[str, int] = field(default_factory=lambda: dict(DIMS))
     faults: list[Fault] = field(default_factory=list)
     always: Fault | None = None
     refused: str = ""
+    answers_to: dict[str, int] = field(default_factory=dict)
     pause: float = 0.0
     keeps_connections: bool = True
     lifetime: float = 1_800.0
@@ -155,8 +157,9 @@ class EmbeddingService:
 
     async def _answer(self, body: Any, form: Any) -> Response:
         await asyncio.sleep(self.pause)
-        if self.refused and any(self.refused in text for text in _texts(body)):
-            return _refusal(400, "this text isn't embedded")
+        statuses = {**({self.refused: 400} if self.refused else {}), **self.answers_to}
+        if status := next((statuses[word] for word in statuses for text in _texts(body) if word in text), 0):
+            return _refusal(status, "this text isn't embedded")
         fault = self._fault() or Fault("none")
         match fault.kind:
             case "status":

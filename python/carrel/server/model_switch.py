@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from carrel.core.errors import Cancelled, CarrelError, InvalidInput, ProviderError
+from carrel.core.errors import Cancelled, CarrelError, InvalidInput, ProviderError, TextRefused
 from carrel.core.outbound import Destination
 from carrel.core.remote import Confirmation, KeepsVectors, RemoteEmbedder
 from carrel.server.indexing import IndexRunner, traffic_note
@@ -202,11 +202,26 @@ async def _fill(
 
 
 def _failed(index: OpenIndex, report: IndexReport) -> ProviderError:
-    reasons = [reason for _, reason in index.store.failed()]
-    why = f": {reasons[0]}" if reasons else "."
+    reasons: dict[bool, list[str]] = {True: [], False: []}
+    for _, reason in index.store.failed():
+        reasons[TextRefused.is_reason(reason)].append(reason)
+    refused, failed = reasons[True], reasons[False]
     if not report.failed:
+        why = f": {refused[0]}" if refused else "."
         return ProviderError(f"{index.embedder.spec.id} gave less than half of the texts a vector, so it isn't used{why}")
-    return ProviderError(f"{report.failed:,} files were not embedded by {index.embedder.spec.id}, and will be tried again{why}")
+    files = "1 file was" if report.failed == 1 else f"{report.failed:,} files were"
+    text = f"{files} not embedded by {index.embedder.spec.id}, and will be tried again"
+    if failed:
+        text += f": {failed[0].rstrip('.')}"
+    if refused:
+        more = "1 more file holds" if len(refused) == 1 else f"{len(refused):,} more files hold"
+        text += f". {more} a text that the model refused, which isn't sent again as it is"
+    return ProviderError(f"{text}.")
+
+
+def why_not_used(answering: OpenIndex, why: str) -> str:
+    """Say why the model that is set isn't used, and what answers."""
+    return f"{why.rstrip('.')}. Until {answering.wanted} can be used, the bundled model answers."
 
 
 @dataclass(frozen=True, slots=True)

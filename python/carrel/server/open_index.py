@@ -142,9 +142,13 @@ class OpenIndex:
         lacking = view.chunks_without_vectors
         if lacking <= view.chunks * _FEW_LACKING:
             return None
+        refused = self.refused_files
+        if refused == self.store.failed_count and 0 < lacking < view.chunks and refused:
+            return None  # these get none: `status` names them
         which = "The index has" if lacking == view.chunks else f"{lacking:,} of {view.chunks:,} chunks of the index have"
         by_words = "the question was answered by its words alone" if lacking == view.chunks else "words alone find them"
-        return f"{which} no vectors of the embedding model {self.embedder.spec.id} yet: {by_words}."
+        yet = f", which refused texts of {refused:,} file{'s' if refused > 1 else ''}" if refused else " yet"
+        return f"{which} no vectors of the embedding model {self.embedder.spec.id}{yet}: {by_words}."
 
     def _why_empty(self) -> str | None:
         failed = self.store.failed_count
