@@ -11,6 +11,8 @@ from tests.shop import write_files
 from carrel.frontends.cli.output import Output
 from carrel.frontends.cli.status import _show
 from carrel.frontends.lsp.index_commands import status_result
+from carrel.server.status import Status
+from carrel.server.workspace import Workspace
 
 from .remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched, until
 
@@ -95,3 +97,54 @@ async def test_a_service_that_refuses_most_texts_does_not_answer(person: Person,
     workspace.switch.retry()
     await until(lambda: not workspace.switch.running)
     assert BUNDLED in model_of(workspace)
+
+
+async def test_a_failure_says_apart_what_is_tried_again_and_what_was_refused(
+    person: Person, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.engine.indexer._AWAITED_BYTES", 1)  # a batch a file
+    write_files(person.root, {"a_first.py": THREE, "z_last.py": THREE.replace("refund", "pay_back")})
+    service.refused = "def refund"
+    service.answers_to["def pay_back"] = 404
+    workspace = person.open(remote(service))
+    await found(workspace, "anything")
+    await until(lambda: person.faults)
+    (fault,) = person.faults
+    assert "1 file was not embedded by " in fault
+    assert "and will be tried again: " in fault
+    assert "404" in fault
+    assert ". 1 more file holds a text that the model refused, which isn't sent again as it is. Until " in fault
+    assert "asked again when" not in fault
+    await workspace.close()
+    again = person.open(remote(service))
+    again.switch.enabled = False
+    problems = (await opened_status(again)).problems
+    assert any("Its last run ended so: 1 file was not embedded by " in problem for problem in problems)
+
+
+async def test_an_answer_counts_no_refused_text_among_those_that_will_have_a_vector(
+    person: Person, service: EmbeddingService
+) -> None:
+    service.refused = "def refund"
+    write_files(person.root, {"src/refunds.py": THREE})
+    workspace = await switched(person, service)
+    assert workspace.index
+    view = workspace.index.store.snapshot()
+    assert view.chunks_without_vectors > view.chunks / 100
+    assert workspace.index.notice(view, None) is None
+    service.answers_to["def pay_back"] = 404
+    write_files(person.root, {"src/payments.py": THREE.replace("refund", "pay_back")})
+    await asyncio.wait({workspace.queue.request(paths=["src/payments.py"]).done})
+    notice = workspace.index.notice(workspace.index.store.snapshot(), None)
+    assert notice
+    assert "which refused texts of 1 file: words alone find them" in notice
+    service.refused = ""
+    await asyncio.wait({workspace.request_index(force=True).done})
+    notice = workspace.index.notice(workspace.index.store.snapshot(), None)
+    assert notice
+    assert " yet: " in notice
+
+
+async def opened_status(workspace: Workspace) -> Status:
+    await workspace.open()
+    return await workspace.status()

@@ -256,7 +256,8 @@ class Composition:
                 if whole:
                     whole.store.close()
         index = self._open(place, bundled())
-        index.wanted, index.unusable = model.spec.id, problem
+        index.want(model.spec.id)
+        index.unusable = problem
         return index
 
     def open_model_index(self, root: Path, settings: Settings, model: RemoteEmbedder) -> OpenIndex:

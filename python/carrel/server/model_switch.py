@@ -114,8 +114,11 @@ async def fill(
     runner: IndexRunner,
     progress: Callable[[OpenIndex], TellProgress] = lambda _: lambda *_: None,
     tell: Callable[[Estimate], None] = lambda _: None,
+    force: bool = False,
 ) -> OpenIndex:
     """Return the index of the remote model that is set, open and whole. Native work runs by `native`.
+
+    With `force` all is cut anew, and texts that were refused are asked for again.
 
     Raises `ProviderError` where it can't be made whole, `NotPrepared` before anything was sent, `StoreError`, `Cancelled`.
     """
@@ -130,7 +133,7 @@ async def fill(
     model = model.with_dim(dim)
     index = await native(partial(composition.open_model_index, root, settings, model))
     try:
-        await _fill(composition, index, token, native, runner, progress(index), tell)
+        await _fill(composition, index, token, native, runner, progress(index), tell, force=force)
     except BaseException:
         index.store.close()
         await model.aclose()
@@ -145,6 +148,8 @@ def fill_blocking(
     token: CancelToken,
     progress: TellProgress,
     note: Callable[[str], None],
+    *,
+    force: bool = False,
 ) -> None:
     """Do `fill` from a thread, and close the index; `note` is told what will be sent, and what was refused."""
     from carrel.core.background import run_blocking, run_to_end
@@ -160,7 +165,15 @@ def fill_blocking(
 
     async def work() -> None:
         index = await fill(
-            composition, root, settings, token, native, runner=IndexRunner(), progress=told, tell=lambda found: note(str(found))
+            composition,
+            root,
+            settings,
+            token,
+            native,
+            runner=IndexRunner(),
+            progress=told,
+            tell=lambda found: note(str(found)),
+            force=force,
         )
         if refused := index.refused_files:
             files = "1 file holds" if refused == 1 else f"{refused:,} files hold"
@@ -179,6 +192,8 @@ async def _fill(
     runner: IndexRunner,
     progress: TellProgress,
     tell: Callable[[Estimate], None],
+    *,
+    force: bool,
 ) -> None:
     while index.store.role == "follower":
         if index.complete:
@@ -193,8 +208,8 @@ async def _fill(
         tell(found)
         if found.dollars > CONFIRM_DOLLARS and not await composition.confirm(asked := confirmation(index.root, found)):
             raise ProviderError(f"{asked.risk}; it was not confirmed, so it was not begun.")
-    for _ in range(MOST_ROUNDS):
-        report = await runner.run(index, Work(full=True), token, progress, native)
+    for number in range(MOST_ROUNDS):
+        report = await runner.run(index, Work(full=True, force=force and number == 0), token, progress, native)
         if report.failed or not index.complete:
             raise await native(partial(_failed, index, report))
         if not (report.added or report.changed > report.refused or report.removed):  # refused ones are cut again by each run
@@ -320,11 +335,13 @@ class ModelSwitch:
         except Exception as error:
             job.done.set_exception(error)
             self._note_failure(answering, error)
+            await asyncio.to_thread(answering.note_failure, answering.waits_for)
             if self._again:
                 loop.call_soon(partial(self.look, at_once=True))  # when this task is done
         else:
             job.done.set_result(IndexReport())
             self._failures = 0
+            await asyncio.to_thread(answering.note_failure, None)
         finally:
             self._job = None
 
@@ -338,8 +355,8 @@ class ModelSwitch:
             pause = min(FIRST_PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
             self._failures += 1
         self._not_before = time.monotonic() + pause
-        why = str(error).rstrip(".") if known else "Something went wrong inside Carrel; its log says more"
-        text = f"{why}. Until {answering.wanted} can be used, the bundled model answers."
+        why = str(error) if known else "Something went wrong inside Carrel; its log says more"
+        text = why_not_used(answering, why)
         if answering.waits_for != text:
             answering.waits_for = text
             log.warning("%s", text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import TextRefused
+from carrel.core.errors import CarrelError, TextRefused
 from carrel.core.remote import KeepsVectors, RemoteEmbedder
 from carrel.server.index_location import INDEX_FILE, why_not_writable
 from carrel.server.index_state import STATE_FILE, forget
@@ -26,6 +27,12 @@ RENEWED = "The index was deleted or damaged while it was in use. It is being bui
 _LAST_INDEXED = "last_indexed"
 _LAST_COMMIT = "last_commit"
 _UNFINISHED = "unfinished"
+_NOT_USED = "not_used:"
+"""Before a model's name: why the last run could not make the index of that model whole."""
+USE_MODEL = (
+    "`carrel models check` asks the model, `carrel models set embedder` chooses another one, and `carrel index` tries again, "
+    "with `--force` for texts that it refused, too."
+)
 _FEW_LACKING = 0.01
 """Of the chunks: so few without a vector are told by `status` alone, since a service may refuse the same text for ever."""
 _COMMITS = 200
@@ -59,6 +66,7 @@ class OpenIndex:
     home: Path | None = None  # the workspace's index folder, where `directory` is a model's inside it
     wanted: str | None = None  # the model that is set, where this index answers only until that one's is whole
     waits_for: str | None = None  # why it isn't yet
+    last_failure: str | None = None  # the same, as the last run of any process found it
     unusable: str | None = None  # why the model that is set can't be used at all
     traffic: Receipt | None = None  # what the run that goes on has sent
     replica: VectorReplica | None = None  # the copy of its vectors in the store that is set
@@ -68,11 +76,28 @@ class OpenIndex:
     @property
     def problems(self) -> tuple[str, ...]:
         """Name what is wrong with it, in words for a person."""
+        model = self.waits_for or (f"{self.model_not_used} {USE_MODEL}" if self.last_failure else None)
+        return (*filter(None, (model,)), *self.other_problems)
+
+    @property
+    def other_problems(self) -> tuple[str, ...]:
+        """Name what is wrong with it, but not why the model that is set isn't used."""
         copy = self.replica.problem if self.replica else self.no_replica
         cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
         tuning = self.tuning.problem if self.tuning else None
-        told = (self.not_kept, self.unusable, self.waits_for, copy, cache, tuning, RENEWED if self.being_renewed else None)
+        told = (self.not_kept, self.unusable, copy, cache, tuning, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
+
+    @property
+    def model_not_used(self) -> str | None:
+        """Say that the model that is set isn't used, and why."""
+        if not self.wanted or self.unusable or self.waits_for:
+            return self.waits_for
+        if self.last_failure:
+            return f"The embedding model {self.wanted} is set, but isn't used. Its last run ended so: {self.last_failure}"
+        return (
+            f"The embedding model {self.wanted} is set, but isn't used yet, since its index isn't whole: the bundled one answers."
+        )
 
     @property
     def being_renewed(self) -> bool:
@@ -172,6 +197,22 @@ class OpenIndex:
         self.last_commit = self.store.get_meta(_LAST_COMMIT) or None
         self.unfinished = int(self.store.get_meta(_UNFINISHED) or 0)
         self.complete = self.last_indexed is not None
+        self._read_failure()
+
+    def want(self, model: str) -> None:
+        """Answer only until the index of this model is whole."""
+        self.wanted = model
+        self._read_failure()
+
+    def _read_failure(self) -> None:
+        self.last_failure = self.store.get_meta(f"{_NOT_USED}{self.wanted}") or None if self.wanted else None
+
+    def note_failure(self, why: str | None) -> None:
+        """Keep why the model that is wanted can't be used, or that it can; nothing where this process may not write."""
+        if self.wanted and why != self.last_failure:
+            with contextlib.suppress(CarrelError):
+                self.store.set_meta(f"{_NOT_USED}{self.wanted}", why or "")
+                self.last_failure = why
 
     def note_run(self, commit: str | None) -> None:
         """Record that a run over the whole workspace has ended, and which commit was checked out when it began."""

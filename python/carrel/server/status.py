@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from carrel.server.open_index import USE_MODEL
 from carrel.server.state import State, WorkspaceState
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class StatusDetails:
     failed: tuple[tuple[str, str], ...] = ()
     head_sha: str | None = None
     writer_problem: str | None = None
+    model_not_used: str | None = None
+    """That no run made the index of the model that is set, and none begins by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class Status:
             failed_files=store.failed_count,
             refused_files=index.refused_files,
             chunks_without_vectors=snapshot.chunks_without_vectors,
-            problems=(*problems, *index.problems, *filter(None, (details.writer_problem,))),
+            problems=(*problems, *index.problems, *filter(None, (details.writer_problem, details.model_not_used))),
             error=error,
             masked=store.masked,
             vectors=index.replica.status() if index.replica else None,
@@ -115,8 +118,11 @@ class Status:
         )
 
 
-def read_details(index: OpenIndex, root: Path, most_files: int) -> StatusDetails:
-    """Read so many skipped and failed files, the commit that is checked out, and why another writer can't write."""
+def read_details(index: OpenIndex, root: Path, most_files: int, *, switches: bool) -> StatusDetails:
+    """Read so many skipped and failed files, the commit that is checked out, and why another writer can't write.
+
+    `switches` says that the process makes the index of the model that is set by itself.
+    """
     from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
 
     if index.replica:
@@ -124,4 +130,6 @@ def read_details(index: OpenIndex, root: Path, most_files: int) -> StatusDetails
     if index.tuning:
         index.tuning.refresh()
     skipped, failed = tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files])
-    return StatusDetails(skipped, failed, git.head(root), index.writer_problem())
+    covered = switches or index.waits_for or index.last_failure  # among the index's problems
+    model = f"{index.model_not_used} {USE_MODEL}" if index.model_not_used and not covered else None
+    return StatusDetails(skipped, failed, git.head(root), index.writer_problem(), model)

@@ -200,7 +200,7 @@ class Workspace:
         index = self.index
         if index is None:
             return self.brief()
-        details = await self.run_interactive(lambda _: read_details(index, self.root, most_files))
+        details = await self.run_interactive(lambda _: read_details(index, self.root, most_files, switches=self.switch.enabled))
         return Status.of(self.root_key, self._state.now, self.state(), self.pending, details=details)
 
     # --- questions

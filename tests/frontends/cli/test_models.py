@@ -177,3 +177,45 @@ def test_a_model_whose_vectors_find_nothing_does_not_answer(run: Run) -> None:
         assert "by which nothing can be found. Set `model`" in err
         assert "the bundled model answers" in err
         assert one_json(run("status", "--json")[1])["refusedFiles"] == 0
+        told_that_it_is_not_used(run, "by which nothing can be found")
+
+
+@pytest.mark.parametrize(
+    ("service", "why"),
+    [
+        (EmbeddingService(always=Fault("status", 401)), "wants a key"),
+        (EmbeddingService(refused="\n"), "gave less than half of the texts a vector, so it isn't used"),
+    ],
+)
+def test_a_model_that_refuses_all_or_most_is_told_by_status_and_doctor_until_it_is_used(
+    run: Run, service: EmbeddingService, why: str
+) -> None:
+    service.keeps_connections = False
+    with running(service):
+        chosen = ("embedder", "openai", "--base-url", f"{service.url}/v1", "--key", "none", "--dimensions", "64")
+        run("index")
+        run("models", "set", *chosen)
+        told_that_it_is_not_used(run, "isn't used yet, since its index isn't whole")
+        assert why in run("index")[2]
+        before = len(service.requests)
+        told_that_it_is_not_used(run, why)
+        assert len(service.requests) == before, "nobody is asked"
+        again = run("index")[2]
+        assert again.count("the bundled model answers") == 1, "the last failure isn't told beside the present one"
+        service.always, service.refused = None, ""
+        assert "answers from now on" in run("index", "--force")[2]
+    assert one_json(run("status", "--json")[1])["problems"] == []
+    assert "Embedding model" not in run("doctor")[1]
+
+
+def told_that_it_is_not_used(run: Run, why: str) -> None:
+    problems = " ".join(one_json(run("status", "--json")[1])["problems"])
+    assert why in problems
+    assert "is set, but isn't used" in problems
+    assert "`carrel models set embedder` chooses another one, and `carrel index` tries again, " in problems
+    assert f"problem: {problems}" in run("status")[1]
+    findings = one_json(run("doctor", "--json")[1])["findings"]
+    (finding,) = [finding for finding in findings if finding["check"] == "Embedding model"]
+    assert (finding["level"], why in finding["detail"]) == ("warning", True)
+    assert "carrel index" in finding["remedy"]
+    assert sum(why in finding["detail"] for finding in findings) == 1

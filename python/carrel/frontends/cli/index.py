@@ -22,7 +22,7 @@ from carrel.frontends.lsp.index_messages import IndexResult
 from carrel.server.composition import Composition
 from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Work
-from carrel.server.model_switch import fill_blocking
+from carrel.server.model_switch import fill_blocking, why_not_used
 from carrel.server.open_index import OpenIndex
 from carrel.server.settings import Settings
 
@@ -57,7 +57,7 @@ def _index(arguments: Namespace, output: Output) -> int:
     try:
         if index.temporary:
             raise StoreError(index.not_kept or "The index can't be kept")
-        for text in index.problems:
+        for text in index.other_problems:
             output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
             return _follow(index, arguments, output)
@@ -68,7 +68,7 @@ def _index(arguments: Namespace, output: Output) -> int:
 
         report = cancellable(work)
         if index.wanted:
-            _fill_model_index(index, chosen, output, refuse if arguments.background else confirm)
+            _fill_model_index(index, chosen, output, refuse if arguments.background else confirm, force=arguments.force)
         composition.attach_replica(index, chosen)  # it may have become large
         if index.replica:
             _publish(index.replica, output)
@@ -119,20 +119,22 @@ def _publish(replica: VectorReplica, output: Output) -> None:
         output.warn(f"{str(error).rstrip('.')}. What waits is published by the next run; the index's own vectors answer.")
 
 
-def _fill_model_index(index: OpenIndex, chosen: Settings, output: Output, ask: Confirm) -> None:
+def _fill_model_index(index: OpenIndex, chosen: Settings, output: Output, ask: Confirm, *, force: bool) -> None:
     """Make the index of the remote model that is set. Until it is whole the one that was just made answers."""
 
     def work(token: CancelToken) -> None:
         with output.progress(f"Embedding {index.root.name}", shows_text=True) as progress:
-            fill_blocking(Composition(confirm=ask), index.root, chosen, token, progress, output.note)
+            fill_blocking(Composition(confirm=ask), index.root, chosen, token, progress, output.note, force=force)
 
     try:
         cancellable(work)
     except Cancelled:
         raise
     except CarrelError as error:
-        output.warn(f"{str(error).rstrip('.')}. Until {index.wanted} can be used, the bundled model answers.")
+        index.note_failure(text := why_not_used(index, str(error)))
+        output.warn(text)
     else:
+        index.note_failure(None)
         output.note(f"{index.wanted} answers from now on.")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from carrel.core.errors import StoreError, TextRefused
 from carrel.frontends.cli.checks import Finding
 from carrel.server.composition import Composition
+from carrel.server.open_index import USE_MODEL
 from carrel.server.settings_files import settings_of
 from carrel.server.unfinished import FINISH, unfinished_text
 
@@ -26,8 +27,10 @@ def index(folder: Path) -> Iterator[Finding]:
         yield Finding("Index", "error", error.reason, f"{remedy}If nothing else helps: carrel clear {folder}")
         return
     try:
+        if reason := opened.model_not_used:
+            yield Finding("Embedding model", "warning", reason, USE_MODEL)
         damage = opened.store.problems
-        for problem in opened.problems:
+        for problem in opened.other_problems:
             # The others say what mends them.
             remedy = "Run `carrel index`: it makes again what is missing." if problem in damage else ""
             yield Finding("Index", "warning", problem, remedy)
