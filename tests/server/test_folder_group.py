@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from carrel.core.errors import CarrelError, NotReady
-from carrel.core.types import Chunk, Hit, Signals, Span
-from carrel.engine.folders import named_hit, plain_hit
+from carrel.core.types import Chunk, Filters, Hit, Signals, Span
+from carrel.engine.folders import filters_in, named_hit, plain_hit
 from carrel.engine.merge import merge_by_score
 from carrel.frontends.common.uris import longest_match
 from carrel.server.composition import Composition
@@ -79,6 +79,16 @@ async def test_a_question_that_no_folder_answers_fails_with_every_reason(tmp_pat
 def test_hits_are_merged_by_relevance_and_each_folder_keeps_its_order(most: int) -> None:
     one, two = [hit("a", 0.9), hit("b", 0.2)], [hit("c", 0.9), hit("d", 0.5), hit("e", 0.1)]
     assert [found.chunk.path for found in merge_by_score([one, two], most)] == list("acdbe")[:most]
+
+
+@pytest.mark.parametrize("name", ["api-2", "a[b]"])
+@pytest.mark.parametrize(
+    ("glob", "inside"), [("{}", "**"), ("{}/", "**"), ("./{}", "**"), ("/{}/", "**"), ("{}/**", "**"), ("{}/src/", "src")]
+)
+def test_the_name_of_a_folder_in_a_glob_stands_for_all_of_it(name: str, glob: str, inside: str) -> None:
+    globs = (glob.format(name), f"{name}x", f"src/{name}", "/", "*.py")
+    counting = filters_in(Filters(path_globs=globs, exclude=globs), name, ())
+    assert counting.path_globs == counting.exclude == (*globs, inside)
 
 
 def test_a_hit_of_a_folder_can_be_told_from_its_twin_and_given_back_as_it_was() -> None:

@@ -68,6 +68,10 @@ def filters_in(filters: Filters, name: str, inner: Sequence[str]) -> Filters:
 
 
 def _without(globs: Sequence[str], name: str) -> list[str]:
-    """Return those of the globs that begin with the folder's name, without it."""
-    heads = (f"{name}/", literal_glob(f"{name}/"))
-    return [glob.removeprefix(head) for glob in globs for head in dict.fromkeys(heads) if glob.startswith(head) and glob != head]
+    """Return those of the globs that begin with the folder's name, without it; of the name alone, what matches every file.
+
+    As in a folder, `./` and slashes at both ends of a glob say nothing.
+    """
+    heads = dict.fromkeys((f"{name}/", literal_glob(f"{name}/")))
+    typed = [f"{glob.removeprefix('./').strip('/')}/" for glob in globs]
+    return [glob.removeprefix(head).rstrip("/") or "**" for glob in typed for head in heads if glob.startswith(head)]
