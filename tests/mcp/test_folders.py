@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,14 @@ async def test_a_root_that_cannot_answer_is_named(connect: Connect, project: Pat
         assert list(pack["missingFolders"]) == ["money"]
         assert pack["places"][0]["folder"] == project.name
         assert "The folder money was not searched: " in text
+
+
+async def test_a_root_that_is_gone_is_named_once(connect: Connect, project: Path, tmp_path: Path) -> None:
+    money = write_files(tmp_path / "money", {"rates.py": RATES})
+    async with connect(project, money) as client:
+        await call(client, "search_code", {"query": "exchange rate of a currency"})
+        shutil.rmtree(money)
+        for tool in ("search_code", "get_context"):
+            answer, text = await call(client, tool, {"query": "where are orders kept"})
+            assert list(answer["missingFolders"]) == ["money"]
+            assert text.count("is gone") == 1

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from carrel.core.errors import CarrelError, NotReady
+from carrel.core.errors import CarrelError, NotReady, StoreError
 from carrel.core.types import Chunk, Filters, Hit, Signals, Span
 from carrel.engine.folders import filters_in, named_hit, plain_hit
 from carrel.engine.merge import merge_by_score
 from carrel.frontends.common.uris import longest_match
 from carrel.server.composition import Composition
-from carrel.server.folder_group import FolderGroup, named
+from carrel.server.folder_group import FolderGroup, named, ready
+from carrel.server.indexing import IndexRunner
 from carrel.server.jobs import Jobs
 from carrel.server.settings import Settings
 from carrel.server.state import FolderSettings
@@ -43,16 +45,21 @@ async def test_folders_of_one_name_have_names_of_their_own(tmp_path: Path) -> No
 
 async def test_a_folder_that_hangs_is_named_when_the_time_is_up(tmp_path: Path) -> None:
     group = group_of(tmp_path / "fast", tmp_path / "slow", tmp_path / "broken")
-    hanging = asyncio.Event()
+    hanging, ended = asyncio.Event(), list[str]()
 
     async def ask(name: str, _: Workspace) -> str:
         if name == "slow":
-            await hanging.wait()
+            try:
+                await hanging.wait()
+            finally:
+                await asyncio.sleep(0)
+                ended.append(name)
         if name == "broken":
             raise ValueError("a secret text")
         return name
 
-    given, missing = await group.each(ask, asyncio.get_running_loop().time() + 0.2)
+    given, missing = await group.each_in_time(ask, asyncio.get_running_loop().time() + 0.2)
+    assert ended == ["slow"], "nothing of it goes on after the answer"
     assert given == {"fast": "fast"}
     assert [(one.name, str(one.cause)) for one in missing] == [
         ("slow", "it gave no answer in time"),
@@ -73,6 +80,22 @@ async def test_a_question_that_no_folder_answers_fails_with_every_reason(tmp_pat
         await group.each(alike)
     with pytest.raises(CarrelError, match=r"one was not searched: one is broken\. .* two was not searched: two is broken"):
         await group.each(apart)
+
+
+class Failing(IndexRunner):
+    """Makes no index."""
+
+    async def run(self, *_: Any) -> Any:
+        raise StoreError("The disk is full")
+
+
+async def test_a_folder_whose_first_index_fails_does_not_count_as_searched(tmp_path: Path) -> None:
+    folder = FolderSettings(Settings(storage="workspace"))
+    workspace = Workspace(tmp_path, tmp_path.as_uri(), folder=folder, composition=Composition(), jobs=Jobs(), runner=Failing())
+    with pytest.raises(NotReady, match="The disk is full"):
+        await ready(workspace, explicit=True, wait_ms=20_000)
+    assert FolderGroup({"one": workspace}, workspace, longest_match).state() == "error"
+    await workspace.close()
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 10])

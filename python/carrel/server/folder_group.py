@@ -6,15 +6,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from carrel.core.errors import CarrelError, place_of
+from carrel.core.errors import CarrelError, NotReady, place_of
 from carrel.server.missing_folder import MissingFolder
 
 if TYPE_CHECKING:
     from carrel.engine.assisted_retrieval import Assistants
+    from carrel.server.open_index import OpenIndex
     from carrel.server.settings import Planning
     from carrel.server.state import State
     from carrel.server.workspace import Workspace
@@ -27,7 +28,7 @@ Locate = Callable[[list[str], str], tuple[str, str] | None]
 
 _SHARE = 0.8
 """Of the time that is left before a deadline, for the slowest folder: what the others gave must still be packed."""
-_STATES: tuple[State, ...] = ("indexing", "ready", "error", "empty")
+_STATES: tuple[State, ...] = ("indexing", "error", "ready", "empty")
 """Of an answer of several folders: the first that is one of theirs."""
 
 
@@ -101,11 +102,17 @@ class FolderGroup:
             for model in shared.values():
                 model.stop()
 
-    async def each(
-        self, ask: Callable[[str, Workspace], Awaitable[T]], end: float | None = None
+    async def each(self, ask: Callable[[str, Workspace], Awaitable[T]]) -> tuple[dict[str, T], list[MissingFolder]]:
+        """Do `each_in_time` without an end. Raises what `ask` does, where all folders fail."""
+        given, missing = await self.each_in_time(ask, None)
+        if not given:
+            raise error_of_all(missing)
+        return given, missing
+
+    async def each_in_time(
+        self, ask: Callable[[str, Workspace], Awaitable[T]], end: float | None
     ) -> tuple[dict[str, T], list[MissingFolder]]:
-        """Ask all folders at once; return what each gave, and those that can't or don't in time. Raises what `ask` does, where
-        all folders fail.
+        """Ask all folders at once; return what each gave, and those that can't or don't in time.
 
         `end` is the time of the event loop by which the whole answer must be there.
         """
@@ -116,6 +123,7 @@ class FolderGroup:
         finally:
             for task in tasks.values():
                 task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
         given: dict[str, T] = {}
         missing: list[MissingFolder] = []
         for name, task in tasks.items():
@@ -123,9 +131,15 @@ class FolderGroup:
                 given[name] = task.result()
             else:
                 missing.append(MissingFolder(name, self.folders[name].uri, _cause(task)))
-        if not given:
-            raise _of_all(missing)
         return given, missing
+
+
+async def ready(workspace: Workspace, *, explicit: bool, wait_ms: int) -> OpenIndex:
+    """Return the index of a folder of a group. Raises `CarrelError` where it holds nothing because making it failed."""
+    index = await workspace.ready(explicit=explicit, wait_ms=wait_ms)
+    if workspace.error and not index.begun:
+        raise NotReady(workspace.error)
+    return index
 
 
 def _cause(task: asyncio.Future[T]) -> CarrelError:
@@ -139,7 +153,7 @@ def _cause(task: asyncio.Future[T]) -> CarrelError:
     return CarrelError("something went wrong inside Carrel; its log says more")
 
 
-def _of_all(missing: list[MissingFolder]) -> CarrelError:
+def error_of_all(missing: Sequence[MissingFolder]) -> CarrelError:
     """Return the error of a question that no folder answers."""
     if len({str(one.cause) for one in missing}) == 1:
         return missing[0].cause

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import NotReady
 from carrel.core.types import Query
 from carrel.server.context_request import ContextAnswer, ContextRequest, StoredContext
-from carrel.server.context_service import Packing, Selected, answered, empty, guarded, recorded
+from carrel.server.context_service import OUTSIDE, Packing, Selected, answered, empty, guarded, recorded
+from carrel.server.folder_group import error_of_all, ready
+from carrel.server.missing_folder import MissingFolder
 from carrel.server.open_index import RENEWED, OpenIndex
 from carrel.server.routed import FromSources, from_sources
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from carrel.core.types import Hit
     from carrel.engine.retriever import Retrieval
     from carrel.server.folder_group import FolderGroup
-    from carrel.server.missing_folder import MissingFolder
     from carrel.server.workspace import Workspace
 
 _OFF = "its memory is off"
@@ -48,17 +49,15 @@ async def _answer(
 
     explicit = request.trigger == "explicit"
 
-    async def ready(_: str, workspace: Workspace) -> OpenIndex:
-        await workspace.settle()
-        if not explicit and not workspace.settings.rag_enabled:
-            raise NotReady(_OFF, _ON_AGAIN)
-        return await workspace.ready(explicit=explicit, wait_ms=request.wait_ms)
+    async def opened(_: str, workspace: Workspace) -> OpenIndex:
+        return await ready(workspace, explicit=explicit, wait_ms=request.wait_ms)
 
-    if not explicit:
-        await asyncio.gather(*(workspace.settle() for workspace in group.folders.values()))
-        if not any(workspace.settings.rag_enabled for workspace in group.folders.values()):
-            return empty(request)
-    indexes, silent = await group.each(ready, end)
+    off = [] if explicit else await _switched_off(group)
+    if len(off) == len(group.folders):
+        return empty(request)
+    indexes, failed = await group.only({*group.folders} - {one.name for one in off}).each_in_time(opened, end)
+    if not indexes:
+        return _unanswered(request, failed, off)
     answering = group.only(indexes)
 
     def tokenizer() -> Tokenizer:  # on a thread: its table may have to be loaded
@@ -94,12 +93,14 @@ async def _answer(
         )
 
     with answering.assistants(plan=request.plan, rerank=request.rerank) as helpers:
-        selected, failed = await answering.each(ask, end)
-    missing = (*silent, *failed)
+        selected, late = await answering.each_in_time(ask, end)
+    failed += late
+    if not selected:
+        return _unanswered(request, failed, off)
     answer, found = await answering.first.run_interactive(
-        lambda token: _packed(selected, request, others, missing, tokenizer(), token)
+        lambda token: _packed(selected, request, others, failed, tokenizer(), token)
     )
-    answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]), missing=missing)
+    answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]), missing=(*failed, *off))
     if not answer.pack.items and any(index.being_renewed for index in indexes.values()):
         answer = replace(answer, error=RENEWED)
     by_folder = {name: one.found for name, one in selected.items()}
@@ -107,11 +108,27 @@ async def _answer(
     return answer
 
 
+async def _switched_off(group: FolderGroup) -> list[MissingFolder]:
+    """Return the folders that give nothing to chats because their settings say so, which is no error."""
+    await asyncio.gather(*(workspace.settle() for workspace in group.folders.values()))
+    return [
+        MissingFolder(name, workspace.uri, NotReady(_OFF, _ON_AGAIN))
+        for name, workspace in group.folders.items()
+        if not workspace.settings.rag_enabled
+    ]
+
+
+def _unanswered(request: ContextRequest, failed: Sequence[MissingFolder], off: Sequence[MissingFolder]) -> ContextAnswer:
+    """Return an empty answer that names every folder, where none of those that were asked answers."""
+    cause = error_of_all(failed)
+    return replace(empty(request, str(cause)), cause=cause, missing=(*failed, *off))
+
+
 def _packed(
     selected: Mapping[str, Selected],
     request: ContextRequest,
     others: FromSources | None,
-    missing: tuple[MissingFolder, ...],
+    failed: Sequence[MissingFolder],
     tokenizer: Tokenizer,
     token: CancelToken,
 ) -> tuple[ContextAnswer, Retrieval]:
@@ -136,7 +153,9 @@ def _packed(
     query = replace(next(iter(selected.values())).query, text=request.query, filters=request.filters, limit=request.limit)
     hits = own if others is None else others.beside(own, query)
     attached = [named_hit(hit, name) for name, one in selected.items() for hit in one.attached]
-    dropped = [named_drop(drop, name) for name, one in selected.items() for drop in one.dropped]
+    dropped = [
+        drop if drop.reason == OUTSIDE else named_drop(drop, name) for name, one in selected.items() for drop in one.dropped
+    ]
     if hits == own and own and shows_lines(request.format):
         offers = [
             named_offer(offered(one.ranking, one.hits, one.query, token), name) for name, one in selected.items() if one.hits
@@ -165,7 +184,7 @@ def _packed(
     watch.lap("pack")
     surest = max(selected.values(), key=lambda one: one.found.confidence)
     stages = summed([*(one.found.stages for one in selected.values()), watch.stages])
-    notices = [*map(str, missing), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice)]
+    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice)]
     return answered(packed, surest.found, stages, others, notices)
 
 

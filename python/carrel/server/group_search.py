@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from carrel.server import queries
-from carrel.server.folder_group import FolderGroup
+from carrel.server.folder_group import FolderGroup, error_of_all, ready
 from carrel.server.routed import from_sources
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ async def search(
     from carrel.engine.folders import filters_in, named_hit
     from carrel.engine.merge import merge_by_score
 
-    _, silent = await group.each(lambda _, workspace: workspace.ready(explicit=True, wait_ms=wait_ms))
+    _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms))
     answering = group.only({*group.folders} - {one.name for one in silent})
     others = await from_sources(answering.first, query, named=sources, wait_ms=wait_ms, plan=plan)
 
@@ -53,10 +53,12 @@ async def search(
         return replace(found, hits=tuple(named_hit(hit, name) for hit in found.hits))
 
     with answering.assistants(plan=plan, rerank=rerank) as helpers:
-        own, failed = await answering.each(ask)
+        own, failed = await answering.each_in_time(ask, None)
+    missing = (*silent, *failed)
+    if not own:
+        raise error_of_all(missing)
     hits: Sequence[Hit] = merge_by_score([one.hits for one in own.values()], query.limit)
     hits = hits if others is None else others.beside(hits, query)
-    missing = (*silent, *failed)
     problems = [f"{name}: {told}" for name, one in own.items() if (told := one.diagnostics.problem)]
     surest_first = sorted(own.values(), key=lambda one: -one.confidence)
     answer = await queries.answer(answering.first, tuple(hits), tuple(surest_first), others, [*map(str, missing), *problems])

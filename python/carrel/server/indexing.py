@@ -119,7 +119,7 @@ def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:
     """Tell whether there is something to do, and before a run over everything what is checked out."""
     from carrel.engine import git
 
-    check_root(index.root)
+    check_root(index.root, indexed=lambda: index.begun)
     may_begin = work.full or index.begun
     if may_begin and index.replica:
         index.replica.begin()  # before the first commit: a run that is killed is found by it
@@ -147,14 +147,19 @@ def _note_changes(replica: VectorReplica) -> None:
         log.warning("The store of vectors isn't told of changes: %s", error)
 
 
-def check_root(root: Path) -> None:
-    """Raise `StoreError` where a folder isn't there: an unplugged disk must not empty its index."""
+def check_root(root: Path, *, indexed: Callable[[], bool] = lambda: True) -> None:
+    """Raise `StoreError` where a folder isn't there: an unplugged disk must not empty its index.
+
+    `indexed` tells whether there is an index of it.
+    """
     try:
         is_folder = stat.S_ISDIR(root.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         is_folder = False
     except OSError as error:
         raise StoreError(f"{root} can't be read ({error.strerror}); its index is kept", "Mend that, then index again.") from None
+    if not is_folder and not indexed():
+        raise StoreError(f"{root} is not there, and has no index", "Bring the folder back, or close it.")
     if not is_folder:
         raise StoreError(f"{root} is gone; its index is kept", f"Bring the folder back, or delete the index: carrel clear {root}")
 

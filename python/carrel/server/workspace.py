@@ -21,7 +21,7 @@ from carrel.server.allow_settings import Right
 from carrel.server.buffers import Buffers
 from carrel.server.context_request import RecentContexts
 from carrel.server.folder_watch import FolderWatch, WatchEvents
-from carrel.server.indexing import IndexingEvents, IndexRunner, IndexService, write_state
+from carrel.server.indexing import IndexingEvents, IndexRunner, IndexService, check_root, write_state
 from carrel.server.jobs import IndexQueue, Job, Jobs
 from carrel.server.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
 from carrel.server.model_switch import ModelSwitch, SwitchEvents
@@ -89,6 +89,7 @@ class Workspace:
         self._events = events
         self._recheck = recheck
         self._changing: asyncio.Task[None] | None = None  # acts on settings that were changed
+        self._no_root: str | None = None  # why the folder itself can't be read
         self._state = StateCell(WorkspaceState(folder, reported=watched))
         self._lifecycle = IndexLifecycle(
             root,
@@ -239,13 +240,14 @@ class Workspace:
         await self._settings_taken()
 
     async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
-        """Return the index with every buffer in it.
+        """Return the index with every buffer in it; raises `CarrelError`, also where the folder isn't there.
 
         Only an explicit question waits: for a first index, which it starts, and for a moment for what was just saved, or
         changed where nobody tells us of changes.
         """
         await self.settle()
         self.require("search")
+        await self._require_root()
         index = await (self.open() if explicit else self._open_existing())
         self.switch.look()
         if index.store.lost:
@@ -264,6 +266,24 @@ class Workspace:
             await self._settings_taken()
             await self.buffers.flush()
         return self.index or index
+
+    async def _require_root(self) -> None:
+        """Raise `StoreError` where the folder isn't there. An index job would fail, and be logged, at every question."""
+        index = self.index
+        try:
+            await self.run_interactive(lambda _: check_root(self.root, indexed=lambda: index.begun if index else self.has_index))
+        except StoreError as error:
+            if self.error != str(error):
+                self.indexing.rescans.failed()
+                self._lifecycle.failed(error)
+                self._changed()
+            self._no_root = str(error)
+            raise
+        if self._no_root is not None:
+            if self.error == self._no_root:
+                self._state.replace(error=None)
+                self._changed()
+            self._no_root = None
 
     async def open(self) -> OpenIndex:
         """Open the index, once; raises `CarrelError` when it can't be or mustn't be."""

@@ -25,7 +25,7 @@ def notes(workspace: Workspace | FolderGroup, told: str | None = None) -> tuple[
         return tuple(f"{name}: {note}" for name, one in workspace.folders.items() for note in notes(one, told))
     index = workspace.index
     if workspace.error:
-        return (f"The index may be out of date: {workspace.error}",)
+        return () if workspace.error in (told or "") else (f"The index may be out of date: {workspace.error}",)
     if index is None:
         return ()
     if index.complete:
