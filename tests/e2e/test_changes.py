@@ -292,7 +292,8 @@ async def test_folders_come_and_go(start: Start, project: Path, tmp_path: Path) 
         folder = {"uri": path_to_uri(str(other)), "name": "other"}
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
         assert await found(client, "whale_song", workspaceFolder=folder["uri"]) == ["whale.py"]
-        assert await found(client, "whale_song") == []
+        assert await found(client, "whale_song") == ["other/whale.py"]
+        assert await found(client, "whale_song", workspaceFolder=path_to_uri(str(project))) == []
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}})
         pack = await client.request("carrel/context", {"query": "whale", "workspaceFolder": folder["uri"], "trigger": "explicit"})
         assert "open folder" in pack["error"]

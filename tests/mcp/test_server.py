@@ -255,11 +255,14 @@ async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
         return ListRootsResult(roots=[Root(uri=root.as_uri()) for root in named])  # type: ignore[arg-type]
 
     async with connect(cwd=other, mode=mode, list_roots_callback=roots) as client:
-        message = await refused(client, "search_code", query="login")
+        message = await refused(client, "search_code", query="login", folder="shop")
         assert f"{project} is your home folder" in message
         assert f"`--root {project}`" in message
         assert "home folder" in await refused(client, "explain_hit", query="login", path=str(project / "src/auth.py"), line=1)
         assert (await call(client, "search_code", query="login", folder="other"))["folder"] == "other"
+        everything = await call(client, "search_code", query="login")
+        assert everything["hits"] == []
+        assert "home folder" in json.dumps(everything)
         states = {folder["folder"]: folder for folder in (await call(client, "index_status"))["folders"]}
         assert "home folder" in states["shop"]["error"]
     async with connect(project, mode=mode, more=("--roots-by-editor",)) as client:
@@ -269,7 +272,7 @@ async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
     async with connect(project, mode=mode, more=("--roots-by-editor",)) as client:
         assert (await call(client, "search_code", query="login"))["hits"]
     async with connect(cwd=other, mode=mode, list_roots_callback=roots) as client:  # an index of it is no leave for others
-        assert "home folder" in await refused(client, "search_code", query="login")
+        assert "home folder" in await refused(client, "search_code", query="login", folder="shop")
 
 
 async def test_a_search_gives_three_places_unless_asked_for_more(connect: Connect, project: Path) -> None:

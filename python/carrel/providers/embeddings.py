@@ -68,6 +68,7 @@ class ServiceEmbedder:
         self._auth = auth
         self._known = model
         self._tokenizer = tokenizer
+        self._tells_apart = False  # unlike words were seen to have unlike vectors
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
@@ -91,6 +92,7 @@ class ServiceEmbedder:
             raise self._wrong(f"{len(rows)} vectors, the first of {dim} values, for {len(PLAIN_WORDS)} words")
         if list(rows[0]) == list(rows[1]):
             raise self._wrong("the same vector for different texts, by which nothing can be found", _NO_EMBEDDER)
+        self._tells_apart = True
         return dim
 
     def with_dim(self, dim: int) -> Self:
@@ -112,7 +114,8 @@ class ServiceEmbedder:
         asked, sent, load = await asyncio.to_thread(self._prepared, texts, kind)
         rows = await self._ask(sent, kind, load) if sent else []
         vectors = await asyncio.to_thread(self._placed, rows, asked, len(texts))
-        if kind == "document" and len(set(sent)) > 1 and len({vectors[number] for number in asked}) == 1:
+        alike = kind == "document" and len(set(sent)) > 1 and len({vectors[number] for number in asked}) == 1
+        if alike and not self._tells_apart:
             await self.learn_dim()  # texts may be alike to a model; it is broken if unlike words are
         return vectors
 
