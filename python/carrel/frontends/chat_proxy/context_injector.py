@@ -137,32 +137,43 @@ class ContextInjector:
     async def _rewritten(self, work: _Rewriting, window: int | None, end: float) -> Rewritten:
         """Put before each message what was put there before, and before the newest question what is found for it."""
         workspace = work.workspace
-        await workspace.settle()
-        settings, root = workspace.settings, workspace.root_key
-        if self._settings.setdefault(root, settings) != settings or not settings.rag_enabled:
-            self._settings[root] = settings
-            self._memory.forget([root])
-            work.sent.clear()
+        settings = await self._settings_now(work)
         if not settings.rag_enabled:  # the folder's own settings file says so
             return Rewritten(work.conversation.raw, "off")
         await work.check()
         work.leave_out_too_long()
-        done = await self._search(work, window, end) if work.is_new else ""
+        done = ""
+        if work.is_new:
+            done = await self._search(work, window, end)
+            if work.new is not None:
+                await work.check()  # rules may have changed during the search
+            if not self._switch.on or await self._settings_now(work) != settings:
+                self._keep_nothing(work)
+                return Rewritten(work.conversation.raw, "settings changed")
+            done = self._keep(work) or done
         if work.repeated and workspace.audit is not None:
-            workspace.audit.repeated([sent.id for sent in work.repeated], work.places, root)
+            workspace.audit.repeated([sent.id for sent in work.repeated], work.places, workspace.root_key)
         return work.rewritten(done)
 
+    async def _settings_now(self, work: _Rewriting) -> Settings:
+        """Return the folder's settings of this moment; forget what was sent while others were in force."""
+        await work.workspace.settle()
+        settings, root = work.workspace.settings, work.workspace.root_key
+        if self._settings.setdefault(root, settings) != settings or not settings.rag_enabled:
+            self._settings[root] = settings
+            self._memory.forget([root])
+            work.sent.clear()
+        return settings
+
     async def _search(self, work: _Rewriting, window: int | None, end: float) -> str:
-        """Find the context of the newest question; return in a word or two how that went."""
+        """Find the context of the newest question; where there is none, return why in a word or two."""
         workspace, settings = work.workspace, work.workspace.settings
         wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget_policy.budget(window)
         budget = context_budget(work.free, wanted)
         if budget is None:
-            self._keep_nothing(work)
             return "no room"
         if self._options.limit.take():  # a chat is never refused: it goes on as it came
             self._tell_limit()
-            self._keep_nothing(work)
             return "rate limit"
         request = ContextRequest(
             work.query,
@@ -175,16 +186,22 @@ class ContextInjector:
         answer = await context(workspace, request)
         pack = answer.pack
         if not pack.text:
-            self._keep_nothing(work)
             return _why_nothing(workspace, answer)
-        sent = SentContext(pack.text, pack.items, pack.tokens, pack.id)
-        work.sent[work.newest] = work.new = self._memory.keep(workspace.root_key, work.newest, sent)
+        work.new = SentContext(pack.text, pack.items, pack.tokens, pack.id)
+        return ""
+
+    def _keep(self, work: _Rewriting) -> str:
+        """Remember what is put before the newest question; return in words how much, empty for nothing."""
+        if work.new is None or not work.new.text:
+            self._keep_nothing(work)
+            return ""
+        work.sent[work.newest] = work.new = self._memory.keep(work.workspace.root_key, work.newest, work.new)
         return f"{len(work.new.items)} places"
 
     def _keep_nothing(self, work: _Rewriting) -> None:
-        """Remember that nothing was put before the newest question, so that nothing is in later steps either."""
-        if work.query:
-            self._memory.keep(work.workspace.root_key, work.newest, SentContext())
+        """Remember that nothing was put before a new question, so that nothing is in later steps either."""
+        if work.is_new:
+            self._memory.keep_nothing(work.workspace.root_key, work.newest)
 
     def _tell_limit(self) -> None:
         """Say it once: whoever asks that often would fill the log too."""
@@ -233,13 +250,15 @@ class _Rewriting:
 
     async def check(self) -> None:
         """Empty what holds a place that may not be given any more; send nothing from before where that can't be checked."""
-        before = self.repeated
+        before = self.repeated + [sent for sent in (self.new,) if sent is not None]
         if not before:
             return
         try:
             refused = await refused_paths(self.workspace, [item for sent in before for item in sent.items])
         except CarrelError:
             self._left_out.update(before)
+            if self.new is not None:
+                self.new.withdraw()  # later steps go on without it too
             return
         for sent in before:
             if any(item.hit.chunk.path in refused for item in sent.items):

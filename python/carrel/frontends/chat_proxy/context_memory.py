@@ -68,16 +68,26 @@ class ContextMemory:
         """Remember what is put before a message; return what another request put there meanwhile, where one did."""
         if earlier := self.find(root, message):
             return earlier
-        sent.made_at = self._clock()
-        for key in filter(None, (message.key, message.followed_key)):
-            self._put(root, key, sent)
+        self._put_at(root, message, sent)
         return sent
+
+    def keep_nothing(self, root: str, message: UserMessage) -> None:
+        """Remember that nothing was put before a message, also where another request put something there meanwhile.
+
+        Conversations that begin alike can't be told apart yet: the other one goes on without its context, too.
+        """
+        self._put_at(root, message, SentContext())
 
     def forget(self, roots: Sequence[str] | None = None) -> None:
         """Forget what was sent of these folders, or everything, also for requests that are on their way."""
         for entry in [entry for entry in self._entries if roots is None or entry[0] in roots]:
             self._entries[entry][0].withdraw()
             self._drop(entry)
+
+    def _put_at(self, root: str, message: UserMessage, sent: SentContext) -> None:
+        sent.made_at = self._clock()
+        for key in filter(None, (message.key, message.followed_key)):
+            self._put(root, key, sent)
 
     def _get(self, root: str, key: str) -> SentContext | None:
         found = self._entries.get((root, key))
