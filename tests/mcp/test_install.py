@@ -221,6 +221,16 @@ def test_an_entry_that_was_written_after_an_uninstall_comes_back_too(tmp_path: P
     assert file.read_text() == text
 
 
+@pytest.mark.parametrize("text", ['{"servers":{"carrel":{"command":"mine","args":["mcp"]}}}', '{"servers": {"carrel": 1}}//\n'])
+def test_a_file_that_a_person_wrote_is_never_deleted(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(text)
+    backup = apply(plan(file, "servers", None))
+    assert backup
+    assert backup.read_text() == text
+    assert jsonc.parse(file.read_text()).value == {}
+
+
 @pytest.mark.parametrize(("name", "stays"), [(".vscode", False), (".cursor", False), ("project", True)])
 def test_uninstall_leaves_no_empty_folder_of_an_assistant(tmp_path: Path, name: str, stays: bool) -> None:
     folder = tmp_path / name

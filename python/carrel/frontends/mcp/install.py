@@ -81,6 +81,8 @@ def _without(path: Path, before: bytes | None, backup: bytes | None, section: st
     """Take the entry out. What stood there before `install` comes back as it was, where nothing else has changed since."""
     if before is None or (given := _entry(before, section)) is None:
         return Change(path, before, before)
+    if backup is None and _is_of_install(before, backup, section):  # the whole file is
+        return Change(path, before, None, "drop")
     if backup is not None and _is_origin(backup, before, section, given):
         return Change(path, before, backup, "drop")
     previous = None if backup is None else _replaced_entry(backup, section)
@@ -89,8 +91,7 @@ def _without(path: Path, before: bytes | None, backup: bytes | None, section: st
     mark, text = _text(before)
     had_section = backup is not None and _had_section(backup, section)
     left = jsonc.drop(text, (section, NAME), keep_outer=had_section)
-    created = backup is None and left.strip() == "{}"
-    after = None if created else (mark + left).encode()
+    after = (mark + left).encode()
     return Change(path, before, after, "drop" if after == backup else "write")
 
 
