@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.core.catalogue_tool import CatalogueTool
+from carrel.engine.catalogue import runs_anything as module
 from carrel.engine.catalogue.files import from_file, from_mcp
 from carrel.engine.catalogue.runs_anything import is_named_so, runs_anything
 from carrel.engine.pipelines.format import parse
@@ -28,7 +29,9 @@ ANYTHING = """
     github.exec_cmd my.bash find_and_run_command run_script script_runner RunUserScript evaluate_script execute_code
     run_code code_execution code_interpreter eval_code evaluate_js js_eval RunJavaScript run_python runPythonCode
     execute_python_code python_repl py_exec run-powershell-script kubectl_exec docker_exec exec_in_pod ssh_exec
-    container.exec browser_run_code_unsafe run_shell_command_async xp_cmdshell
+    container.exec browser_run_code_unsafe run_shell_command_async xp_cmdshell run_cell run_macro run_node run_go run_rust
+    run_csharp eval_clojure adb_command gdb_command tmux_send_keys kernel_execute ipython console_run run_in_console
+    perform_command start_child_process
 """.split()
 OTHERS = """
     shell_sort git_rm_cached docker_rm read_file write_file evaluate commander run start process run_tests run_workflow run_lint
@@ -36,6 +39,7 @@ OTHERS = """
     list_code_executions get_script create_script save_snippet search_code get_code format_code run_code_review explain_command
     process_payment process_image process_text kill_process list_processes get_terminal_output clear_terminal shell_history
     send_message send_verification_code type_text open_file open_pull_request start_search start_timer launch_campaign
+    start_business_process run_training_program loyalty_program_run payment_terminal send_command_to_robot commands
     exec_summary run_evaluation evaluate_model invoke_agent publish container_start node_management system_info
 """.split()
 
@@ -108,9 +112,26 @@ TAKING_ANYTHING = [
     tool("page", script=text("JavaScript that is evaluated in the page")),
     tool("notebook", source=text("Cell source to be executed")),
     tool("deep", options={"type": "object", "properties": {"shell_command": text()}}),
+    tool("build", "Builds", build_command=text("Command to run")),
+    tool("build", build_command=text()),
+    tool("search", query=text("words"), post_command=text("executed afterwards")),
+    tool("build", "Builds", pre_build_script=text("Script to run before")),
+    tool("ops", "Runs a shell command on the host", input=text("The input")),
+    tool("ops", "Execute arbitrary bash commands", args={"type": "array", "items": text()}),
+    tool("job", payload=text("Python code to execute")),
+    tool("job", "Runs a task", task=text("shell command line to execute")),
+    tool("object", code={"type": "object", "description": "code to execute", "properties": {"text": text()}}),
+    *(tool(name, command=text("Shell command to run")) for name in ("get_result", "check_output", "watch", "view", "read")),
+    tool("execute_in_page", source=text()),
     tool("either", options={"anyOf": [{"type": "object", "properties": {"cmd": text("what is executed")}}]}),
 ]
 TAKING_OTHER_THINGS = [
+    tool("execute_payment", source=text()),
+    tool("run_import", source=text()),
+    tool("open_ticket", code=text()),
+    tool("open_account", program=text()),
+    tool("icd", "Runs a search in a code system", code=text("ICD code")),
+    tool("run_lint", "Run lint over scripts", code=text("the code")),
     tool("get_weather", country_code=text("ISO code")),
     tool("verify", code=text("The one-time code")),
     tool("search_code", code=text("the code to find")),
@@ -136,6 +157,25 @@ def test_parameters_that_say_it(described: CatalogueTool) -> None:
     assert pipeline
     refused = validate(pipeline, "", lambda _: (described, ""))
     assert "not allowed: it runs whatever it is given" in str(refused.problems)
+
+
+def test_a_pattern_of_names_counts_as_a_parameter() -> None:
+    schema = {"type": "object", "patternProperties": {"^command$": text("Command to run")}}
+    assert runs_anything(CatalogueTool(source="s", name="x", description="", schema=schema, risk="moderate"))
+
+
+def test_a_description_is_read_once_for_all_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    split = module._words
+
+    def count(words: str) -> list[str]:
+        read.append(words)
+        return split(words)
+
+    monkeypatch.setattr(module, "_words", count)
+    said = "Says what the weather is."
+    assert not runs_anything(tool("weather", said, **{f"p{number}": text() for number in range(50)}))
+    assert read.count(said) == 1
 
 
 @pytest.mark.parametrize("described", TAKING_OTHER_THINGS, ids=lambda described: described.name)
