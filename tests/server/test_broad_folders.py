@@ -70,3 +70,17 @@ def test_folders_are_broad_by_what_they_hold(home: Path, tmp_path: Path) -> None
         (link := tmp_path / "files").mkdir(exist_ok=True)
         (link / "project").symlink_to(home)
         assert breadth(link / "project") == "your home folder"
+
+
+@pytest.mark.parametrize("name", [".ssh", ".gnupg", ".aws", ".kube", ".config/gcloud", ".local/share/keyrings", ".ssh/keys"])
+def test_a_folder_that_holds_keys_is_no_project(home: Path, name: str) -> None:
+    (home / name).mkdir(parents=True)
+    assert breadth(home / name) == "a folder that holds keys"
+
+
+def test_a_folder_that_cannot_be_followed_is_no_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object, **__: object) -> Path:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "resolve", refuse)
+    assert breadth(tmp_path) == "a folder that can't be read"

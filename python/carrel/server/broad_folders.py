@@ -16,7 +16,10 @@ BroadFolder = Literal["allowed", "once indexed", "refused"]
 
 def breadth(root: Path) -> str | None:
     """Return in words why a folder is too broad to be a project; None for any other."""
-    root = root.resolve()
+    try:
+        root = root.resolve()
+    except OSError:  # a link that may not be followed (`/proc/1/root`)
+        return "a folder that can't be read"
     home = _home()
     if root == Path(root.anchor):
         return "a whole disk"
@@ -24,6 +27,8 @@ def breadth(root: Path) -> str | None:
         return "your home folder"
     if home and root in home.parents:
         return "above your home folder"
+    if any(part.lower() in _OF_KEYS for part in root.parts) or (home and _is_below(root, home)):
+        return "a folder that holds keys"
     return "a folder of the system" if root in _system_folders() else None
 
 
@@ -32,6 +37,11 @@ def refusal(root: Path, remedy: str) -> NotReady | None:
     if what := breadth(root):
         return NotReady(f"{root} is {what}: nothing of it is read unless a person names it", remedy)
     return None
+
+
+def _is_below(root: Path, home: Path) -> bool:
+    """Tell whether a folder is one of those in a home that hold keys, or in one."""
+    return any(root.is_relative_to(home / name) for name in _OF_KEYS_AT_HOME)
 
 
 def _home() -> Path | None:
@@ -56,3 +66,22 @@ _UNIX = (
     *("bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt", "proc", "root", "run", "sbin", "sys", "usr", "var"),
     *("Applications", "Library", "Network", "System", "Users", "Volumes", "private"),  # macOS
 )
+_OF_KEYS = frozenset((".ssh", ".gnupg", ".aws", ".password-store"))
+"""Folders of these names hold keys and tokens, wherever they are, also in what is below them."""
+_OF_KEYS_AT_HOME = (
+    *(
+        ".azure",
+        ".kube",
+        ".docker",
+        ".oci",
+        ".config/gcloud",
+        ".config/gh",
+        ".config/op",
+        ".config/sops",
+        ".local/share/keyrings",
+        ".mozilla",
+        ".pki",
+    ),
+    *("Library/Keychains", "AppData/Roaming/gnupg", "AppData/Roaming/gcloud", "AppData/Roaming/Microsoft/Credentials"),
+)
+"""The same, where they have these names only in a home folder."""
