@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from carrel.core.bounds import MOST_LINES
 from carrel.core.errors import InvalidInput
 from carrel.core.structs import decode
+from carrel.core.types import Lines
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import protocol_docs
+from carrel.frontends.lsp.convert import to_lines
 from carrel.frontends.lsp.index_messages import IndexParams
-from carrel.frontends.lsp.messages import ContextParams, SearchParams
+from carrel.frontends.lsp.messages import ActiveEditor, ContextParams, Position, Range, SearchParams
+from carrel.frontends.lsp.request_targets import selected_lines
+from carrel.server.context_request import FileRef
 
 
 def test_unknown_fields_and_nulls_are_ignored() -> None:
@@ -79,6 +84,22 @@ def test_a_wrong_value_is_told_in_plain_words(raw: object, told: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         decode(SearchParams, raw)
     assert str(caught.value) == told
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    assert decode(SearchParams, {"query": "q", "limit": 3.0}) == decode(SearchParams, {"query": "q", "limit": 3})
+
+
+def test_lines_and_characters_have_one_bound() -> None:
+    most = 2**53 - 1
+    assert decode(Position, {"line": most, "character": most}) == Position(line=most, character=most)
+    everything = Range(start=Position(line=0, character=0), end=Position(line=most, character=most))
+    assert to_lines(everything) == (1, MOST_LINES)
+    selected = selected_lines(FileRef("a.py", "a.py"), ActiveEditor(uri="file:///a.py", selection=everything))
+    assert selected == Lines("a.py", 1, MOST_LINES)
+    for field in ("line", "character"):
+        with pytest.raises(InvalidInput):
+            decode(Position, {"line": 0, "character": 0, field: most + 1})
 
 
 def test_generated_files_are_up_to_date() -> None:

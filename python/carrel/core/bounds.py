@@ -8,12 +8,15 @@ from msgspec import Meta
 
 Days = Annotated[float, Meta(gt=0, le=36_500)]
 """An age."""
-Line = Annotated[int, Meta(ge=1, le=100_000_000)]
+MOST_LINES = 100_000_000
+Line = Annotated[int, Meta(ge=1, le=MOST_LINES)]
 """A line of a file, counted from 1."""
-EditorLine = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-"""A line as LSP counts it, from 0, with LSP's own bound."""
-Character = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-"""A place in a line. Some editors name the end of it by the largest whole number of JavaScript."""
+MOST_WHOLE = 2**53 - 1
+"""The largest whole number of JavaScript, by which some editors name the end of a line or of a file."""
+EditorLine = Annotated[int, Meta(ge=0, le=MOST_WHOLE)]
+"""A line as LSP counts it, from 0."""
+Character = Annotated[int, Meta(ge=0, le=MOST_WHOLE)]
+"""A place in a line."""
 Amount = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 """Tokens or characters."""
 Milliseconds = Annotated[int, Meta(ge=1, le=86_400_000)]

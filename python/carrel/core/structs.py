@@ -1,7 +1,7 @@
 """Plain data to structs, with errors that name the field, and the structs' JSON schemas.
 
 What editors, assistants and models send is never more than plain data: unknown fields are ignored, null counts as
-missing, a wrong type is an `InvalidInput`.
+missing, 3.0 counts as 3 (JSON has one kind of numbers), a wrong type is an `InvalidInput`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from carrel.core.bounds import MOST_WHOLE
 from carrel.core.errors import InvalidInput
 from carrel.core.value_checks import plain_reason
 
@@ -24,7 +25,7 @@ def decode(kind: type[S], raw: object) -> S:
     if not isinstance(raw, dict):
         raise InvalidInput("params", "must be an object")
     try:
-        return msgspec.convert(_without_nulls(raw), kind)
+        return msgspec.convert(_plain_values(raw), kind)
     except msgspec.ValidationError as error:
         raise _invalid(error) from None
     except RecursionError:
@@ -69,9 +70,11 @@ def _invalid(error: msgspec.ValidationError) -> InvalidInput:
     return InvalidInput(where.lstrip(".") or "params", reason)
 
 
-def _without_nulls(value: Any) -> Any:
+def _plain_values(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: _plain_values(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [_plain_values(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) <= MOST_WHOLE:
+        return int(value)
     return value

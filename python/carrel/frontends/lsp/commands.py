@@ -123,7 +123,7 @@ class Commands:
         started = time.perf_counter()
         params = decode(wire.SimilarParams, raw)
         workspace, path = self._targets.file(params.uri)
-        lines = (params.range.start.line + 1, params.range.end.line + 1)
+        lines = (convert.line_of(params.range.start.line), convert.line_of(params.range.end.line))
         hits = await queries.similar(workspace, path, lines, params.limit)
         return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
 

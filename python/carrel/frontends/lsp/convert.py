@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.core.bounds import MOST_LINES
 from carrel.core.conversation import Message, Role
 from carrel.core.errors import InvalidInput
 from carrel.core.outbound import Receipt, summed
@@ -66,7 +67,12 @@ def to_lines(selection: wire.Range) -> tuple[int, int] | None:
         return None
     # Who selects whole lines ends at the beginning of the next one.
     last = end.line - 1 if end.character == 0 else end.line
-    return start.line + 1, max(last, start.line) + 1
+    return line_of(start.line), line_of(max(last, start.line))
+
+
+def line_of(line: int) -> int:
+    """Return the 1-based line for one of an editor, which may stand far behind the end of the file."""
+    return min(line + 1, MOST_LINES)
 
 
 def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:

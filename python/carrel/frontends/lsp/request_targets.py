@@ -171,5 +171,5 @@ def selected_lines(file: FileRef | None, editor: wire.ActiveEditor | None) -> Li
     found = editor.selection if editor else None
     if file is None or file.path is None or found is None or found.start == found.end:
         return None
-    last = found.end.line + (found.end.character > 0)  # the end is exclusive
-    return Lines(file.path, found.start.line + 1, max(last, found.start.line + 1))
+    last = found.end.line - (found.end.character == 0)  # the end is exclusive
+    return Lines(file.path, convert.line_of(found.start.line), convert.line_of(max(last, found.start.line)))
