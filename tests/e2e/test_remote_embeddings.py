@@ -116,7 +116,9 @@ async def test_a_kill_leaves_the_old_index_answering_and_the_new_one_resumable(
 ) -> None:
     words = "\n".join(f"word{n} and another one of many words" for n in range(30))
     for number in range(24):  # some 2.5 MB, which are three batches
-        names = ["".join(chr(ord("a") + int(digit)) for digit in str(100 * number + n)) for n in range(100)]  # words, as it knows them
+        names = [
+            "".join(chr(ord("a") + int(digit)) for digit in str(100 * number + n)) for n in range(100)
+        ]  # words, as it knows them
         text = "\n\n".join(f"Paragraph {name}: {words}." for name in names)
         (project / f"book{number}.txt").write_text(text)
     service.faults = [Fault("none")] * 8 + [Fault("hang")] * 8
