@@ -61,8 +61,9 @@ enum Bracket {
 pub(super) fn literals(text: &[u8], from: usize, to: usize, style: Style) -> Vec<(usize, usize)> {
     let name = Name::new(text, from, to);
     let text = &text[..text.len().min(to + REACH)];
+    let text = if name.enclosed { &text[..unescaped_quote(text, name.end)] } else { text };
     match binder(text, &name, style) {
-        Some((at, binding)) => Expression::new(text, at, binding, name.enclosed, style).literals(),
+        Some((at, binding)) => Expression::new(text, at, binding, style).literals(),
         None => Vec::new(),
     }
 }
@@ -217,7 +218,6 @@ struct Expression<'a> {
     at: usize,
     binding: Binding,
     style: Style,
-    enclosed: bool,
     brackets: Vec<Bracket>,
     /// Only what is keyed by a word such as `default` belongs to the name.
     keyed_only: bool,
@@ -231,7 +231,7 @@ struct Expression<'a> {
 }
 
 impl<'a> Expression<'a> {
-    fn new(text: &'a [u8], at: usize, binding: Binding, enclosed: bool, style: Style) -> Self {
+    fn new(text: &'a [u8], at: usize, binding: Binding, style: Style) -> Self {
         // The value is in a bracket of the name's own, and ends with it.
         let bracketed = matches!(binding, Binding::Call | Binding::Block);
         Self {
@@ -239,7 +239,6 @@ impl<'a> Expression<'a> {
             at,
             binding,
             style,
-            enclosed,
             brackets: if bracketed { vec![Bracket::Group] } else { Vec::new() },
             keyed_only: matches!(binding, Binding::Block | Binding::Entry),
             conditional: false,
@@ -262,7 +261,6 @@ impl<'a> Expression<'a> {
                     comment_end(self.text, self.at)
                 }
                 b'#' if next == b' ' => comment_end(self.text, self.at),
-                b'"' if self.enclosed => None,
                 b'\\' if is_quote(next) => self.literal(self.at + 1, true, &mut found),
                 b'\'' if is_lifetime(self.text, self.at) => Some(self.at + 1),
                 b'[' if next == b'[' && self.last == b'=' => self.long_brackets(&mut found),
@@ -362,6 +360,15 @@ impl<'a> Expression<'a> {
         (self.last, self.is_key) = (b'"', false);
         Some(end)
     }
+}
+
+/// Return the place of the next double quote without a backslash.
+fn unescaped_quote(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while at < text.len() && text[at] != b'"' {
+        at += 1 + usize::from(text[at] == b'\\');
+    }
+    at.min(text.len())
 }
 
 /// Return the place after a type annotation that ends with `=`; without one, where the value begins.

@@ -209,7 +209,9 @@ impl Detector {
                         // All secrets of a manifest are read with the first.
                         if start >= manifest_end {
                             let (ranges, read) = shapes::kubernetes_values(bytes, start, end);
-                            ranges.into_iter().for_each(|range| add("kubernetes-secret", range));
+                            for range in ranges {
+                                add("kubernetes-secret", range);
+                            }
                             manifest_end = read;
                         }
                     }

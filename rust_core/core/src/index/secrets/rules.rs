@@ -81,14 +81,14 @@ impl Rule {
     /// Return the token around the keyword at `start..end`, as a range of the text.
     ///
     /// `searched` is how far nothing was found around an earlier keyword, and is set where nothing is found.
-    pub fn find(&self, text: &[u8], start: usize, end: usize, work: &mut Work, searched: &mut usize) -> Option<(usize, usize)> {
+    pub fn find(&self, text: &[u8], start: usize, end: usize, budget: &mut Work, searched: &mut usize) -> Option<(usize, usize)> {
         if text.len().min(end + REACH) <= *searched {
             return None;
         }
         let from = if self.named { start } else { start.saturating_sub(LEAD) };
-        let word = |most: usize| text[end..].iter().take(most).take_while(|b| !b.is_ascii_whitespace()).count();
-        let word = match word(REACH) {
-            REACH if work.take(LONGEST_WORD) => word(LONGEST_WORD),
+        let length = |most: usize| text[end..].iter().take(most).take_while(|b| !b.is_ascii_whitespace()).count();
+        let word = match length(REACH) {
+            REACH if budget.take(LONGEST_WORD) => length(LONGEST_WORD),
             short => short,
         };
         let to = text.len().min(end + (2 * REACH).max(word + 2));
@@ -100,9 +100,9 @@ impl Rule {
             let secret = secret.unwrap_or(whole);
             if whole.end() >= end {
                 let clear = self.entropy > 0.0 && entropy(secret.as_bytes()) <= self.entropy;
-                let word =
+                let looks_chosen =
                     |bytes| std::str::from_utf8(bytes).is_ok_and(|word| is_secret(word, Class::Password, Style::Code, true));
-                let clear = clear || self.password && !word(secret.as_bytes());
+                let clear = clear || self.password && !looks_chosen(secret.as_bytes());
                 return (!clear).then(|| (secret.start(), secret.end()));
             }
             at = whole.end().max(at + 1);
