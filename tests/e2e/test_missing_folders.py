@@ -54,7 +54,7 @@ async def test_a_folder_that_never_was_is_named_as_such(start: Start, money: Pat
             assert paths(answer)[0] == "money/rates.py"
             [missing] = answer["missingFolders"]
             assert (missing["name"], missing["folder"]) == ("nope", path_to_uri(str(nope)))
-            assert f"{nope} is not there" in missing["reason"]
+            assert f"{nope} is gone" in missing["reason"]
             assert "carrel index" not in missing["reason"]
             assert answer["state"] == "error"
             assert missing["reason"] in (answer.get("error") or answer["plan"]["problem"])

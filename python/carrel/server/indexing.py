@@ -119,7 +119,7 @@ def _begins(index: OpenIndex, work: Work) -> tuple[bool, str | None]:
     """Tell whether there is something to do, and before a run over everything what is checked out."""
     from carrel.engine import git
 
-    check_root(index.root, indexed=lambda: index.begun)
+    check_root(index.root)
     may_begin = work.full or index.begun
     if may_begin and index.replica:
         index.replica.begin()  # before the first commit: a run that is killed is found by it
@@ -159,7 +159,7 @@ def check_root(root: Path, *, indexed: Callable[[], bool] = lambda: True) -> Non
     except OSError as error:
         raise StoreError(f"{root} can't be read ({error.strerror}); its index is kept", "Mend that, then index again.") from None
     if not is_folder and not indexed():
-        raise StoreError(f"{root} is not there, and has no index", "Bring the folder back, or close it.")
+        raise StoreError(f"{root} is gone, or was never there, and has no index", "Bring the folder back, or close it.")
     if not is_folder:
         raise StoreError(f"{root} is gone; its index is kept", f"Bring the folder back, or delete the index: carrel clear {root}")
 
