@@ -150,12 +150,13 @@ async def test_the_process_that_a_client_names_counts_as_well(env: dict[str, str
     named = await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(600)")
     client = await LspClient.spawn(env=env)
     client.write(initialize(named.pid).partition(b"\r\n\r\n")[2])
+    server = psutil.Process(client.process.pid)
     async with asyncio.timeout(SECONDS):
-        while psutil.Process(client.process.pid).num_threads() < 3:  # noqa: ASYNC110 - a thread for each process that it watches
+        while server.num_threads() < 3:  # noqa: ASYNC110 - a thread for each process that it watches
             await asyncio.sleep(0.01)
     named.kill()
     await named.wait()
-    await ended([psutil.Process(client.process.pid)])
+    await ended([server])
     await client.kill()
 
 
