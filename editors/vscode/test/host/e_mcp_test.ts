@@ -88,7 +88,16 @@ describe('the MCP server of the extension', () => {
     const { command, args, env, cwd, label } = definition;
     assert.equal(label, 'Carrel');
     assert.match(command, /python/);
-    assert.deepEqual(args.slice(0, -1), ['-P', '-m', 'carrel', 'mcp', '--root', folder().uri.fsPath, '--roots-by-editor', '--settings']);
+    assert.deepEqual(args.slice(0, -1), [
+      '-P',
+      '-m',
+      'carrel',
+      'mcp',
+      '--root',
+      folder().uri.fsPath,
+      '--roots-by-editor',
+      '--settings',
+    ]);
     const { editorExclude, ...own } = JSON.parse(args.at(-1) ?? '') as { editorExclude: string[] };
     assert.deepEqual(own, { exclude: ['orders.py'] });
     assert(editorExclude.includes('**/node_modules'), editorExclude.join()); // a default of VS Code's search.exclude
