@@ -26,7 +26,7 @@ class StatusDetails:
     head_sha: str | None = None
     writer_problem: str | None = None
     model_not_used: str | None = None
-    """That no run made the index of the model that is set, and none begins by itself."""
+    """The problem that no run made the index of the model that is set, and none begins by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Status:
     failed_files: int = 0
     """How many failed or lack vectors; `failed` names the first of them."""
     refused_files: int = 0
-    """How many of these lack vectors only because the model refused a text."""
+    """The number of these that lack vectors only because the model refused a text."""
     chunks_without_vectors: int = 0
-    """How many words alone find, as long as their model gives them no vector."""
+    """The number that words alone find, as long as their model gives them no vector."""
     problems: tuple[str, ...] = ()
     masked: tuple[int, int] = (0, 0)
     """Files with masked secrets, and how many secrets those are."""

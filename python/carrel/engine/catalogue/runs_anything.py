@@ -183,7 +183,7 @@ def _takes_any_text(schema: Mapping[str, Any]) -> bool:
 
 
 class _Said:
-    """What a tool's name and description say of what becomes of its parameters."""
+    """A tool's name and description, as far as they tell what becomes of its parameters."""
 
     def __init__(self, tool: CatalogueTool) -> None:
         words = _words(tool.name)
