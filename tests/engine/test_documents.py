@@ -142,6 +142,8 @@ def test_a_conversion_knows_no_keys_and_ends_with_a_server_that_is_killed() -> N
     environment = {**os.environ, "SOME_API_KEY": "planted"}
     with subprocess.Popen([sys.executable, "-c", _SERVER], env=environment) as server:
         child = awaited(lambda: psutil.Process(server.pid).children())[0]
+        # Until it runs a program of its own, a new process shows its parent's command and environment.
+        awaited(lambda: "carrel.engine.documents.convert" in child.cmdline())
         assert "SOME_API_KEY" not in awaited(child.environ)
         server.kill()
     with contextlib.suppress(psutil.NoSuchProcess):
