@@ -14,6 +14,7 @@ from collections.abc import Callable
 from carrel.core.errors import CarrelError, place_of
 from carrel.core.outbound import Destination
 from carrel.core.remote import Confirm, Confirmation
+from carrel.core.store_kinds import PLUGIN
 from carrel.server.permissions import PermissionFile
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ def of_provider(destination: Destination) -> Confirmation:
     """Return the question whether text may be sent to a provider."""
     return Confirmation(
         "provider",
-        _RISKS.get(destination.provider, _OF_MODELS),
+        _OF_STORES if destination.provider.startswith(PLUGIN) else _RISKS.get(destination.provider, _OF_MODELS),
         {"provider": destination.provider, "host": destination.host},
         hashlib.sha256(f"provider\0{destination.provider}\0{destination.host}".encode("utf-8", "replace")).hexdigest()[:32],
     )

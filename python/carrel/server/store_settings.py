@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.core.bounds import MOST
-from carrel.core.store_kinds import StoreKind
+from carrel.core.plugins import plugins
+from carrel.core.store_kinds import KINDS
 from carrel.server.setting_checks import check_key_place, check_url, decode_object
 
 _URLS = ("s3", "gs", "az", "abfs", "abfss", "file")
@@ -27,14 +28,17 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Where vectors are kept and searched."""
 
     kind: Annotated[
-        StoreKind,
-        _described("`segments` is the index itself; `usearch`, `lancedb` and `qdrant` need the extra of their name."),
+        str,
+        _described(
+            "`segments` is the index itself; `usearch`, `lancedb` and `qdrant` need the extra of their name; "
+            "packages that are installed beside Carrel may offer more."
+        ),
     ] = "segments"
     url: Annotated[
         str,
         _described(
             "Of Qdrant a server's, `https://…`; empty for one that Carrel runs on this machine. Of LanceDB an object store's, "
-            "such as `s3://bucket/folder`; empty for a folder beside the index."
+            "such as `s3://bucket/folder`; empty for a folder beside the index. Of a package's store a service's, if it has one."
         ),
     ] = ""
     key: Annotated[
@@ -59,11 +63,13 @@ def read_store(raw: object) -> StoreSettings:
     raw = {"kind": raw} if isinstance(raw, str) else raw
     store = decode_object(raw, StoreSettings)
     check_key_place("key", store.key)
+    if store.kind not in KINDS and store.kind not in plugins("stores"):
+        raise ValueError(f'kind: there is no store "{store.kind}"; there are: {", ".join((*KINDS, *plugins("stores")))}')
     if store.kind == "lancedb" and store.url:
         _check_object_store(store.url)
     elif store.url:
         check_url("url", store.url)
-    if store.url and store.kind not in ("lancedb", "qdrant"):
+    if store.url and store.kind in ("segments", "usearch"):
         raise ValueError(f"url: {store.kind} is on this machine and has none")
     return store
 

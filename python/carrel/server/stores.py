@@ -1,7 +1,8 @@
 """Find the store of vectors that is set, and make what keeps a copy of an index there.
 
-A new store is one module in `store`, and here its package, its place and what opens it; ARCHITECTURE.md names the rest. A package
-that is missing is told when the store is to be opened: the index answers by its own vectors meanwhile.
+A new store is one module in `store`, and here its package, its place and what opens it; ARCHITECTURE.md names the rest. A plugin
+needs nothing here. That a package is missing is said when the store is to be opened: the index answers by its own vectors
+meanwhile.
 """
 
 # ruff: noqa: PLC0415 - a store's package is imported when it is opened
@@ -18,16 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from carrel.core.errors import ProviderError, StoreError
+from carrel.core.errors import CarrelError, ProviderError, StoreError
 from carrel.core.installation import how_to_install
 from carrel.core.outbound import Destination
+from carrel.core.plugins import load, package_of, plugins
+from carrel.core.store_kinds import KINDS, PLUGIN, StoreRequest
 from carrel.store.outbox import Backlog, Comparison, Outbox
 from carrel.store.replica import ReplicaStatus, StorePlace, VectorReplica
 
 if TYPE_CHECKING:
     from carrel.core.outbound import Outbound
     from carrel.core.ports import ChunkId, VectorRecord, VectorStore
-    from carrel.core.store_kinds import StoreKind
     from carrel.server.store_settings import StoreSettings
     from carrel.store.qdrant_install import Download
     from carrel.store.replica import ReplicatedIndex
@@ -80,12 +82,12 @@ def qdrant_folder() -> Path:
     return platformdirs.user_data_path("carrel", appauthor=False) / "qdrant"
 
 
-def is_installed(kind: StoreKind) -> bool:
+def is_installed(kind: str) -> bool:
     """Tell whether the package of a kind of store is there."""
     return kind not in PACKAGES or importlib.util.find_spec(PACKAGES[kind]) is not None
 
 
-def not_installed(kind: StoreKind) -> str:
+def not_installed(kind: str) -> str:
     """Say what a kind of store needs that isn't there."""
     return f"The store {kind} needs a package that isn't installed. Install it: {how_to_install(kind)}"
 
@@ -101,7 +103,8 @@ def effective(settings: StoreSettings, chunks: int) -> StoreSettings:
 def destination_of(settings: StoreSettings) -> Destination | None:
     """Return where the store that is set sends vectors; None for a store on this machine's disk."""
     parts = urlsplit(settings.url)
-    return Destination(settings.kind, parts.netloc.lower()) if settings.url and parts.scheme != "file" else None
+    provider = settings.kind if settings.kind in KINDS else f"{PLUGIN}{settings.kind}"
+    return Destination(provider, parts.netloc.lower()) if settings.url and parts.scheme != "file" else None
 
 
 def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | None:
@@ -116,8 +119,10 @@ def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | 
             place = StorePlace("qdrant", settings.url, destination)
         case "qdrant":
             place = StorePlace("qdrant", "the managed Qdrant on this machine")
-        case _:
+        case "segments":
             return None
+        case kind:
+            place = StorePlace(kind, settings.url or str(index.directory / kind), destination)
     kept = not place.leaves_machine if settings.content is None else settings.content
     return replace(place, with_content=kept and place.kind != "usearch")
 
@@ -177,6 +182,8 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
     dim = index.dim
     if settings.kind == "usearch":
         return await _open_usearch(index.directory / "usearch", dim)
+    if settings.kind not in KINDS:
+        return await _open_plugin(settings, place, index.directory / settings.kind, name, dim, outbound)
     if settings.kind == "lancedb":
         return await _open_lancedb(place, "chunks" if not settings.url and not settings.collection else name, dim, outbound)
     if settings.url:
@@ -193,6 +200,43 @@ async def _open_usearch(folder: Path, dim: int) -> _Opened:
 
     async def end() -> None:
         await asyncio.to_thread(store.close)
+
+    return _Opened(store, end)
+
+
+async def _open_plugin(
+    settings: StoreSettings, place: StorePlace, folder: Path, name: str, dim: int, outbound: Outbound
+) -> _Opened:
+    """Open the store of an entry point, a function or coroutine function that takes a `StoreRequest`."""
+    import inspect
+
+    destination = place.destination
+
+    def permit() -> None:
+        if destination is not None:
+            outbound.permissions.check(destination)
+
+    permit()
+    key = outbound.keys.find(settings.kind, settings.key) if settings.key else None
+    made = load("stores", settings.kind)
+    try:
+        store = made(StoreRequest(folder, name, dim, settings.url, key.reveal() if key else None, permit))
+        if inspect.isawaitable(store):
+            store = await store
+    except CarrelError:
+        raise
+    except Exception as error:
+        raise StoreError(f"The store {settings.kind} can't be opened: {type(error).__name__}: {error}") from error
+    if store.leaves_machine and not place.leaves_machine:
+        package = package_of(plugins("stores")[settings.kind])
+        raise StoreError(
+            f"The store {settings.kind} of the package {package} says that it sends vectors to another machine",
+            "Set its address as `url`, so that you are asked for it.",
+        )
+
+    async def end() -> None:
+        if hasattr(store, "aclose"):
+            await store.aclose()
 
     return _Opened(store, end)
 

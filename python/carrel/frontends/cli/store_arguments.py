@@ -31,7 +31,9 @@ def add_store(commands: _Commands) -> None:
         "  carrel store migrate segments",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    migrate.add_argument("kind", choices=KINDS, help="the store to fill; `segments` is the index alone")
+    migrate.add_argument(
+        "kind", help=f"the store to fill: {', '.join(KINDS)}, or what an installed package offers; `segments` is the index alone"
+    )
     _path(migrate)
     migrate.add_argument("--url", default="", help="of Qdrant's server, or of LanceDB's object store")
     migrate.add_argument("--key", default="", metavar="PLACE", help="where its key is: env:NAME, keyring or none")

@@ -1,0 +1,142 @@
+"""A store and a model of another package work in the program as it is, once a person's settings name them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+STORE = next(block for block in BLOCKS if "SqliteStore" in block)
+MODULE = f"""{STORE}
+
+async def open_store(request):
+    request.folder.mkdir(parents=True, exist_ok=True)
+    return SqliteStore(request.folder / "vectors.db", request.dim)
+
+
+class Elsewhere(SqliteStore):
+    leaves_machine = True
+
+
+def open_elsewhere(request):
+    request.folder.mkdir(parents=True, exist_ok=True)
+    return Elsewhere(request.folder / "vectors.db", request.dim)
+
+
+def hashed(settings, outbound):
+    from carrel.providers.local import LocalEmbedder
+
+    return LocalEmbedder.hashed()
+"""
+ENTRY_POINTS = """[carrel.stores]
+sqlite = sample_plugin:open_store
+elsewhere = sample_plugin:open_elsewhere
+broken = sample_plugin_that_is_gone:open_store
+qdrant = sample_plugin:open_elsewhere
+
+[carrel.embedders]
+sample = sample_plugin:hashed
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as an installer leaves it."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "sample_plugin.py").write_text(MODULE)
+    information = folder / "sample_plugin-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-plugin\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(ENTRY_POINTS)
+    return folder
+
+
+class Program:
+    """The command line in a process of its own, with the package installed."""
+
+    def __init__(self, site: Path, project: Path) -> None:
+        self.environment = {**os.environ, "PYTHONPATH": str(site)}
+        self.settings = Path(os.environ["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
+        self.project = project
+
+    def __call__(self, *arguments: str) -> tuple[int, Any, str]:
+        """Return the exit code, what was printed as JSON, and standard error."""
+        command = [sys.executable, "-m", "carrel", *arguments, "--json"]
+        done = subprocess.run(command, env=self.environment, cwd=self.project, capture_output=True, text=True, check=False)
+        return done.returncode, json.loads(done.stdout) if done.stdout.startswith(("{", "[")) else None, done.stderr
+
+    def set(self, text: str) -> None:
+        self.settings.parent.mkdir(parents=True, exist_ok=True)
+        self.settings.write_text(text)
+
+
+@pytest.fixture
+def program(site: Path, project: Path) -> Program:
+    return Program(site, project)
+
+
+def test_a_store_of_another_package_keeps_the_vectors_and_answers(program: Program) -> None:
+    code, moved, errors = program("store", "migrate", "sqlite")
+    assert code == 0, errors
+    assert moved["kind"] == "sqlite"
+    assert moved["held"] > 0
+    assert program("store", "verify")[1]["same"]
+    assert program("store", "status")[1]["state"] == "ready"
+    _, found, _ = program("search", "who may come in")
+    assert found["hits"][0]["path"] == "src/auth.py"
+    assert program("doctor")[0] == 0
+
+
+def test_a_store_that_sends_vectors_elsewhere_must_say_where(program: Program) -> None:
+    program.set('store = "elsewhere"\n')
+    _, state, errors = program("store", "status")
+    assert "sends vectors to another machine" in json.dumps(state) + errors
+    assert program("search", "who may come in")[1]["hits"], "the index answers by its own vectors"
+
+
+def test_a_package_that_cant_be_imported_is_named(program: Program) -> None:
+    program.set('store = "broken"\n')
+    _, state, errors = program("store", "status")
+    assert "sample-plugin" in json.dumps(state) + errors
+    assert program("search", "who may come in")[1]["hits"]
+
+
+def test_a_name_that_nobody_offers_is_refused_with_those_that_there_are(program: Program) -> None:
+    code, _, errors = program("store", "migrate", "nothing")
+    assert code != 0
+    assert 'no store "nothing"' in errors
+    assert "sqlite" in errors
+    program.set('store = "nothing"\n')
+    _, found, errors = program("search", "who may come in")
+    assert 'no store "nothing"' in errors
+    assert found["hits"]
+
+
+def test_an_embedder_of_another_package_is_used_where_settings_name_it(program: Program) -> None:
+    program.set('models = {embedder = {provider = "sample"}}\n')
+    code, listed, errors = program("models", "list")
+    assert code == 0, errors
+    assert "sample" in json.dumps(listed)
+    _, status, _ = program("index")
+    _, found, _ = program("search", "verify_password")
+    assert found["hits"][0]["path"] == "src/auth.py", status
+
+
+def test_nothing_of_a_package_is_imported_without_its_name_in_settings(program: Program) -> None:
+    script = """
+import sys
+from carrel.frontends.cli import main
+main(["search", "x", "--json"])
+sys.exit("sample_plugin" in sys.modules)
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=program.environment, cwd=program.project, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
