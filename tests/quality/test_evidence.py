@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.quality.test_quality import package_folder
+from tests.quality.corpus import package_folder
 from tests.shop import write_files
 
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
