@@ -23,7 +23,6 @@
 #   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json and dialogues.json name
 #   make bench-usage CHECKOUTS=FOLDER   do "how do I" questions find documents or code, as their answer is; FOLDER holds what tests/bench/usage.json names
 #   make bench-typos FOLDERS="FOLDER …"   are mistyped names found, in any projects
-#   make bench-tune CHECKOUTS=FOLDER [NAMES="owner+name …"]   what `carrel tune` is worth on later commits of the git checkouts in FOLDER
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
@@ -34,7 +33,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans bench-tune dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -148,9 +147,6 @@ bench-usage: build
 
 bench-typos: build
 	$(BIN)/python -m tests.bench.typos $(FOLDERS)
-
-bench-tune: build
-	$(BIN)/python -m tests.bench.tune $(CHECKOUTS) $(NAMES)
 
 bench-spans: build
 	$(BIN)/python -m tests.bench.spans

@@ -348,13 +348,10 @@ class ParsedQuery:
 class RankingContext:
     """A question as the rules of the ranking see it: `rarities` are those of its words, in order.
 
-    `history` is what files gain by commits like the question; what isn't finite or above zero is left out. A question that wants
-    documents gets them unpenalised.
+    A question that wants documents gets them unpenalised.
     """
 
-    def __new__(
-        cls, query: ParsedQuery, rarities: Sequence[float], history: Mapping[str, float] = ..., *, wants_documents: bool = ...
-    ) -> RankingContext: ...
+    def __new__(cls, query: ParsedQuery, rarities: Sequence[float], *, wants_documents: bool = ...) -> RankingContext: ...
 
 @final
 class EditorContext:

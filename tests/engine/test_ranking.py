@@ -225,13 +225,3 @@ def test_a_question_for_documents_lifts_what_is_written_for_people_and_no_test()
         assert order([code, document, test], asked) == ["docs/restart.md:1", "src/restart.py:1", "tests/test_restart.py:1"]
     for asked in ("how do I call restart_all", "how do I add a parameter to the function", "how does it restart"):
         assert order([code, document, test], asked)[0] == "src/restart.py:1"
-
-
-def test_history_adds_what_files_gain_and_no_number_that_cannot_be_added() -> None:
-    history = {"a.py": 0.5, "b.py": float("nan"), "c.py": float("inf"), "d.py": -1.0}
-    context = RankingContext(read("Add a pool"), history=history)
-    ranked = rank(
-        [candidate(path, doc=n) for n, path in enumerate([*"edcb", "a.py", "b.py", "c.py", "d.py"])], context, EditorContext()
-    )
-    assert [(r.path, dict(r.boosts)["history"]) for r in ranked if "history" in dict(r.boosts)] == [("a.py", 0.5)]
-    assert ranked[0].path == "a.py"

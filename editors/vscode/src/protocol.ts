@@ -1104,8 +1104,6 @@ export interface StatusResult {
   readonly store: string;
   /** Where its vectors are kept besides, if the setting `store` says so. */
   readonly vectors?: VectorsInfo;
-  /** What `carrel tune` learned, if it helps and the model that answers is the same. */
-  readonly tuning?: TuningInfo;
   /** ISO 8601, UTC. */
   readonly lastIndexed?: string;
   /** The commit that was checked out when the last run over all files began. */
@@ -1210,26 +1208,6 @@ export interface ToolsSearchParams {
 export interface ToolsSearchResult {
   readonly tools: readonly ToolResult[];
   readonly elapsedMs: number;
-}
-
-/** What `carrel tune` learned of the repository's commits, and how much it helped with newer ones. */
-export interface TuningInfo {
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  /** The newest commit that it knows. */
-  readonly commit: string;
-  /** How many it remembers. */
-  readonly commits: number;
-  /** What their evidence is worth in the ranking. */
-  readonly weight: number;
-  /** Held-back commits that it was judged on. */
-  readonly questions: number;
-  /** What NDCG@10 gained with these. */
-  readonly gain: number;
-  /** The low end of the gain's 90 % interval. */
-  readonly low: number;
-  /** Its high end. */
-  readonly high: number;
 }
 
 /** The copy of an index's vectors in the store that is set. */

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from carrel.core.bounds import Days
-from carrel.core.commit_memory import HistoryAdapter
 
 SourceName = Literal["code", "docs"]
 Format = Literal["xml", "source", "tool", "places"]
@@ -156,8 +155,7 @@ class Lines:
 class Query:
     """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer.
 
-    `recent_changes` are the files that each of the newest commits changed, newest first. `learned` is what `carrel tune` learned
-    of the repository's commits, for texts that ask for a change.
+    `recent_changes` are the files that each of the newest commits changed, newest first.
     """
 
     text: str
@@ -169,7 +167,6 @@ class Query:
     left_out: tuple[Lines, ...] = ()
     recent_changes: tuple[tuple[str, ...], ...] = ()
     selection: Lines | None = None  # what is selected in the file in front
-    learned: HistoryAdapter | None = field(default=None, compare=False, repr=False)
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
         """Return whether some of these lines were left out by whoever asks."""

@@ -79,14 +79,9 @@ def search_each(
         files=files,
     )
     return [
-        (candidates, RankingContext(text.question, rarities, native, _learned(query, text)))
+        (candidates, RankingContext(text.question, rarities, native))
         for text, native, (candidates, rarities) in zip((*texts, *messages), parsed, found, strict=True)
     ]
-
-
-def _learned(query: Query, text: SearchText) -> dict[str, float]:
-    """Return what files gain by the repository's commits: of those a change is like one, a question for a place isn't."""
-    return query.learned.gains(text.question.words) if query.learned and text.question.is_change else {}
 
 
 def pool_size(limit: int) -> int:

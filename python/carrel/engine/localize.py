@@ -24,7 +24,7 @@ from carrel.engine.ranking import RankingContext, editor_context, rank
 
 POOL = 50
 """Each part is searched for as if so many hits were wanted."""
-_WITHOUT = frozenset({"spread", "coherence", "path_penalty", "history"})
+_WITHOUT = frozenset({"spread", "coherence", "path_penalty"})
 """Rules that are about one list of hits: here several are joined, and paths count at the end. What commits say was measured on
 their subjects alone."""
 _PINNED = frozenset({"pinned"})

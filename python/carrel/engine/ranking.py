@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
@@ -18,23 +18,19 @@ from carrel.engine.routing_rules import asks_for_documents
 
 
 class RankingContext:
-    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given.
-
-    `history` is what each file gains by commits like the question.
-    """
+    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given."""
 
     def __init__(
         self,
         question: ParsedQuery,
         rarities: Sequence[float] | None = None,
         parsed: native.ParsedQuery | None = None,
-        history: Mapping[str, float] | None = None,
     ) -> None:
         rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
         self.rarity = dict(zip(question.words, rarities, strict=True))
         self.native = native.RankingContext(
-            parsed or question.parsed(), rarities, dict(history or {}), wants_documents=asks_for_documents(question.text)
+            parsed or question.parsed(), rarities, wants_documents=asks_for_documents(question.text)
         )
 
 

@@ -36,7 +36,6 @@ from carrel.server.model_index import clean_up as clean_up_models
 from carrel.server.models import JUDGE, bundled, chat_models, embedders, rerankers
 from carrel.server.open_index import OpenIndex
 from carrel.server.outbound import OutboundServices
-from carrel.server.tuning import TuningFile
 
 if TYPE_CHECKING:
     from carrel.core.native import CancelToken, Store
@@ -335,8 +334,6 @@ class Composition:
         index = index or open_temporary(place, model)
         index.home = home
         index.counter = ExactTokenizer()
-        index.tuning = TuningFile(place.root, place.settings)
-        index.tuning.refresh()
         index.read_meta()
         self._clean_up(replace(place.location, directory=home))
         for gone in clean_up_models(home, index.directory):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from carrel.core.ports import Embedder, Tokenizer
     from carrel.core.types import Query
     from carrel.server.stores import VectorReplica
-    from carrel.server.tuning import TuningFile, TuningRecord
 
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
@@ -71,7 +70,6 @@ class OpenIndex:
     traffic: Receipt | None = None  # what the run that goes on has sent
     replica: VectorReplica | None = None  # the copy of its vectors in the store that is set
     no_replica: str | None = None  # why it has none, though one is set
-    tuning: TuningFile | None = None  # what was learned of the workspace's commits
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -84,8 +82,7 @@ class OpenIndex:
         """Name what is wrong with it, but not why the model that is set isn't used."""
         copy = self.replica.problem if self.replica else self.no_replica
         cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
-        tuning = self.tuning.problem if self.tuning else None
-        told = (self.not_kept, self.unusable, copy, cache, tuning, RENEWED if self.being_renewed else None)
+        told = (self.not_kept, self.unusable, copy, cache, RENEWED if self.being_renewed else None)
         return (*self.place_problems, *filter(None, told), *self.store.problems)
 
     @property
@@ -237,24 +234,13 @@ class OpenIndex:
             self.recent_changes = tuple(record.paths[:_FILES_A_COMMIT] for record in records)
             self.changes_until = commit
 
-    @property
-    def tuned(self) -> TuningRecord | None:
-        """What was learned of the workspace's commits with the model that answers."""
-        record = self.tuning.record if self.tuning else None
-        return record if record and record.model == self.embedder.spec.id else None
-
     def informed(self, query: Query) -> Query:
-        """Return a query with what is known of the workspace's commits. Looks at the disk."""
-        if self.tuning:
-            self.tuning.refresh()
-        learned = self.tuning.adapter(self.embedder.spec.id) if self.tuning else None
-        return replace(query, recent_changes=self.recent_changes, learned=learned)
+        """Return a query with what is known of the workspace's commits."""
+        return replace(query, recent_changes=self.recent_changes)
 
     def clear(self) -> None:
-        """Delete the index's content, and what was learned of the workspace's commits."""
+        """Delete the index's content."""
         self.store.clear()
-        if self.tuning:
-            self.tuning.delete()
         if self.in_project is not None:
             forget((self.home or self.directory) / STATE_FILE)
         self.complete, self.last_indexed, self.last_commit, self.unfinished = False, None, None, 0

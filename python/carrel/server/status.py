@@ -12,7 +12,6 @@ from carrel.server.state import State, WorkspaceState
 if TYPE_CHECKING:
     from carrel.server.open_index import OpenIndex
     from carrel.server.stores import ReplicaStatus
-    from carrel.server.tuning import TuningRecord
 
 Role = Literal["writer", "follower", "closed"]
 
@@ -65,8 +64,6 @@ class Status:
     error: str | None = None
     vectors: ReplicaStatus | None = None
     """The copy of its vectors in the store that is set, where there is one."""
-    tuning: TuningRecord | None = None
-    """What `carrel tune` learned, where it is used."""
 
     @classmethod
     def of(
@@ -114,7 +111,6 @@ class Status:
             error=error,
             masked=store.masked,
             vectors=index.replica.status() if index.replica else None,
-            tuning=index.tuned,
         )
 
 
@@ -127,8 +123,6 @@ def read_details(index: OpenIndex, root: Path, most_files: int, *, switches: boo
 
     if index.replica:
         index.replica.measure()
-    if index.tuning:
-        index.tuning.refresh()
     skipped, failed = tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files])
     covered = switches or index.waits_for or index.last_failure  # among the index's problems
     model = f"{index.model_not_used} {USE_MODEL}" if index.model_not_used and not covered else None

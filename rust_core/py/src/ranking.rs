@@ -1,6 +1,6 @@
 //! Candidates, and the rules that order them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::mem::take;
 use std::sync::Arc;
 
@@ -205,9 +205,9 @@ pub struct PyRankingContext(RankingContext);
 #[pymethods]
 impl PyRankingContext {
     #[new]
-    #[pyo3(signature = (query, rarities, history=HashMap::new(), *, wants_documents=false))]
-    fn new(query: &PyParsedQuery, rarities: Vec<f32>, history: HashMap<String, f64>, wants_documents: bool) -> Self {
-        Self(RankingContext::new(&query.0, &rarities).with_history(history).for_documents(wants_documents))
+    #[pyo3(signature = (query, rarities, *, wants_documents=false))]
+    fn new(query: &PyParsedQuery, rarities: Vec<f32>, wants_documents: bool) -> Self {
+        Self(RankingContext::new(&query.0, &rarities).for_documents(wants_documents))
     }
 }
 

@@ -469,42 +469,8 @@ def test_a_history_that_is_not_read_is_told_with_the_reason(run: Run, project: P
     git = ["git", "-C", str(other), "-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
     (project / ".git").write_text(f"gitdir: {other / '.git'}\n")
-    for command in ("tune", "eval"):
-        code, _, err = run(command)
-        assert (code, "doesn't know this folder" in err) == (1, True)
-
-
-def test_tune_keeps_what_helps_with_commits_that_were_held_back(run: Run, project: Path) -> None:
-    assert "has no git history" in run("tune")[2]
-    assert run("tune", "--reset", "--dry-run")[0] == 2
-    words = {"gizmo": "src/auth.py", "widget": "src/pool.ts"}  # what the team calls them; neither file has the word
-    stream = []
-    for number in range(120):
-        word, path = list(words.items())[number % 2]
-        unlike = "".join(chr(ord("a") + int(digit)) for digit in f"{number:03}")
-        text, subject = f"# {number}\n{(project / path).read_text()}", f"Add a {word} to the password pool of {unlike}"
-        stream.append(
-            f"commit refs/heads/main\ncommitter t <t@example.org> {1_700_000_000 + number} +0000\n"
-            f"data {len(subject)}\n{subject}\nM 100644 inline {path}\ndata {len(text.encode())}\n{text}\n"
-        )
-    subprocess.run(["git", "init", "-q", "-b", "main"], check=True)
-    subprocess.run(["git", "fast-import", "--quiet"], input="".join(stream).encode(), check=True)
-    wish = ("search", "Add a widget to the password check", "--json")
-    before = run(*wish)[1]
-    tried = one_json(run("tune", "--dry-run", "--json")[1])
-    assert (tried["helps"], tried["kept"], tried["complete"]) == (True, False, True)
-    assert tried["judgement"]["gain"] > tried["judgement"]["low"] > 0
-    assert "tuning" not in one_json(run("status", "--json")[1])
-    code, out, _ = run("tune")
-    assert (code, "on: texts that ask for a change" in out) == (0, True)
-    assert one_json(run("status", "--json")[1])["tuning"]["gain"] == tried["judgement"]["gain"]
-    assert "tuned " in run("status")[1]
-    signals = one_json(run(*wish)[1])["hits"][0]["signals"]
-    assert "history" in [boost["rule"] for boost in signals["boosts"]]
-    assert not list(project.rglob("tuning.json"))
-    assert "is forgotten" in run("tune", "--reset")[1]
-    assert one_json(run(*wish)[1])["hits"] == one_json(before)["hits"]
-    assert "Nothing was learned" in run("tune", "--reset")[1]
+    code, _, err = run("eval")
+    assert (code, "doesn't know this folder" in err) == (1, True)
 
 
 def test_compare_counts_chunks_and_whole_files(run: Run) -> None:

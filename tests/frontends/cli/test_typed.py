@@ -97,7 +97,7 @@ def test_a_home_or_disk_is_indexed_only_when_asked_for(
 ) -> None:
     monkeypatch.setenv("HOME", str(project))
     monkeypatch.setenv("USERPROFILE", str(project))
-    for typed in (["index", str(project)], ["index", "/"], ["index", str(tmp_path)], ["search", "foo"], ["eval"], ["tune"]):
+    for typed in (["index", str(project)], ["index", "/"], ["index", str(tmp_path)], ["search", "foo"], ["eval"]):
         code, out, err = run(*typed)
         assert (code, out) == (2, ""), typed
         assert "carrel index --yes" in err

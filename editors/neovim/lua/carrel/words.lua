@@ -96,7 +96,6 @@ M.rules = {
   substance = 'length of the place and its file',
   name_match = 'defines what the question names',
   verbatim = 'holds its words in their order',
-  history = 'commits like it changed the file',
   path_penalty = 'tests, documents, data and the like step back',
   in_view = 'open in the editor',
   nearby = 'near the file in front',

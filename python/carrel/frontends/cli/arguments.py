@@ -216,17 +216,6 @@ def _maintaining(commands: _Commands) -> None:
     evaluate.add_argument("--misses", type=positive, default=10, metavar="N", help="worst questions to show (10)")
     add_json(evaluate)
 
-    tune = commands.add_parser(
-        "tune",
-        help="learn from the folder's own commits which files changes touch; kept only where held-back commits are found better",
-        epilog="example: carrel tune ~/code/project --dry-run",
-    )
-    _folder(tune)
-    tune.add_argument("--dry-run", action="store_true", help="measure, and keep nothing")
-    tune.add_argument("--reset", action="store_true", help="forget what was learned")
-    tune.add_argument("--seconds", type=positive, default=45, metavar="N", help="time for asking commits at most (45)")
-    add_json(tune)
-
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
     demo.add_argument("path", nargs="?", type=path, metavar="PATH", help="a folder of code (a well-known package by default)")
     _path_option(demo)

@@ -73,12 +73,6 @@ def _show(status: StatusResult, output: Output) -> None:
         commit = f", at commit {status.last_commit_sha[:12]}" if isinstance(status.last_commit_sha, str) else ""
         output.text(f"last indexed {status.last_indexed}{commit}, model {status.model.id}")
     _show_vectors(status.vectors, output)
-    if not isinstance(status.tuning, UnsetType):
-        found = status.tuning
-        output.text(
-            f"tuned {found.at} on {found.commits:,} commits: NDCG@10 {found.gain:+.3f} [{found.low:+.3f}, {found.high:+.3f}] "
-            f"on {found.questions} held-back ones"
-        )
     for language, files in sorted(status.languages.items(), key=lambda item: -item[1]):
         output.text(f"  {language:<14}{files:>8,}")
     files, secrets = status.masked_files, status.masked_secrets

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from carrel.frontends.lsp.request_targets import RequestTargets
     from carrel.server.status import Status
     from carrel.server.stores import ReplicaStatus
-    from carrel.server.tuning import TuningRecord
     from carrel.server.workspace import Workspace
 
 
@@ -89,7 +88,6 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         model=wire.ModelInfo(id=status.model_id, dims=status.dims),
         store=status.store,
         vectors=_from_replica(status.vectors) if status.vectors else UNSET,
-        tuning=_from_tuning(status.tuning) if status.tuning else UNSET,
         last_indexed=UNSET if status.last_indexed is None else iso_time(status.last_indexed),
         last_commit_sha=status.last_commit or UNSET,
         head_sha=status.head_sha or UNSET,
@@ -105,20 +103,6 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         masked_secrets=status.masked[1],
         problems=status.problems,
         error=status.error or UNSET,
-    )
-
-
-def _from_tuning(record: TuningRecord) -> wire.TuningInfo:
-    figures = record.figures
-    return wire.TuningInfo(
-        at=iso_time(record.at),
-        commit=record.commit,
-        commits=len(record.commits),
-        weight=record.weight,
-        questions=figures.questions,
-        gain=figures.gain,
-        low=figures.low,
-        high=figures.high,
     )
 
 

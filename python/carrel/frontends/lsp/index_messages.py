@@ -62,19 +62,6 @@ class VectorsInfo(Wire, kw_only=True, frozen=True):
     problem: Annotated[str | UnsetType, Meta(description="Why it doesn't answer.")] = UNSET
 
 
-class TuningInfo(Wire, kw_only=True, frozen=True):
-    """What `carrel tune` learned of the repository's commits, and how much it helped with newer ones."""
-
-    at: Annotated[str, Meta(description="ISO 8601, UTC.")]
-    commit: Annotated[str, Meta(description="The newest commit that it knows.")]
-    commits: Annotated[int, Meta(description="How many it remembers.")]
-    weight: Annotated[float, Meta(description="What their evidence is worth in the ranking.")]
-    questions: Annotated[int, Meta(description="Held-back commits that it was judged on.")]
-    gain: Annotated[float, Meta(description="What NDCG@10 gained with these.")]
-    low: Annotated[float, Meta(description="The low end of the gain's 90 % interval.")]
-    high: Annotated[float, Meta(description="Its high end.")]
-
-
 class StatusResult(Wire, kw_only=True, frozen=True):
     """The state of one folder's index; also the content of `carrel/statusChanged`."""
 
@@ -92,10 +79,6 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     store: Annotated[str, Meta(description="The index's folder.")]
     vectors: Annotated[
         VectorsInfo | UnsetType, Meta(description="Where its vectors are kept besides, if the setting `store` says so.")
-    ] = UNSET
-    tuning: Annotated[
-        TuningInfo | UnsetType,
-        Meta(description="What `carrel tune` learned, if it helps and the model that answers is the same."),
     ] = UNSET
     last_indexed: Annotated[str | UnsetType, Meta(description="ISO 8601, UTC.")] = UNSET
     last_commit_sha: Annotated[

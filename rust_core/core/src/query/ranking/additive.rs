@@ -54,7 +54,7 @@ const ALONE: f64 = 1.5;
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 
 /// The rules with their names.
-pub const ADDITIVE: [(&str, Rule); 11] = [
+pub const ADDITIVE: [(&str, Rule); 10] = [
     ("words", words),
     ("meaning", meaning),
     ("agreement", agreement),
@@ -65,7 +65,6 @@ pub const ADDITIVE: [(&str, Rule); 11] = [
     ("substance", substance),
     ("name_match", name_match),
     ("verbatim", verbatim),
-    ("history", history),
 ];
 
 /// BM25F: what the chunk's words hold of the question.
@@ -156,11 +155,6 @@ fn verbatim(candidates: &[Candidate], _: &RankingContext) -> Vec<f64> {
         .iter()
         .map(|candidate| VERBATIM * candidate.verbatim_evidence.strength + ALONE * candidate.verbatim_evidence.unrivalled)
         .collect()
-}
-
-/// Commits like the change that is asked for changed the file; what that is worth here was learned from the repository itself.
-fn history(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    candidates.iter().map(|candidate| context.history.get(&candidate.path).copied().unwrap_or(0.0)).collect()
 }
 
 /// Named like its class, which is what a question for that name is about.

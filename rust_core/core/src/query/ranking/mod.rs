@@ -14,7 +14,7 @@ mod listwise;
 mod multiplicative;
 mod verbatim;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 pub use additive::ADDITIVE;
 use additive::{FOR_CHANGES, FOR_QUESTIONS, Weights};
@@ -53,8 +53,6 @@ pub struct RankingContext {
     /// The question, where it may be the name of a file.
     file_name: String,
     weights: &'static Weights,
-    /// What files gain by the commits that the repository remembers for such a change.
-    history: HashMap<String, f64>,
 }
 
 impl RankingContext {
@@ -75,7 +73,6 @@ impl RankingContext {
             wants_documents: false,
             file_name: if query.text.contains(char::is_whitespace) { String::new() } else { query.text.clone() },
             weights: if query.is_change { &FOR_CHANGES } else { &FOR_QUESTIONS },
-            history: HashMap::new(),
         }
     }
 
@@ -83,13 +80,6 @@ impl RankingContext {
     #[must_use]
     pub fn for_documents(self, wants_documents: bool) -> Self {
         Self { wants_documents, ..self }
-    }
-
-    /// The same question, with what files gain by commits that are like it. None is below zero, and all are finite.
-    #[must_use]
-    pub fn with_history(self, history: HashMap<String, f64>) -> Self {
-        let history = history.into_iter().filter(|(_, gain)| gain.is_finite() && *gain > 0.0).collect();
-        Self { history, ..self }
     }
 }
 

@@ -26,7 +26,6 @@ public final class Why {
             Map.entry("substance", "length of the place and its file"),
             Map.entry("name_match", "defines what the question names"),
             Map.entry("verbatim", "holds its words in their order"),
-            Map.entry("history", "commits like it changed the file"),
             Map.entry("path_penalty", "tests, documents, data and the like step back"),
             Map.entry("in_view", "open in the editor"),
             Map.entry("nearby", "near the file in front"),

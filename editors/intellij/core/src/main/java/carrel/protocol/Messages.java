@@ -57,7 +57,6 @@ public final class Messages {
             ModelInfo model,
             String store,
             VectorsInfo vectors,
-            TuningInfo tuning,
             String lastIndexed,
             String lastCommitSha,
             String headSha,
@@ -83,15 +82,12 @@ public final class Messages {
         /** The same status with the lists of files of an earlier one. */
         public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, vectors,
-                    tuning, lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
+                    lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
                     refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, problems, error);
         }
     }
 
     public record ModelInfo(String id, int dims) {}
-
-    public record TuningInfo(
-            String at, String commit, int commits, double weight, int questions, double gain, double low, double high) {}
 
     public record SkippedFile(String path, String reason) {}
 
