@@ -51,14 +51,12 @@ def main() -> None:
     model, index = bundled(), Path(platformdirs.user_cache_dir("carrel-bench-twins"))
     asked: dict[str, Any] = {}
 
-    choose = twins.settle
+    def unsettled(view: SnapshotView, order: Sequence[Candidate], query: Query) -> twins.Settled:
+        return twins.Settled(tuple(order), {})
 
-    def settle(view: SnapshotView, order: Sequence[Candidate], query: Query) -> twins.Settled:
-        if arguments.without:
-            return twins.Settled(tuple(order), {})
-        return choose(view, order, query, system=asked.get("machine", "linux"), arch="amd64")
-
-    twins.settle = settle  # type: ignore[assignment]
+    twins.machine = lambda: (asked.get("machine", "linux"), "amd64")
+    if arguments.without:
+        twins.settle = unsettled
     results: list[tuple[bool, bool, bool]] = []
     for package in json.loads(CASES.read_text()):
         _, view = indexed(str(place_of(arguments.folder, package["package"])), model, index)
@@ -66,8 +64,7 @@ def main() -> None:
         for case in package["cases"]:
             assert {case["want"], *case["twins"]} <= known, f"{package['package']}: {case} isn't for this version"
             asked = case
-            changes = tuple((path,) for path in case.get("history", ()))
-            query = Query(case["question"], limit=10, active_path=case.get("front"), recent_changes=changes)
+            query = Query(case["question"], limit=10, active_path=case.get("front"))
             ranking = retriever.find(view, prepare_blocking(query, model), CancelToken())
             found = retriever.read(ranking, query, CancelToken(), one_of_twins=True)
             first, alone, shown = outcome(found, view, case)

@@ -153,10 +153,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer.
-
-    `recent_changes` are the files that each of the newest commits changed, newest first.
-    """
+    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer."""
 
     text: str
     limit: int = 10
@@ -165,7 +162,6 @@ class Query:
     open_paths: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
     left_out: tuple[Lines, ...] = ()
-    recent_changes: tuple[tuple[str, ...], ...] = ()
     selection: Lines | None = None  # what is selected in the file in front
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:

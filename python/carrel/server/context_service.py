@@ -219,7 +219,7 @@ class Packing:
         request, refused = self._request, list[Dropped]()
         active = _allowed(self._index, (request.active,) if request.active else (), refused)
         scoped = replace(
-            self._index.informed(query),
+            query,
             active_path=active[0] if active else None,
             open_paths=_allowed(self._index, request.open, refused),
             pinned=_allowed(self._index, request.pinned, refused),

@@ -135,8 +135,6 @@ def _ended(index: OpenIndex, work: Work, report: IndexReport, commit: str | None
     if work.full and (index.complete or not lacks or is_of_core(index.embedder)):
         index.note_run(commit)
         write_state(index)
-    if work.full:
-        index.read_history(commit)
 
 
 def _note_changes(replica: VectorReplica) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from carrel.core.native import Store
     from carrel.core.outbound import Receipt
     from carrel.core.ports import Embedder, Tokenizer
-    from carrel.core.types import Query
     from carrel.server.stores import VectorReplica
 
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
@@ -34,9 +33,6 @@ USE_MODEL = (
 )
 _FEW_LACKING = 0.01
 """Of the chunks: so few without a vector are told by `status` alone, since a service may refuse the same text for ever."""
-_COMMITS = 200
-_FILES_A_COMMIT = 200
-"""Older commits, and more files of one, say little about which of two copies is worked on."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -56,8 +52,6 @@ class OpenIndex:
     last_indexed: float | None = None
     unfinished: int = 0  # files that a run over the whole workspace has still to do, or left when it was stopped
     last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
-    recent_changes: tuple[tuple[str, ...], ...] = ()  # the files of each of the newest commits
-    changes_until: str | None = None  # the commit that these end with
     temporary: bool = False  # its folder goes with it, at the latest when the process ends
     not_kept: str | None = None  # why what is indexed now will not be there next time
     renewed: bool = False  # made in place of one that was deleted while it was in use
@@ -224,19 +218,6 @@ class OpenIndex:
         if files != self.unfinished:
             self.unfinished = files
             self.store.set_meta(_UNFINISHED, str(files))
-
-    def read_history(self, commit: str | None) -> None:
-        """Read what the newest commits changed, unless it was read for this commit already."""
-        from carrel.engine import git  # noqa: PLC0415 - the engine is imported by the first question
-
-        if commit is not None and commit != self.changes_until:
-            records = git.history(self.root, _COMMITS) or []
-            self.recent_changes = tuple(record.paths[:_FILES_A_COMMIT] for record in records)
-            self.changes_until = commit
-
-    def informed(self, query: Query) -> Query:
-        """Return a query with what is known of the workspace's commits."""
-        return replace(query, recent_changes=self.recent_changes)
 
     def clear(self) -> None:
         """Delete the index's content."""

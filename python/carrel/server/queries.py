@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from carrel.engine.explain import Explanation
     from carrel.engine.git import LastChange
     from carrel.engine.indexer import IndexReport
-    from carrel.engine.prepare import PreparedQuery
     from carrel.engine.retriever import Ranking, Retrieval
     from carrel.engine.routing import Route
     from carrel.server.missing_folder import MissingFolder
@@ -130,7 +129,6 @@ async def search_index(
         assistants,
         workspace.run_interactive,
         finish,
-        scope=index.informed,
         outside=index.replica,
     )
 
@@ -188,13 +186,8 @@ def search_blocking(
         assistants or ALONE,
         lambda ranking, token: _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token)),
         token,
-        scope=index.informed,
         outside=index.replica,
     )
-
-
-def _informed(index: OpenIndex, prepared: PreparedQuery) -> PreparedQuery:
-    return replace(prepared, query=index.informed(prepared.query))
 
 
 def _told(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
@@ -213,7 +206,7 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
     view = index.store.snapshot()
 
     def work(token: CancelToken) -> list[tuple[str, float]]:
-        return best_files(view, _informed(index, prepared), pool_size, query.limit, "filename", token)
+        return best_files(view, prepared, pool_size, query.limit, "filename", token)
 
     return await workspace.run_interactive(work)
 
@@ -252,7 +245,7 @@ async def compare(
     view = index.store.snapshot()
 
     def work(token: CancelToken) -> Comparison:
-        return both(view, _informed(index, prepared), tokenizer, budget, token, most_tokens=most_tokens)
+        return both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens)
 
     return await workspace.run_interactive(work)
 
@@ -314,6 +307,6 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
     def work(token: CancelToken) -> list[Explanation]:
         # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
         refusal = index.store.refusal(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
-        return explain(index.store.snapshot(), _informed(index, prepared), path, line, token, refusal=refusal)
+        return explain(index.store.snapshot(), prepared, path, line, token, refusal=refusal)
 
     return await workspace.run_interactive(work)
