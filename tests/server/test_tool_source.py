@@ -18,7 +18,7 @@ from carrel.core.conversation import Completion
 from carrel.core.errors import NotPermitted
 from carrel.core.fakes import FakeAuditLog, FakeChatModel
 from carrel.core.types import Budget, Query
-from carrel.engine.tool_routing import asks_for_a_value
+from carrel.engine.routing_rules import span_of_time
 from carrel.frontends.common.parent_process import alive
 from carrel.frontends.common.uris import longest_match
 from carrel.server import queries, settings_files
@@ -124,6 +124,7 @@ async def test_a_server_that_is_slow_to_start_and_to_end_costs_its_own_help_only
 async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Workspace, calls: Path, composition: Planned) -> None:
     for question in (
         "how many incidents today",
+        "is the queue length rising this morning",
         "restart the server right now, its load is high",
         "where is the function authenticate_user",
     ):
@@ -146,19 +147,16 @@ async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Work
 
 
 @pytest.mark.parametrize(
-    ("text", "live"),
+    ("text", "words"),
     [
-        (LIVE, True),
-        ("what is the current error rate of checkout", True),
-        ("cpu of db-prod-03 right now", True),
-        ("how many requests per second yesterday", True),
-        ("is the queue length rising this morning", True),
-        ("which function computes the response time of the last hour", False),
-        ("restart the Phoenix server according to protocol", False),
-        ("what changed in the last week", False),
-        ("current user in the session", False),
-        ("why was the latency metric renamed yesterday in the last commit", False),
+        (LIVE, '"last hour"'),
+        ("cpu of db-prod-03 right now", '"right now"'),
+        ("is the queue length rising this morning", '"this morning"'),
+        ("which function computes the response time of the last hour", None),
+        ("restart the Phoenix server according to protocol today", None),
+        ("what changed in the last week", None),
+        ("current user in the session", None),
     ],
 )
-def test_questions_for_values_are_told_from_others(text: str, live: bool) -> None:
-    assert (asks_for_a_value(text) is not None) is live
+def test_words_for_a_span_of_time_count_where_no_other_source_is_meant(text: str, words: str | None) -> None:
+    assert span_of_time(text) == words

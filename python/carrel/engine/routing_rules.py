@@ -45,6 +45,11 @@ _DOCUMENTS = re.compile(
     r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\b(?:we|they|team|board|meeting|what\s+(?:was|were|has\s+been))\s+(?:had\s+|have\s+)?decided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
     re.IGNORECASE,
 )
+_SPAN = re.compile(
+    r"\b(?:last|past|previous)\s+(?:\d+\s+)?(?:seconds?|minutes?|hours?|days?|nights?|weeks?)\b|\bnow\s*\?*$"
+    r"|\b(?:right\s+now|at\s+the\s+moment|currently|today|yesterday|tonight|this\s+(?:morning|hour|week))\b",
+    re.IGNORECASE,
+)
 _USAGE = re.compile(
     r"\bhow\s+(?:do|can|could|should|would|might)\s+(?:i|you|one|we|somebody|someone)\b|\bhow\s+to\b"
     r"|\bwhat\s+(?:do|must|should)\s+(?:i|you|one|we)\s+(?:need|have|do|install|set)\b"
@@ -84,6 +89,15 @@ def choose(text: str) -> tuple[Choice, ...]:
     if history:
         found.append(Choice("git", f"it asks for changes: {_shown(history)}"))
     return tuple(found)
+
+
+def span_of_time(text: str) -> str | None:
+    """Return the words for a span of time, or for now, in a question that names no kind of source; None where there are none."""
+    asked = text[:2_000]
+    if any(rule.search(asked) for rule in (_HISTORY, _DOCUMENTS, _IDENTIFIER, _CODE)):
+        return None
+    match = _SPAN.search(asked)
+    return _shown(match) if match else None
 
 
 def asks_for_documents(text: str) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from carrel.core.errors import CarrelError, InvalidInput, NotPermitted, place_of
 from carrel.core.types import Filters, Hit, Query
 from carrel.server.source_report import THE_WORKSPACE
 from carrel.server.source_settings import WORKSPACE, SourceKind
-from carrel.server.tool_source import PREFIX, ask_tool, safe_tools
+from carrel.server.tool_source import PREFIX, ask_tool, fitting_tool, safe_tools
 
 if TYPE_CHECKING:
     from carrel.core.catalogue_tool import CatalogueTool
@@ -75,7 +75,7 @@ async def from_sources(
 
     `end` is the time of the event loop by which all must be done.
     """
-    tools = {} if named else {f"{PREFIX}{tool.qualified}": tool for tool in safe_tools(workspace)}
+    tools = {} if named else {f"{PREFIX}{tool.qualified}": tool for tool in safe_tools(workspace, query.text)}
     if not workspace.settings.sources.by_id and not named and not tools:
         return None
     workspace.require("search")  # before a tool runs for whoever may not even search
@@ -157,7 +157,7 @@ async def _routed(
     end: float | None,
 ) -> Routing:
     from carrel.engine.routing import Route, Routing, SourceChoice, by_model, by_rules, everywhere
-    from carrel.engine.tool_routing import asks_for_a_value, best_tool
+    from carrel.engine.routing_rules import span_of_time
 
     own, *others = _choices(served)
     if named:
@@ -166,9 +166,14 @@ async def _routed(
         return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
     helpers = workspace.assistants(plan=plan)
     if helpers.planner is None:
-        if (words := asks_for_a_value(query.text)) and (tool := best_tool(query.text, list(tools.values()))):
-            return Routing((Route(f"{PREFIX}{tool.qualified}", query.text, f'it asks for a value: "{words}"'),))
-        routing = by_rules(query.text, [own, *others])
+        problem = None
+        if tools and (words := span_of_time(query.text)):
+            try:
+                if tool := await fitting_tool(workspace, list(tools.values()), query.text):
+                    return Routing((Route(f"{PREFIX}{tool.qualified}", query.text, f"it asks for a value: {words}"),))
+            except CarrelError as error:
+                problem = f"No tool was asked: {error}"
+        routing = replace(by_rules(query.text, [own, *others]), problem=problem)
         return await _with_evidence(
             workspace, query.text, routing, [one for one in served.values() if one.id not in routing.sources]
         )

@@ -7,6 +7,7 @@ Only tools that the person approved and called `safe` (`tools.risk`) run here by
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -21,31 +22,44 @@ if TYPE_CHECKING:
 _LONGEST_RESULT = 20_000
 _LEAST_SECONDS = 0.5
 """No server starts and answers within less."""
+_LEAST_WORDS = 2
+"""How many telling words of a question its tool must hold."""
 PREFIX = "tool:"
 """Before the name of a tool among the sources that a question can go to."""
 
 
-def safe_tools(workspace: Workspace) -> list[CatalogueTool]:
-    """Return the tools that may be asked without the person: approved as they are, and called safe by the person."""
+def safe_tools(workspace: Workspace, text: str) -> list[CatalogueTool]:
+    """Return the tools that a question may go to: approved as they are, called safe by the person, and content with its text."""
     settings = workspace.settings.tools
     if not settings.runnable or "safe" not in settings.risk.values():
         return []
     state = workspace.composition.tools(workspace.settings).state()
-    return [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]
+    safe = [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]
+    return [tool for tool in safe if _arguments(tool, text) is not None]
+
+
+async def fitting_tool(workspace: Workspace, tools: Sequence[CatalogueTool], text: str) -> CatalogueTool | None:
+    """Return which of the tools a question fits best by the catalogue's search; None where it hardly does.
+
+    Raises `NotPermitted` for a caller that may not know of tools.
+    """
+    from carrel.engine.catalogue.search import ToolQuery
+
+    service = workspace.composition.tools(workspace.settings)
+    query = ToolQuery(text, limit=1, among=frozenset(tool.qualified for tool in tools))
+    found = await service.search(query, usable_only=False)
+    return next((item.tool for item, _ in found if len(item.why) >= _LEAST_WORDS), None)
 
 
 async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds: float) -> Hit:
     """Run a tool for a question, and return what it says as a hit. Raises `CarrelError`."""
-    from carrel.engine.tool_routing import arguments_for
     from carrel.server.index_opening import question_mask
 
     if seconds < _LEAST_SECONDS:
         raise CarrelError(f"The tool {tool.qualified} was not asked: there was no time for it")
     service = workspace.composition.tools(workspace.settings, confirm=None)
-    arguments = arguments_for(tool, question_mask(workspace.settings)(text)) or {}
-    asked = asyncio.ensure_future(
-        service.run({"steps": [{"tool": tool.qualified, "args": dict(arguments)}], "risk_level": "safe"}, "")
-    )
+    arguments = _arguments(tool, question_mask(workspace.settings)(text)) or {}
+    asked = asyncio.ensure_future(service.run({"steps": [{"tool": tool.qualified, "args": arguments}], "risk_level": "safe"}, ""))
     try:
         await asyncio.wait({asked}, timeout=seconds)
     finally:
@@ -75,3 +89,12 @@ async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds
         ),
     )
     return Hit(chunk, 1.0, Signals())
+
+
+def _arguments(tool: CatalogueTool, text: str) -> dict[str, str] | None:
+    """Return what a tool is called with for a question: nothing, or the question as its one text; None where it needs more."""
+    from carrel.engine.tool_arguments import problem_with
+
+    required = tool.schema.get("required")
+    arguments = {str(required[0]): text} if required and isinstance(required, list) else {}
+    return None if problem_with(arguments, tool.schema) else arguments
