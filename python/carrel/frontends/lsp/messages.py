@@ -1,6 +1,6 @@
 """What travels in `carrel/*` requests: what they share, and questions. `methods` says which method takes and gives what.
 
-`docs/protocol.md`, `editors/protocol.schema.json` and the editors' own types are generated from these structs
+`docs/protocol-reference.md`, `editors/protocol.schema.json` and the editors' own types are generated from these structs
 (`python -m carrel.frontends.lsp.protocol_docs`). Field names are camelCase on the wire. Unknown fields are ignored, null
 counts as missing, a wrong type is an `InvalidInput` that names the field.
 """
