@@ -18,16 +18,18 @@ from carrel.server.source_settings import Sources, SourceSettings
 
 _HEAD = """# Settings
 
-Editors send these under `carrel` (`"carrel.ragEnabled": true`). The command line and MCP read the same keys from
-`settings.toml` or `settings.json` in the user's config folder (`~/.config/carrel` on Linux,
-`~/Library/Application Support/carrel` on macOS, `%LOCALAPPDATA%\\carrel` on Windows); an editor's settings override that file.
-Of `models`, `store`, `httpProxy`, `limits` and `audit`, which decide what leaves the machine, only VS Code's and Neovim's do:
-other editors may read their settings from the project.
-A `.carrel.toml` in a workspace may only narrow, and say how its files are cut, so that every program cuts them alike: the
-last column says how. A value that can't be used is reported and the default stands. A file that can't be read at all (a
-slip in its TOML, a link) stops everything that would read the workspace, since nobody knows what it leaves out: commands
-fail and name the line; a server goes on with what it read before, or gives nothing and says why. Changes take effect
-without a restart.
+```toml
+ragEnabled = true
+exclude = ["*.gen.ts"]
+```
+
+stands in `settings.toml` (or `settings.json`) in `~/.config/carrel` (macOS: `~/Library/Application Support/carrel`, Windows:
+`%LOCALAPPDATA%\\carrel`). Editors send the same keys under `carrel` (`"carrel.ragEnabled": true`), which override that file. Of
+`models`, `store`, `httpProxy`, `limits` and `audit` only those of VS Code, Neovim and IntelliJ do: others may read settings from
+the project. A `.carrel.toml` in a workspace may narrow as the last column says.
+
+A value that can't be used is reported, and the default stands. A file that can't be read stops what would read the workspace:
+commands name the line, a server goes on with what it read before. Changes take effect without a restart.
 
 | setting | type | default | what it does | `.carrel.toml` may |
 | --- | --- | --- | --- | --- |
