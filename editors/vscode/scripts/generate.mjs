@@ -1,7 +1,6 @@
-// Writes what the server's schema decides: src/protocol.ts and the server's settings in package.json; and docs/messages.md.
+// Writes what the server's schema decides: src/protocol.ts and the server's settings in package.json.
 // `node scripts/generate.mjs --check` writes nothing and fails when either is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { messagesPage } from './generate/messages.mjs';
 import { protocolSource } from './generate/protocol.mjs';
 import { settingsBlocks } from './generate/settings.mjs';
 
@@ -14,7 +13,6 @@ manifest.contributes.configuration = settingsBlocks(schema.$defs.Settings, manif
 const wanted = [
   [new URL('src/protocol.ts', here), protocolSource(schema)],
   [manifestFile, JSON.stringify(manifest, null, 2) + '\n'],
-  [new URL('../../docs/messages.md', here), messagesPage(here)],
 ];
 const check = process.argv.includes('--check');
 for (const [file, text] of wanted) {
