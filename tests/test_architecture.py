@@ -13,14 +13,50 @@ from carrel.engine.reviewer import MOST_SEARCHES
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "README.md"])
-def test_every_path_that_a_document_names_exists(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", text))
-    named |= set(re.findall(r"\]\(([^)#:]+)\)", text))
-    known = {path for path in named if path.split("/")[0] in {p.name for p in ROOT.iterdir()}}
-    assert [path for path in sorted(known) if not (ROOT / path).exists()] == []
-    assert known
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCUMENTS = [*PAGES, *sorted((ROOT / "training").glob("*.md")), *sorted((ROOT / "editors").glob("*/*.md"))]
+LARGEST = {
+    "README.md": 6,
+    "ARCHITECTURE.md": 12,
+    "CHANGELOG.md": 8,
+    "docs/quality.md": 16,
+    "docs/security.md": 12,
+    "docs/protocol.md": 10,
+}
+"""Pages that people read from end to end, in kilobytes."""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_every_path_and_link_of_a_document_leads_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    tops = {path.name for path in ROOT.iterdir()}
+    named = {path for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+/?)`", text) if path.split("/")[0] in tops}
+    assert [path for path in sorted(named) if not (ROOT / path).exists() and not path.endswith("/target")] == []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, heading = link.partition("#")
+        if ":" not in link and "/" not in link[:1]:
+            target = document.parent / path if path else document
+            assert target.exists(), link
+            assert not heading or heading in headings(target), link
+
+
+def headings(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_page_that_a_message_names_exists() -> None:
+    files = [*(ROOT / "python").rglob("*.py"), ROOT / "Makefile", ROOT / "editors/vscode/package.json"]
+    named = {page for file in files for page in re.findall(r"\bdocs/(?:dev/)?[a-z-]+\.md\b", file.read_text(encoding="utf-8"))}
+    assert [page for page in sorted(named) if not (ROOT / page).exists()] == []
+    assert len(named) > 5
+
+
+def test_documents_keep_to_their_sizes() -> None:
+    sizes = {page.relative_to(ROOT).as_posix(): page.stat().st_size for page in PAGES}
+    assert {page: sizes[page] for page, most in LARGEST.items() if sizes[page] > 1_000 * most} == {}
+    assert sum(sizes.values()) <= 204_800
 
 
 def test_the_readmes_two_commands_are_targets() -> None:
