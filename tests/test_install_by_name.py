@@ -18,7 +18,7 @@ ALLOWED = {
     "pyproject.toml": r'^name = "carrel-context"$',
     "requirements/dev.txt": r"^ +# +(via )?carrel-context \(pyproject\.toml\)$",
     "python/carrel/core/installation.py": r'^DISTRIBUTION = "carrel-context"$',
-    "docs/emacs.md": r"\(defun carrel-context |M-x carrel-context`",
+    "docs/editors.md": r"\(defun carrel-context |M-x carrel-context`",
     "docs/publishing.md": "",
     "CHANGELOG.md": "",  # what was
     "tests/test_install_by_name.py": "",

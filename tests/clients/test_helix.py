@@ -1,4 +1,4 @@
-"""The messages that Helix 25.07.1 sends, as recorded from the editor: what docs/helix.md promises."""
+"""The messages that Helix 25.07.1 sends, as recorded from the editor: what docs/editors.md promises."""
 
 from __future__ import annotations
 
