@@ -1,4 +1,9 @@
-"""The real Aider, Continue and Open WebUI, the real proxy, a local upstream. docs/chat-proxy.md says how to install the three."""
+"""The real Aider, Continue and Open WebUI, the real proxy, a local upstream. What isn't installed is skipped.
+
+python -m venv /tmp/aider && /tmp/aider/bin/pip install aider-chat==0.86.2
+python -m venv /tmp/webui && /tmp/webui/bin/pip install uv && /tmp/webui/bin/uv pip install --python /tmp/webui open-webui==0.12.4
+npm install --prefix /tmp/continue @continuedev/cli@1.5.47
+"""
 
 from __future__ import annotations
 
