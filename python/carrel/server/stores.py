@@ -1,6 +1,6 @@
 """Find the store of vectors that is set, and make what keeps a copy of an index there.
 
-A new store is one module in `store`, and here its package, its place and what opens it; ARCHITECTURE.md names the rest. A plugin
+A new store is one module in `store`, and here its package, its place and what opens it; CONTRIBUTING.md names the rest. A plugin
 needs nothing here. That a package is missing is said when the store is to be opened: the index answers by its own vectors
 meanwhile.
 """

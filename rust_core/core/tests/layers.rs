@@ -200,7 +200,10 @@ fn diagram(graph: &Graph) -> String {
     }
     for (user, used) in graph {
         let drawn = used.iter().filter(|used| used.0 != "base" || user.0 == "base");
-        out.extend(drawn.map(|used| format!("    {}_{} --> {}_{}", user.0, user.1, used.0, used.1)));
+        let names: Vec<_> = drawn.map(|used| format!("{}_{}", used.0, used.1)).collect();
+        if !names.is_empty() {
+            out.push(format!("    {}_{} --> {}", user.0, user.1, names.join(" & ")));
+        }
     }
     out.join("\n")
 }
