@@ -145,9 +145,9 @@ async def test_no_place_leaves_its_block_and_whoever_asks_is_told(opened: Any) -
         own = places * each + (2 if form == "xml" else 0)  # the pack's own tags
         assert count(text) == own, way
         assert ORDER in text, "it stays as it is"
-        assert "addresses the model" in told or way == "chat proxy", way
+        assert "may mislead the model" in told or way == "chat proxy", way
     text, places, _ = await lsp(opened, "source")
     assert source_headers(text) == 2 * places - 1, "a header each, and a line between two"
     pack = await opened.commands.context({"query": "authenticate_user login", "topK": 1, "trigger": "explicit"})
     assert pack.hits
-    assert "addresses" not in str(pack.error), "harmless places have no notice"
+    assert "mislead" not in str(pack.error), "harmless places have no notice"

@@ -125,32 +125,6 @@ def one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", _LINE_ENDS.sub(" ", text))
 
 
-def readings(text: str) -> tuple[str, ...]:
-    """Return a text as it is seen with its blanks and line ends: in small letters, in ASCII where it looks like it.
-
-    Where it holds invisible tags there is a second reading, in which they are the letters that they spell.
-    """
-    if text.isascii():
-        return (text.lower().replace("\r", "\n"),)
-    spelled_out = (text, text.translate(_UNTAGGED)) if _TAGS.search(text) else (text,)
-    return tuple(
-        "".join(char if char in " \n" else " " if char == "\t" else _SEEN[ord(char)] for char in one) for one in spelled_out
-    )
-
-
-class _Seeing(dict[int, str]):
-    """What each character is seen as where blanks count."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        blank = unicodedata.category(char)[0] == "Z" and char not in LINE_ENDS
-        self[code] = seen = " " if blank else _FOLDING[code]
-        return seen
-
-
-_SEEN = _Seeing()
-
-
 def visible(text: str) -> str:
     """Return a text on one line in which all that a reader wouldn't see is spelled out, such as `\\u200b`."""
     flat = re.sub(rf"[\t{LINE_ENDS}]+", " ", text)

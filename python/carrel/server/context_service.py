@@ -304,14 +304,14 @@ def answered(
     notices: Sequence[str | None],
 ) -> tuple[ContextAnswer, Retrieval]:
     """Return a pack with what must be told of it; `found` is what the index found, of several the surest."""
-    from carrel.engine.addressed_text import notice_of
+    from carrel.engine.forged_markup import notice_of
 
-    addressed = notice_of((item.hit.chunk, item.text) for item in packed.items)
+    forged = notice_of((item.hit.chunk, item.text) for item in packed.items)
     told = found.diagnostics
     answer = ContextAnswer(
         packed,
         stages,
-        notice=_joined(*notices, others.problem if others else None, addressed),
+        notice=_joined(*notices, others.problem if others else None, forged),
         rewritten=told.rewritten,
         sub_queries=told.sub_queries,
         routes=others.routes if others else (),

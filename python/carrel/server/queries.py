@@ -141,10 +141,10 @@ async def answer(
     problems: Sequence[str | None],
 ) -> Found:
     """Return hits with what must be told of them. `own` has the surest retrieval first."""
-    from carrel.engine.addressed_text import notice_of
+    from carrel.engine.forged_markup import notice_of
 
-    addressed = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
-    told = " ".join(filter(None, (*problems, others.problem if others else None, addressed))) or None
+    forged = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
+    told = " ".join(filter(None, (*problems, others.problem if others else None, forged))) or None
     surest = replace(own[0], diagnostics=replace(own[0].diagnostics, problem=told))
     return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=own[1:])
 
