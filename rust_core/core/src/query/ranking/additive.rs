@@ -8,7 +8,6 @@ pub(super) struct Weights {
     lexical: f64,
     dense: f64,
     fused: f64,
-    covered: f64,
     file_share: f64,
     path_exact: f64,
     path_prefix: f64,
@@ -21,7 +20,6 @@ pub(super) static FOR_QUESTIONS: Weights = Weights {
     lexical: 0.8,
     dense: 1.1,
     fused: 0.4,
-    covered: 0.1,
     file_share: 0.5,
     path_exact: 0.5,
     path_prefix: 0.6,
@@ -31,10 +29,9 @@ pub(super) static FOR_QUESTIONS: Weights = Weights {
 /// Who asks for a change tells what it touches, in many words and in passing: the file that holds most of them is meant rather
 /// than the one that is called like some.
 pub(super) static FOR_CHANGES: Weights = Weights {
-    lexical: 1.0,
+    lexical: 1.2,
     dense: 0.8,
     fused: 0.3,
-    covered: 0.3,
     file_share: 0.9,
     path_exact: 0.35,
     path_prefix: 0.5,
@@ -54,11 +51,10 @@ const ALONE: f64 = 1.5;
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 
 /// The rules with their names.
-pub const ADDITIVE: [(&str, Rule); 10] = [
+pub const ADDITIVE: [(&str, Rule); 9] = [
     ("words", words),
     ("meaning", meaning),
     ("agreement", agreement),
-    ("coverage", coverage),
     ("whole_file", whole_file),
     ("path_match", path_match),
     ("in_scope", in_scope),
@@ -81,11 +77,6 @@ fn meaning(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
 /// Reciprocal rank fusion of both searches, 1 for the first of both.
 fn agreement(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     candidates.iter().map(|candidate| context.weights.fused * candidate.fused * (RRF_K + 1.0) / 2.0).collect()
-}
-
-/// Few words often are worth less than all words once.
-fn coverage(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    candidates.iter().map(|candidate| context.weights.covered * candidate.covered * candidate.covered).collect()
 }
 
 /// The file as a whole speaks of it, even where this chunk alone says little.
