@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.shop import IGNORED, SHOP, write_files
+import pytest_asyncio
+from tests.shop import IGNORED, SHOP, environment, write_files
 
 from carrel.frontends.common.lsp_client import LspClient
+from carrel.frontends.common.uris import path_to_uri
 
 FILES = {
     **SHOP,
@@ -51,6 +53,36 @@ def start(env: dict[str, str], options: dict[str, Any]) -> Start:
             yield client
 
     return started
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LspClient]:
+    """A server without folders for all tests of a module that end none and set none up; the module may name its CAPABILITIES."""
+    kept = tmp_path_factory.mktemp("server")
+    options = {"cacheFolder": str(kept / "cache"), "ragEnabled": True}
+    capabilities = getattr(request.module, "CAPABILITIES", None)
+    async with LspClient.started(options=options, capabilities=capabilities, env=environment(kept / "home")) as client:
+        yield client
+
+
+@pytest.fixture
+def opened(server: LspClient) -> Start:
+    """Open folders in the module's server: `async with opened(project) as client`; they are closed at the end."""
+
+    @contextlib.asynccontextmanager
+    async def with_folders(*folders: Path) -> AsyncIterator[LspClient]:
+        named = [{"uri": path_to_uri(str(folder)), "name": folder.name} for folder in folders]
+        before = {**vars(server), "answers": dict(server.answers)}
+        server.notifications.clear()
+        server.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": named, "removed": []}})
+        try:
+            yield server
+        finally:
+            server.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": named}})
+            vars(server).clear()  # what the test replaced of the client
+            vars(server).update(before)
+
+    return with_folders
 
 
 def paths(result: Any) -> list[str]:

@@ -16,9 +16,11 @@ from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-async def test_index_reports_progress_in_files(start: Start, project: Path) -> None:
-    async with start(project) as client:
+
+async def test_index_reports_progress_in_files(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         report = await client.request("carrel/index", {"workDoneToken": "bar"})
         assert (report["added"], report["changed"], report["removed"], report["failed"]) == (4, 0, 0, 0)
         values = [params["value"] for method, params in client.notifications if method == "$/progress"]
@@ -33,16 +35,16 @@ async def test_index_reports_progress_in_files(start: Start, project: Path) -> N
         assert status["lastIndexed"].endswith("Z")
 
 
-async def test_force_reads_everything_again(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_force_reads_everything_again(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         report = await client.request("carrel/index", {"force": True})
         assert report["added"] + report["changed"] == 4
         assert report["chunks"] > 0
 
 
-async def test_search_finds_code_by_words(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_search_finds_code_by_words(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         result = await client.request("carrel/search", {"query": "how does login work? authenticate user", "limit": 3})
         hit = result["hits"][0]
         assert hit["path"] == "src/auth.py"
@@ -53,11 +55,11 @@ async def test_search_finds_code_by_words(start: Start, project: Path) -> None:
         assert result["state"] == "ready"
 
 
-async def test_what_was_said_and_what_is_selected_say_what_is_asked_for(start: Start, project: Path) -> None:
+async def test_what_was_said_and_what_is_selected_say_what_is_asked_for(opened: Start, project: Path) -> None:
     said = [{"role": "user", "content": "how does login work?"}, {"role": "assistant", "content": "`login` in `src/auth.py`."}]
     uri = path_to_uri(str(project / "src/auth.py"))
     first_line = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
-    async with start(project) as client:
+    async with opened(project) as client:
         for method, more in (("carrel/search", {}), ("carrel/context", {"trigger": "explicit"})):
             alone = await client.request(method, {"query": "and where is it?", **more})
             found = await client.request(method, {"query": "and where is it?", "history": said, **more})
@@ -69,8 +71,8 @@ async def test_what_was_said_and_what_is_selected_say_what_is_asked_for(start: S
             assert front["hits"][0]["startLine"] == 1
 
 
-async def test_where_nothing_answers_nothing_is_sent(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_where_nothing_answers_nothing_is_sent(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         pack = await client.request("carrel/context", {"query": "hello!", "trigger": "explicit"})
         assert (pack["confidence"], pack["text"], pack["hits"], "error" in pack) == (0, "", [], False)
         told = await client.request("carrel/context", {"query": "hello!", "trigger": "explicit", "format": "tool"})
@@ -85,8 +87,8 @@ async def test_where_nothing_answers_nothing_is_sent(start: Start, project: Path
         assert found["confidence"] > 0.5
 
 
-async def test_filters_hold(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_filters_hold(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         only_docs = await client.request("carrel/search", {"query": "orders pooled logins", "filters": {"sources": ["docs"]}})
         assert set(paths(only_docs)) == {"README.md"}
         by_path = await client.request(
@@ -105,9 +107,9 @@ async def test_filters_hold(start: Start, project: Path) -> None:
         ({"kind": None}, {"README.md", "src/auth.py", "src/orders.py", "src/pool.py"}),
     ],
 )
-async def test_metadata_holds_in_every_answer(start: Start, project: Path, metadata: dict[str, Any], expected: set[str]) -> None:
+async def test_metadata_holds_in_every_answer(opened: Start, project: Path, metadata: dict[str, Any], expected: set[str]) -> None:
     asked = {"query": "orders price pool login", "filters": {"metadata": metadata}, "trigger": "explicit"}
-    async with start(project) as client:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         assert set(paths(await client.request("carrel/search", asked))) == expected
         assert set(paths(await client.request("carrel/context", asked))) == expected
@@ -127,16 +129,16 @@ async def test_metadata_holds_in_every_answer(start: Start, project: Path, metad
     ],
 )
 async def test_a_filter_that_is_none_is_named_as_it_was_sent(
-    start: Start, project: Path, method: str, params: dict[str, Any], field: str
+    opened: Start, project: Path, method: str, params: dict[str, Any], field: str
 ) -> None:
-    async with start(project) as client:
+    async with opened(project) as client:
         with pytest.raises(LspError, match=f"^{field}: ") as caught:
             await client.request(method, {"query": "login", **params})
         assert (caught.value.code, caught.value.data["field"]) == (-32602, field)
 
 
-async def test_what_is_ignored_or_secret_is_never_found(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_what_is_ignored_or_secret_is_never_found(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         result = await client.request(
             "carrel/search", {"query": "generated_wombat DATABASE_PASSWORD hunter2hunter2", "limit": 50}
         )
@@ -153,8 +155,8 @@ async def test_a_chat_turn_gets_nothing_while_retrieval_is_off(start: Start, pro
         assert "authenticate_user" in explicit["text"]
 
 
-async def test_context_stays_within_its_budget(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_context_stays_within_its_budget(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         for chars in (1, 60, 200, 400, 4000):
             pack = await client.request("carrel/context", {"query": "order total price pool", "budget": {"chars": chars}})
@@ -167,8 +169,8 @@ async def test_context_stays_within_its_budget(start: Start, project: Path) -> N
         assert pack["text"].startswith("<rag_context>")
 
 
-async def test_augment_puts_the_context_first_and_keeps_commands_in_front(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_augment_puts_the_context_first_and_keeps_commands_in_front(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         text = "/explain how is a user authenticated?"
         result = await client.request("carrel/augment", {"text": text})
@@ -177,14 +179,14 @@ async def test_augment_puts_the_context_first_and_keeps_commands_in_front(start:
         assert result["original"] == text
 
 
-async def test_places_that_were_left_out_stay_out_and_the_rest_of_their_file_may_come(start: Start, project: Path) -> None:
+async def test_places_that_were_left_out_stay_out_and_the_rest_of_their_file_may_come(opened: Start, project: Path) -> None:
     (project / "src/two.py").write_text(
         'def stamp_parcel(weight):\n    """Stamp a parcel by its weight."""\n    first = weight * 2\n    return first + 1\n\n'
         'def stamp_letter(weight):\n    """Stamp a letter by its weight."""\n    second = weight * 3\n    return second + 2\n'
     )
     uri = path_to_uri(str(project / "src/two.py"))
     question = {"query": "how is a parcel or a letter stamped by its weight", "trigger": "explicit"}
-    async with start(project) as client:
+    async with opened(project) as client:
         whole = (await client.request("carrel/context", question))["text"]
         assert "first = weight" in whole
         assert "second = weight" in whole
@@ -202,14 +204,14 @@ async def test_places_that_were_left_out_stay_out_and_the_rest_of_their_file_may
             await client.request("carrel/context", {**question, "excludeLines": [{"uri": uri, "startLine": 3, "endLine": 1}]})
 
 
-async def test_what_the_person_chose_is_given_once_and_first_whatever_is_asked(start: Start, project: Path) -> None:
+async def test_what_the_person_chose_is_given_once_and_first_whatever_is_asked(opened: Start, project: Path) -> None:
     uri = path_to_uri(str(project / "src/auth.py"))
     (project / "src/long.py").write_text("def long():\n" + "".join(f"    step({line})\n" for line in range(2, 300)))
     lines = len((project / "src/auth.py").read_text().splitlines())
     selection = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}
     chosen = {"active": {"uri": uri, "selection": selection}, "attached": [{"uri": uri, "startLine": 2, "endLine": 2}]}
     ask = {"query": "how is the price of an order summed up?", "trigger": "explicit"}
-    async with start(project) as client:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         for budget in ({"chars": 4_000}, {"chars": 330}, {"tokens": 90}):
             pack = await client.request("carrel/context", {**ask, **chosen, "budget": budget, "topK": 1})
@@ -243,11 +245,11 @@ async def test_what_the_person_chose_is_given_once_and_first_whatever_is_asked(s
             assert not any(hit["attached"] for hit in without["hits"])
 
 
-async def test_a_file_is_pinned_whatever_its_name_is(start: Start, project: Path) -> None:
+async def test_a_file_is_pinned_whatever_its_name_is(opened: Start, project: Path) -> None:
     names = ["wow!.md", "a,b.md", "[x] {y,z} *?.md", "b\\a.md"] if os.name == "posix" else ["wow!.md", "a,b.md", "[x] {y,z}.md"]
     for name in names:
         (project / name).write_text("Whatever an albatross eats in winter, nobody knows.\n")
-    async with start(project) as client:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         for name in names:
             pinned = [path_to_uri(str(project / name))]
@@ -255,8 +257,8 @@ async def test_a_file_is_pinned_whatever_its_name_is(start: Start, project: Path
             assert (pack.get("error"), pack["hits"][0]["path"]) == (None, name)
 
 
-async def test_named_files_pass_the_gate(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_named_files_pass_the_gate(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         uris = [path_to_uri(str(project / name)) for name in (".env", "generated/out.py", "src/pool.py")]
         pack = await client.request(
@@ -269,8 +271,8 @@ async def test_named_files_pass_the_gate(start: Start, project: Path) -> None:
         assert "src/pool.py" not in refused
 
 
-async def test_an_explicit_question_makes_the_first_index_a_chat_turn_does_not(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_an_explicit_question_makes_the_first_index_a_chat_turn_does_not(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         chat = await client.request("carrel/context", {"query": "authenticate user"})
         assert chat["text"] == ""
         explicit = await client.request("carrel/context", {"query": "authenticate user", "trigger": "explicit"})
@@ -297,8 +299,8 @@ async def test_context_outside_any_folder_is_an_empty_pack_with_a_reason(start: 
         assert "folder" in pack["error"]
 
 
-async def test_explain_tells_of_packs_and_lines(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_explain_tells_of_packs_and_lines(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         pack = await client.request("carrel/context", {"query": "authenticate user login", "trigger": "explicit"})
         story = await client.request("carrel/explain", {"packId": pack["id"]})
         assert story["candidates"][0]["path"] == "src/auth.py"
@@ -310,8 +312,8 @@ async def test_explain_tells_of_packs_and_lines(start: Start, project: Path) -> 
             await client.request("carrel/explain", {"packId": "never made"})
 
 
-async def test_files_similar_and_commands(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_files_similar_and_commands(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         files = await client.request("carrel/files", {"query": "database connection pool size", "limit": 2})
         assert files["files"][0]["path"] == "src/pool.py"
         whole = {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}
@@ -324,7 +326,7 @@ async def test_files_similar_and_commands(start: Start, project: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["carrel/similar", "carrel/explain"])
-async def test_code_that_is_asked_about_first_of_all_is_found(start: Start, project: Path, method: str) -> None:
+async def test_code_that_is_asked_about_first_of_all_is_found(opened: Start, project: Path, method: str) -> None:
     (project / "src/baskets.py").write_text((project / "src/orders.py").read_text().replace("Order", "Basket"))
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 6, "character": 0}}
     params = {
@@ -334,7 +336,7 @@ async def test_code_that_is_asked_about_first_of_all_is_found(start: Start, proj
         "path": "src/orders.py",
         "line": 1,
     }
-    async with start(project) as client:
+    async with opened(project) as client:
         result = await client.request(method, params)
         if method == "carrel/similar":
             assert "src/baskets.py" in paths(result)
@@ -342,8 +344,8 @@ async def test_code_that_is_asked_about_first_of_all_is_found(start: Start, proj
             assert "given" in result["candidates"][0]["verdict"]
 
 
-async def test_clear_deletes_the_index(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_clear_deletes_the_index(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         assert (await client.request("carrel/clear", {}))["freedBytes"] > 0
         status = await client.request("carrel/status", {})
@@ -416,8 +418,8 @@ async def test_questions_are_answered_while_indexing(start: Start, tmp_path: Pat
         await index
 
 
-async def test_a_cancelled_search_is_answered_once(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_a_cancelled_search_is_answered_once(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         answered: list[Any] = []
         take = client._take
 
@@ -438,8 +440,8 @@ async def test_a_cancelled_search_is_answered_once(start: Start, project: Path) 
 @pytest.mark.parametrize(
     "text", ["x" * 20_000_000, "authenticate user " + "!" * 10_000_000 + " w1 w2" * 1_500_000 + " login"], ids=["word", "paste"]
 )
-async def test_a_question_of_20_megabytes_is_answered(start: Start, project: Path, text: str) -> None:
-    async with start(project) as client:
+async def test_a_question_of_20_megabytes_is_answered(opened: Start, project: Path, text: str) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         for method in ("carrel/search", "carrel/files", "carrel/context"):
             result = await client.request(
@@ -450,8 +452,8 @@ async def test_a_question_of_20_megabytes_is_answered(start: Start, project: Pat
         assert augmented["text"].endswith(text)
 
 
-async def test_citations_of_an_answer_are_checked_against_its_pack(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_citations_of_an_answer_are_checked_against_its_pack(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         pack = await client.request("carrel/context", {"query": "authenticate_user", "trigger": "explicit"})
         text = "See `src/auth.py:1-2`, and src/gone.py:7."
         found = (await client.request("carrel/citations", {"packId": pack["id"], "text": text}))["citations"]

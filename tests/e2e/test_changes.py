@@ -17,6 +17,8 @@ from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 WATCHING = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}, "window": {"workDoneProgress": True}}
 
 
@@ -34,8 +36,8 @@ async def eventually(client: LspClient, query: str, expected: list[str], *, seco
         await asyncio.sleep(0.05)
 
 
-async def test_typing_is_searchable_before_it_is_saved(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_typing_is_searchable_before_it_is_saved(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         path = project / "src/auth.py"
         client.open(path, path.read_text())
@@ -49,8 +51,8 @@ async def test_typing_is_searchable_before_it_is_saved(start: Start, project: Pa
         assert await found(client, "giraffe_feeder") == []
 
 
-async def test_incremental_edits_are_applied(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_incremental_edits_are_applied(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         path = project / "src/pool.py"
         client.open(path, path.read_text())
@@ -77,8 +79,8 @@ async def test_edits_land_where_the_editor_makes_them_whatever_the_file_holds(st
         assert "return 'é😋' + narwhal_size" in result["hits"][0]["text"]
 
 
-async def test_a_saved_file_is_searchable_and_its_overlay_gone(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_a_saved_file_is_searchable_and_its_overlay_gone(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         path = project / "src/auth.py"
         client.open(path, path.read_text())
@@ -91,8 +93,8 @@ async def test_a_saved_file_is_searchable_and_its_overlay_gone(start: Start, pro
         await eventually(client, "okapi_counter", ["src/auth.py"])
 
 
-async def test_a_hit_is_reread_when_the_file_changed_unnoticed(start: Start, project: Path) -> None:
-    async with start(project) as client:
+async def test_a_hit_is_reread_when_the_file_changed_unnoticed(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         path = project / "src/auth.py"
         path.write_text("# one more line at the top\n" + path.read_text())
@@ -274,9 +276,9 @@ async def test_what_the_editor_excludes_is_left_out_of_its_folder_from_the_next_
     await client.kill()
 
 
-async def test_a_workspace_file_can_only_switch_off(start: Start, project: Path) -> None:
+async def test_a_workspace_file_can_only_switch_off(opened: Start, project: Path) -> None:
     (project / ".carrel.toml").write_text('ragEnabled = false\nragAutoIndex = true\nexclude = ["pool.py"]\n')
-    async with start(project) as client:
+    async with opened(project) as client:
         message = await client.wait_for("window/showMessage")
         assert "ragAutoIndex" in message["message"]
         await client.request("carrel/index", {})
@@ -284,11 +286,11 @@ async def test_a_workspace_file_can_only_switch_off(start: Start, project: Path)
         assert await found(client, "configure_pool") == []
 
 
-async def test_folders_come_and_go(start: Start, project: Path, tmp_path: Path) -> None:
+async def test_folders_come_and_go(opened: Start, project: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "whale.py").write_text("def whale_song(pitch):\n    # whales sing very low and very far\n    return pitch / 100\n")
-    async with start(project) as client:
+    async with opened(project) as client:
         folder = {"uri": path_to_uri(str(other)), "name": "other"}
         client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
         assert await found(client, "whale_song", workspaceFolder=folder["uri"]) == ["whale.py"]

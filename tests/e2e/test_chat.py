@@ -13,7 +13,10 @@ from carrel.frontends.common.lsp_client import LspClient, LspError
 
 from .conftest import Start
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 LENDS = {"experimental": {"carrel": {"complete": True}}}
+CAPABILITIES = LENDS
 QUESTION = {"messages": [{"role": "user", "content": "Where is a login checked?"}]}
 ANSWER = "`authenticate_user` checks it (src/auth.py:1-4)."
 
@@ -73,8 +76,8 @@ async def test_a_question_is_answered_from_context_and_tools_with_checked_citati
         assert first["messages"][-1]["text"].endswith("</rag_context>\n\nWhere is a login checked?")
 
 
-async def test_every_tool_answers(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_every_tool_answers(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         model = PlayedModel(
             client,
             call("search_code", query="price of an order"),
@@ -94,8 +97,8 @@ async def test_every_tool_answers(start: Start, project: Path) -> None:
         ]
 
 
-async def test_what_does_not_hold_is_asked_for_again_then_marked(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_what_does_not_hold_is_asked_for_again_then_marked(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         model = PlayedModel(client, "It is in src/gone.py:3.")
         result = await client.request("carrel/chat", {**QUESTION, "partialResultToken": 7})
         assert result["text"] == "It is in src/gone.py:3 [unverified]."
@@ -105,8 +108,8 @@ async def test_what_does_not_hold_is_asked_for_again_then_marked(start: Start, p
         assert "askedAgain" in [step["kind"] for step in steps(client, 7)]  # type: ignore[arg-type]
 
 
-async def test_nothing_ignored_secret_or_left_out_is_shown(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_nothing_ignored_secret_or_left_out_is_shown(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         client.open(project / "src/pool.py", "def unsaved_pool():\n    return 'typed a moment ago'\n")
         names = ("search_code", "find_definition", "find_uses")
         calls = [
@@ -123,8 +126,8 @@ async def test_nothing_ignored_secret_or_left_out_is_shown(start: Start, project
         assert {c["path"] for c in result["pack"]["hits"]} & {"src/auth.py"} == set()
 
 
-async def test_the_conversation_is_told_and_gives_way_to_the_question(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_the_conversation_is_told_and_gives_way_to_the_question(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         model = PlayedModel(client, ANSWER)
         history = [{"role": role, "content": f"{role} {n} " * 300} for n in range(20) for role in ("user", "assistant")]
         messages = [*history, {"role": "user", "content": "And where is it checked?"}]
@@ -138,8 +141,8 @@ async def test_the_conversation_is_told_and_gives_way_to_the_question(start: Sta
         assert result["usage"]["largestRequest"] < 6_800
 
 
-async def test_a_cancel_ends_it_and_the_server_goes_on(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_a_cancel_ends_it_and_the_server_goes_on(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         asked = asyncio.Event()
 
         async def think_for_ever(_: Any) -> Any:
@@ -169,8 +172,8 @@ async def test_a_cancel_ends_it_and_the_server_goes_on(start: Start, project: Pa
         ({"messages": [{"role": "user", "content": "why? " * 20_000}]}, "messages"),
     ],
 )
-async def test_what_can_not_be_answered_is_named(start: Start, project: Path, params: dict[str, Any], field: str) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_what_can_not_be_answered_is_named(opened: Start, project: Path, params: dict[str, Any], field: str) -> None:
+    async with opened(project) as client:
         model = PlayedModel(client, ANSWER)
         with pytest.raises(LspError) as caught:
             await client.request("carrel/chat", params)

@@ -13,6 +13,8 @@ from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 RATES = '''def exchange_rate(currency, day):
     """Return the exchange rate of a currency on a day from the table of the central bank."""
     table = central_bank_table(day)
@@ -46,8 +48,8 @@ def explicit(query: str, **more: Any) -> dict[str, Any]:
     return {"query": query, "trigger": "explicit", **more}
 
 
-async def test_all_folders_answer_in_one_order_with_one_budget(start: Start, money: Path, kitchen: Path) -> None:
-    async with start(money, kitchen) as client:
+async def test_all_folders_answer_in_one_order_with_one_budget(opened: Start, money: Path, kitchen: Path) -> None:
+    async with opened(money, kitchen) as client:
         for question, path, folder in (
             ("where is the exchange rate of a currency", "money/rates.py", money),
             ("what keeps two kettles from brewing at once", "kitchen/locks.py", kitchen),
@@ -72,8 +74,8 @@ async def test_all_folders_answer_in_one_order_with_one_budget(start: Start, mon
         assert (nothing["hits"], nothing.get("error")) == ([], None)
 
 
-async def test_files_of_one_name_and_content_are_told_apart(start: Start, money: Path, kitchen: Path) -> None:
-    async with start(money, kitchen) as client:
+async def test_files_of_one_name_and_content_are_told_apart(opened: Start, money: Path, kitchen: Path) -> None:
+    async with opened(money, kitchen) as client:
         found = await client.request("carrel/search", {"query": "settings_of"})
         assert sorted(path for path in paths(found) if "config" in path) == ["kitchen/config.py", "money/config.py"]
         assert len({hit["id"] for hit in found["hits"]}) == len(found["hits"])
@@ -101,10 +103,10 @@ async def test_one_folder_that_is_named_answers_as_if_it_were_alone(start: Start
         assert "is not an open folder" in wrong["error"]
 
 
-async def test_a_folder_inside_another_gives_no_place_twice(start: Start, kitchen: Path) -> None:
+async def test_a_folder_inside_another_gives_no_place_twice(opened: Start, kitchen: Path) -> None:
     inner = write_files(kitchen / "money", {"rates.py": RATES})
     write_files(kitchen / "other" / "money", {"notes.py": SHARED})
-    async with start(kitchen, inner) as client:
+    async with opened(kitchen, inner) as client:
         found = await client.request("carrel/search", {"query": "exchange_rate of a currency", "limit": 50})
         uris = [(hit["uri"], hit["startLine"]) for hit in found["hits"]]
         assert len(uris) == len(set(uris))
@@ -113,9 +115,9 @@ async def test_a_folder_inside_another_gives_no_place_twice(start: Start, kitche
         assert "kitchen/other/money/notes.py" in paths(notes)
 
 
-async def test_a_folder_that_cannot_answer_is_named_and_the_others_answer(start: Start, money: Path, kitchen: Path) -> None:
+async def test_a_folder_that_cannot_answer_is_named_and_the_others_answer(opened: Start, money: Path, kitchen: Path) -> None:
     (kitchen / ".carrel.toml").write_text("this is not TOML")
-    async with start(money, kitchen) as client:
+    async with opened(money, kitchen) as client:
         pack = await client.request("carrel/context", explicit("exchange rate of a currency"))
         assert paths(pack)[0] == "money/rates.py"
         [missing] = pack["missingFolders"]
@@ -132,9 +134,9 @@ async def test_a_folder_that_cannot_answer_is_named_and_the_others_answer(start:
         assert "its memory is off" in chat["missingFolders"][0]["reason"]
 
 
-async def test_what_is_pinned_attached_and_left_out_counts_in_its_folder(start: Start, money: Path, kitchen: Path) -> None:
+async def test_what_is_pinned_attached_and_left_out_counts_in_its_folder(opened: Start, money: Path, kitchen: Path) -> None:
     locks, config = path_to_uri(str(kitchen / "locks.py")), path_to_uri(str(money / "config.py"))
-    async with start(money, kitchen) as client:
+    async with opened(money, kitchen) as client:
         question = explicit("where are settings read")
         await client.request("carrel/search", {"query": "settings"})
         pack = await client.request("carrel/context", {**question, "pinned": [locks]})

@@ -16,6 +16,8 @@ from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start, paths
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 RATES = '''def exchange_rate(currency, day):
     """Return the exchange rate of a currency on a day from the table of the central bank."""
     return central_bank_table(day)[currency]
@@ -47,9 +49,9 @@ def is_error(params: Any) -> bool:
     return bool(params["type"] == 1)
 
 
-async def test_a_folder_that_never_was_is_named_as_such(start: Start, money: Path, tmp_path: Path) -> None:
+async def test_a_folder_that_never_was_is_named_as_such(opened: Start, money: Path, tmp_path: Path) -> None:
     nope = tmp_path / "nope"
-    async with start(money, nope) as client:
+    async with opened(money, nope) as client:
         for answer in [*await ask_all(client), *await ask_all(client)]:
             assert paths(answer)[0] == "money/rates.py"
             [missing] = answer["missingFolders"]
@@ -70,8 +72,8 @@ async def test_a_folder_that_never_was_is_named_as_such(start: Start, money: Pat
             assert "nope/rates.py" in paths(answer)
 
 
-async def test_a_folder_that_is_deleted_while_it_is_open_is_named(start: Start, money: Path, bank: Path) -> None:
-    async with start(money, bank) as client:
+async def test_a_folder_that_is_deleted_while_it_is_open_is_named(opened: Start, money: Path, bank: Path) -> None:
+    async with opened(money, bank) as client:
         assert "bank/rates.py" in paths(await client.request("carrel/search", {"query": QUESTION}))
         shutil.rmtree(bank)
         for answer in await ask_all(client):
@@ -86,9 +88,9 @@ async def test_a_folder_that_is_deleted_while_it_is_open_is_named(start: Start, 
             await asyncio.sleep(0.05)
 
 
-async def test_all_folders_are_named_where_none_answers(start: Start, tmp_path: Path) -> None:
+async def test_all_folders_are_named_where_none_answers(opened: Start, tmp_path: Path) -> None:
     one, two = tmp_path / "one", write_files(tmp_path / "two", {".carrel.toml": "this is not TOML"})
-    async with start(one, two) as client:
+    async with opened(one, two) as client:
         pack = await client.request("carrel/context", EXPLICIT)
         assert (pack["text"], names(pack)) == ("", ["one", "two"])
         assert all(missing["reason"].rstrip(".") in pack["error"] for missing in pack["missingFolders"])
@@ -96,9 +98,9 @@ async def test_all_folders_are_named_where_none_answers(start: Start, tmp_path: 
             await client.request("carrel/search", {"query": QUESTION})
 
 
-async def test_a_folder_that_is_switched_off_is_named_without_an_error(start: Start, money: Path, bank: Path) -> None:
+async def test_a_folder_that_is_switched_off_is_named_without_an_error(opened: Start, money: Path, bank: Path) -> None:
     (bank / ".carrel.toml").write_text("ragEnabled = false\n")
-    async with start(money, bank) as client:
+    async with opened(money, bank) as client:
         assert "missingFolders" not in await client.request("carrel/context", EXPLICIT)
         chat = await client.request("carrel/context", {"query": QUESTION})
         assert set(paths(chat)) == {"money/rates.py"}
@@ -112,9 +114,9 @@ async def test_a_folder_that_is_switched_off_is_named_without_an_error(start: St
 
 
 @pytest.mark.parametrize("glob", ["bank", "bank/"])
-async def test_the_name_of_a_folder_stands_for_all_of_it(start: Start, money: Path, bank: Path, glob: str) -> None:
+async def test_the_name_of_a_folder_stands_for_all_of_it(opened: Start, money: Path, bank: Path, glob: str) -> None:
     write_files(bank, {"deep/er/rates.py": RATES.replace("exchange_rate", "deep_rate")})
-    async with start(money, bank) as client:
+    async with opened(money, bank) as client:
         found = await client.request("carrel/search", {"query": QUESTION, "filters": {"pathGlob": glob}})
         assert set(paths(found)) == {"bank/rates.py", "bank/deep/er/rates.py"}
         for more in ({}, {"pinned": [path_to_uri(str(bank / "rates.py"))]}):
@@ -122,8 +124,8 @@ async def test_the_name_of_a_folder_stands_for_all_of_it(start: Start, money: Pa
             assert set(paths(pack)) == {"money/rates.py"}
 
 
-async def test_a_pinned_file_of_no_folder_keeps_its_name(start: Start, money: Path, bank: Path, tmp_path: Path) -> None:
+async def test_a_pinned_file_of_no_folder_keeps_its_name(opened: Start, money: Path, bank: Path, tmp_path: Path) -> None:
     pinned = [path_to_uri(str(tmp_path / "secret.txt")), "untitled:Untitled-9"]
-    async with start(money, bank) as client:
+    async with opened(money, bank) as client:
         pack = await client.request("carrel/context", {**EXPLICIT, "pinned": pinned})
         assert [drop["path"] for drop in pack["dropped"] if "outside" in drop["reason"]] == pinned

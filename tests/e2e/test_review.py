@@ -16,7 +16,10 @@ from carrel.frontends.common.uris import path_to_uri
 
 from .conftest import Start
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 LENDS = {"window": {"workDoneProgress": True}, "experimental": {"carrel": {"complete": True}}}
+CAPABILITIES = LENDS
 ISSUE = {"title": "Logins of users with umlauts fail", "body": "Since yesterday `müller` can't log in."}
 ANSWER = {
     "summary": "Compare names in one form when a login is checked.",
@@ -89,16 +92,16 @@ async def test_an_issue_is_reviewed_with_the_clients_model(start: Start, project
         )
 
 
-async def test_it_is_a_command_too_and_needs_no_tokens(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_it_is_a_command_too_and_needs_no_tokens(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         model = PlayedModel(client)
         result = await client.request("workspace/executeCommand", {"command": "carrel.review", "arguments": [ISSUE]})
         assert (result["review"]["chunksUsed"], result["searches"]) == (0, 0)
         assert "modelToken" not in model.requests[0]
 
 
-async def test_what_is_ignored_secret_excluded_or_unsaved_counts_as_for_any_search(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_what_is_ignored_secret_excluded_or_unsaved_counts_as_for_any_search(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         client.open(project / "src/orders.py", "def unsaved_discount(order):\n    return order.total * 0.9\n")
         model = PlayedModel(client, "generated_wombat DATABASE_PASSWORD hunter2hunter2", "unsaved discount of an order")
         result = await client.request("carrel/review", {**ISSUE, "exclude": ["src/auth.py"]})
@@ -109,9 +112,9 @@ async def test_what_is_ignored_secret_excluded_or_unsaved_counts_as_for_any_sear
         assert "def unsaved_discount" in said
 
 
-async def test_many_files_and_a_small_window(start: Start, tmp_path: Path) -> None:
+async def test_many_files_and_a_small_window(opened: Start, tmp_path: Path) -> None:
     write_many(tmp_path / "big", 80, 200)
-    async with start(tmp_path / "big", capabilities=LENDS) as client:
+    async with opened(tmp_path / "big") as client:
         model = PlayedModel(client, *(f"function_{n}_3 and what it returns" for n in range(40)))
         result = await client.request("carrel/review", {**ISSUE, "maxTokens": 6_000, "waitMs": 60_000})
         assert result["review"]["chunksUsed"] >= 8
@@ -126,8 +129,8 @@ async def test_many_files_and_a_small_window(start: Start, tmp_path: Path) -> No
     ("answer", "problem"),
     [("{}", "summary is missing"), (json.dumps({**ANSWER, "recommended_level": "Guru"}), "recommended_level must be Junior")],
 )
-async def test_an_answer_that_stays_wrong_comes_with_its_text(start: Start, project: Path, answer: str, problem: str) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_an_answer_that_stays_wrong_comes_with_its_text(opened: Start, project: Path, answer: str, problem: str) -> None:
+    async with opened(project) as client:
         model = PlayedModel(client, "login", answer=answer)
         result = await client.request("carrel/review", {**ISSUE, "partialResultToken": "p"})
         assert "review" not in result
@@ -137,8 +140,8 @@ async def test_an_answer_that_stays_wrong_comes_with_its_text(start: Start, proj
         assert [s["problem"] for s in steps(client, "p") if s["kind"] == "askedAgain"] == [result["problem"]]
 
 
-async def test_a_cancel_reaches_the_model_and_the_server_goes_on(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_a_cancel_reaches_the_model_and_the_server_goes_on(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         asked, cancelled = asyncio.Event(), asyncio.Event()
 
         async def think_for_ever(_: Any) -> Any:
@@ -159,8 +162,8 @@ async def test_a_cancel_reaches_the_model_and_the_server_goes_on(start: Start, p
         assert (await client.request("carrel/review", ISSUE))["review"]["chunksUsed"] > 0
 
 
-async def test_a_cancel_during_a_search_is_heard(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_a_cancel_during_a_search_is_heard(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         client.answers["carrel/complete"] = lambda _: {"toolCalls": [call(n, query=f"login {n} " * 900) for n in range(4)]}
         identity, review = client.send("carrel/review", {**ISSUE, "partialResultToken": "p"})
@@ -176,12 +179,12 @@ async def test_a_cancel_during_a_search_is_heard(start: Start, project: Path) ->
     ("code", "expected"), [(-32000, (-32803, "The chat model failed: no quota left")), (-32800, (-32800, ""))]
 )
 async def test_a_model_that_fails_or_is_taken_back_ends_the_review(
-    start: Start, project: Path, code: int, expected: tuple[int, str]
+    opened: Start, project: Path, code: int, expected: tuple[int, str]
 ) -> None:
     def fail(_: Any) -> Any:
         raise LspError(code, "no quota left")
 
-    async with start(project, capabilities=LENDS) as client:
+    async with opened(project) as client:
         client.answers["carrel/complete"] = fail
         with pytest.raises(LspError) as caught:
             await client.request("carrel/review", ISSUE)
@@ -189,8 +192,8 @@ async def test_a_model_that_fails_or_is_taken_back_ends_the_review(
         assert caught.value.message.startswith(expected[1])
 
 
-async def test_two_reviews_at_once_keep_their_models_apart(start: Start, project: Path) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_two_reviews_at_once_keep_their_models_apart(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         both = asyncio.Barrier(2)
 
         async def complete(params: dict[str, Any]) -> Any:
@@ -222,8 +225,8 @@ async def test_a_client_without_a_model_is_told_what_is_missing(start: Start, pr
         ({"title": "x", "exclude": ["["]}, "exclude"),
     ],
 )
-async def test_what_can_not_be_reviewed_is_named(start: Start, project: Path, params: dict[str, Any], field: str) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_what_can_not_be_reviewed_is_named(opened: Start, project: Path, params: dict[str, Any], field: str) -> None:
+    async with opened(project) as client:
         model = PlayedModel(client)
         with pytest.raises(LspError, match=f"^{field}: ") as caught:
             await client.request("carrel/review", params)
@@ -232,8 +235,8 @@ async def test_what_can_not_be_reviewed_is_named(start: Start, project: Path, pa
 
 
 @pytest.mark.parametrize("answer", [None, [], {"text": 7}, {"toolCalls": [{"id": 1}]}, "text"])
-async def test_a_model_that_speaks_another_language_is_reported(start: Start, project: Path, answer: Any) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_a_model_that_speaks_another_language_is_reported(opened: Start, project: Path, answer: Any) -> None:
+    async with opened(project) as client:
         client.answers["carrel/complete"] = lambda _: answer
         result = client.request("carrel/review", ISSUE)
         if answer is None:  # nothing at all is an empty answer
@@ -258,8 +261,8 @@ DEEP = b'{"text":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
         b'{"id":"ID","result":{"text":"without a version"}}',
     ],
 )
-async def test_a_reply_that_cannot_be_read_ends_the_review_at_once(start: Start, project: Path, reply: bytes) -> None:
-    async with start(project, capabilities=LENDS) as client:
+async def test_a_reply_that_cannot_be_read_ends_the_review_at_once(opened: Start, project: Path, reply: bytes) -> None:
+    async with opened(project) as client:
         taken = client.write
 
         def in_place_of_the_answer(message: Any) -> None:
