@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -12,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil  # type: ignore[import-untyped]
 
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
@@ -40,13 +43,10 @@ end
 
 CALL = """
 local ok, result = pcall(function(args) {code}
-end, vim.json.decode({args}))
+end, vim.json.decode((...)))
 if not ok then result = tostring(result) end
 if result == nil then result = vim.NIL end
-local file = assert(io.open({out}, 'w'))
-file:write(vim.json.encode({{ ok = ok, result = result }}))
-file:close()
-return 'done'
+return vim.json.encode({{ ok = ok, result = result }})
 """
 
 
@@ -72,19 +72,16 @@ class Neovim:
     """One editor process."""
 
     def __init__(self, binary: str, cwd: Path, env: Mapping[str, str], runtime: tuple[Path, ...] = ()) -> None:
-        self._binary = binary
         self._folder = Path(tempfile.mkdtemp(prefix="nv"))  # a socket's path must be short
         self._socket = self._folder / "s"
-        self._env = {**os.environ, **env}
         record = self._folder / "record.lua"
         record.write_text(RECORD, "utf-8")
         paths = ",".join(str(path) for path in (PLUGIN, *runtime))
-        self._calls = 0
         first = ("--cmd", f"set runtimepath^={paths}", "--cmd", "set noswapfile", "--cmd", f"luafile {record}")
         self.process = subprocess.Popen(
             [binary, "--clean", "--headless", "--listen", str(self._socket), *first],
             cwd=cwd,
-            env=self._env,
+            env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -94,28 +91,34 @@ class Neovim:
             assert self.process.poll() is None, "nvim ended at once"
             assert time.monotonic() < until, "nvim did not listen"
             time.sleep(0.02)
+        self._connection = socket.socket(socket.AF_UNIX)  # a program per call would take most of the tests' time
+        self._connection.settimeout(30)
+        self._connection.connect(str(self._socket))
 
     def lua(self, code: str, *args: Any) -> Any:
         """Run a Lua function body; `args` is the list of arguments. Gives what it returns."""
-        self._calls += 1
-        chunk = self._folder / f"{self._calls}.lua"
-        literal = json.dumps(json.dumps(args, ensure_ascii=True))
-        answered = self._folder / f"{self._calls}.json"  # some versions shorten what they print
-        chunk.write_text(CALL.format(code=code, args=literal, out=json.dumps(str(answered))), "utf-8")
-        done = subprocess.run(
-            [self._binary, "--server", str(self._socket), "--remote-expr", f"luaeval('dofile(_A)', '{chunk}')"],
-            env=self._env,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        if not answered.exists():
-            raise LuaError(done.stdout.strip() or done.stderr.strip())
-        answer = json.loads(answered.read_text("utf-8"))
+        error, result = self._request("nvim_exec_lua", CALL.format(code=code), [json.dumps(args)])
+        if error:
+            raise LuaError(str(error))
+        answer = json.loads(result)
         if not answer["ok"]:
             raise LuaError(answer["result"])
         return answer["result"]
+
+    def _request(self, method: str, *params: Any) -> tuple[Any, Any]:
+        """Call a function of its API; gives the error and the result."""
+        try:
+            self._connection.sendall(msgspec.msgpack.encode([0, 1, method, params]))
+            received = b""
+            while True:
+                if not (piece := self._connection.recv(1 << 20)):
+                    raise LuaError("nvim ended")
+                received += piece
+                with contextlib.suppress(msgspec.DecodeError):  # the rest is still to come
+                    _, _, error, result = msgspec.msgpack.decode(received)
+                    return error, result
+        except OSError as failure:
+            raise LuaError(f"nvim doesn't answer: {failure}") from failure
 
     def wait(self, code: str, *args: Any, seconds: float = 30) -> Any:
         """Run Lua again and again until it returns something that is neither nil, false, 0 nor empty."""
@@ -159,13 +162,8 @@ class Neovim:
 
     def close(self) -> int:
         """Quit as a person would; gives the exit code."""
-        subprocess.run(
-            [self._binary, "--server", str(self._socket), "--remote-send", "<C-\\><C-N>:qall!<CR>"],
-            env=self._env,
-            capture_output=True,
-            timeout=30,
-            check=False,
-        )
+        with contextlib.suppress(LuaError):  # it may end before it answers
+            self._request("nvim_input", "<C-\\><C-N>:qall!<CR>")
         try:
             return self.process.wait(20)
         finally:
@@ -173,6 +171,7 @@ class Neovim:
 
     def kill(self) -> None:
         """End it at once, and leave nothing."""
+        self._connection.close()
         self.process.kill()
         self.process.wait(20)
         shutil.rmtree(self._folder, ignore_errors=True)
