@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.shop import index, write_files
+from tests.shop import environment, index, write_files
 
 WORDS = ["The ", "login ", "checks ", "the ", "password."]
 
@@ -42,11 +42,12 @@ class Upstream:
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
+    upstream: Upstream
     protocol_version = "HTTP/1.1"
 
-    @property
-    def upstream(self) -> Upstream:
-        return self.server.upstream
+    def parse_request(self) -> bool:
+        self.upstream = self.server.upstream  # of the test that sent it: a connection may outlive one
+        return super().parse_request()
 
     def log_message(self, *args: Any) -> None:
         pass
@@ -162,25 +163,48 @@ class Server(ThreadingHTTPServer):
         pass  # a broken connection is what some tests are about
 
 
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    state = Upstream()
-    server = Server(state)
-    state.url = f"http://127.0.0.1:{server.server_port}"
+@pytest.fixture(scope="module")
+def local_api() -> Iterator[Server]:
+    server = Server(Upstream())
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
-    yield state
+    yield server
     server.shutdown()
     server.server_close()
     thread.join()
 
 
 @pytest.fixture
+def upstream(local_api: Server) -> Upstream:
+    local_api.upstream = Upstream(f"http://127.0.0.1:{local_api.server_port}")
+    return local_api.upstream
+
+
+LOGIN = {"auth.py": "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n"}
+
+
+@pytest.fixture
 def project(tmp_path: Path, env: dict[str, str]) -> Path:
-    login = "def authenticate_user(name, password):\n    return load_account(name).verify(password)\n"
-    root = write_files(tmp_path / "shop", {"auth.py": login})
+    """An indexed project that the test may change."""
+    root = write_files(tmp_path / "shop", LOGIN)
     index(root, env)
     return root
+
+
+@dataclass
+class Shop:
+    """An indexed project that no test changes, and the environment that its index is in."""
+
+    root: Path
+    env: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    folder = tmp_path_factory.mktemp("proxy")
+    made = Shop(write_files(folder / "shop", LOGIN), environment(folder / "home"))
+    index(made.root, made.env)
+    return made
 
 
 @dataclass
@@ -200,42 +224,57 @@ class Proxy:
 Start = Callable[..., Proxy]
 
 
+def listening(shop: Shop, upstream: str, *options: str, **more: str) -> Proxy:
+    """Start `carrel proxy` on a project before an upstream, and wait until it listens."""
+    words = ["proxy", "--upstream", upstream, "--port", "0", "--workspace", str(shop.root), "--deadline-ms", "3000", *options]
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "carrel", *words]
+    process = subprocess.Popen(command, env={**os.environ, **shop.env, **more}, stdout=pipe, stderr=pipe, text=True)
+    assert process.stderr
+    told = ""
+    while "Listening on " not in (line := process.stderr.readline()):
+        assert line, told
+        told += line
+    return Proxy(process, line.split("Listening on ")[1].split(",")[0], told)
+
+
+def end(proxy: Proxy) -> None:
+    if proxy.process.poll() is None:
+        proxy.stop()
+    for stream in (proxy.process.stdout, proxy.process.stderr):
+        if stream:
+            stream.close()
+
+
 @pytest.fixture
-def start(env: dict[str, str], project: Path, upstream: Upstream) -> Iterator[Start]:
-    """Start the proxy before the local upstream, on the project."""
+def start(request: pytest.FixtureRequest, upstream: Upstream) -> Iterator[Start]:
+    """Start a proxy of the test's own; a test that takes `project` or `env` has it on its own project, others on the module's."""
     running: list[Proxy] = []
+    if {"project", "env"} & {*request.fixturenames}:
+        shop = Shop(request.getfixturevalue("project"), request.getfixturevalue("env"))
+    else:
+        shop = request.getfixturevalue("shop")
 
     def started(*options: str, **more: str) -> Proxy:
-        words = [
-            "proxy",
-            "--upstream",
-            upstream.url,
-            "--port",
-            "0",
-            "--workspace",
-            str(project),
-            "--deadline-ms",
-            "3000",
-            *options,
-        ]
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-m", "carrel", *words]
-        process = subprocess.Popen(command, env={**os.environ, **env, **more}, stdout=pipe, stderr=pipe, text=True)
-        assert process.stderr
-        told = ""
-        while "Listening on " not in (line := process.stderr.readline()):
-            assert line, told
-            told += line
-        running.append(Proxy(process, line.split("Listening on ")[1].split(",")[0], told))
+        running.append(listening(shop, upstream.url, *options, **more))
         return running[-1]
 
     yield started
     for proxy in running:
-        if proxy.process.poll() is None:
-            proxy.stop()
-        for stream in (proxy.process.stdout, proxy.process.stderr):
-            if stream:
-                stream.close()
+        end(proxy)
+
+
+@pytest.fixture(scope="module")
+def running(shop: Shop, local_api: Server) -> Iterator[Proxy]:
+    proxy = listening(shop, f"http://127.0.0.1:{local_api.server_port}")
+    yield proxy
+    end(proxy)
+
+
+@pytest.fixture
+def proxy(running: Proxy, upstream: Upstream) -> Proxy:
+    """The module's one proxy, for tests that neither set it up nor end it, before a fresh upstream."""
+    return running
 
 
 async def until(condition: Callable[[], bool], seconds: float = 10) -> None:

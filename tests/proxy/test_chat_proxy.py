@@ -45,8 +45,8 @@ async def test_context_goes_before_the_last_question_streamed_and_not(start: Sta
     assert "login" not in noise
 
 
-async def test_pieces_arrive_as_they_are_sent(start: Start, upstream: Upstream) -> None:
-    async with client_of(start()) as client:
+async def test_pieces_arrive_as_they_are_sent(proxy: Proxy, upstream: Upstream) -> None:
+    async with client_of(proxy) as client:
         stream = await client.chat.completions.create(model="held", messages=MESSAGES, stream=True)
         pieces = aiter(stream)
         for word in WORDS:
@@ -58,8 +58,8 @@ async def test_pieces_arrive_as_they_are_sent(start: Start, upstream: Upstream) 
 @pytest.mark.parametrize(
     ("status", "error"), [(401, openai.AuthenticationError), (429, openai.RateLimitError), (500, openai.InternalServerError)]
 )
-async def test_the_upstreams_errors_pass_unchanged(start: Start, status: int, error: type[openai.APIStatusError]) -> None:
-    async with client_of(start()) as client:
+async def test_the_upstreams_errors_pass_unchanged(proxy: Proxy, status: int, error: type[openai.APIStatusError]) -> None:
+    async with client_of(proxy) as client:
         with pytest.raises(error) as caught:
             await client.chat.completions.create(model=str(status), messages=MESSAGES)
     assert caught.value.body == {"message": f"as told: {status}", "type": "told", "code": "told"}
@@ -67,8 +67,8 @@ async def test_the_upstreams_errors_pass_unchanged(start: Start, status: int, er
     assert caught.value.response.headers["x-upstream"] == "yes"
 
 
-async def test_a_cut_connection_is_cut_here_too(start: Start) -> None:
-    async with client_of(start()) as client:
+async def test_a_cut_connection_is_cut_here_too(proxy: Proxy) -> None:
+    async with client_of(proxy) as client:
         stream = await client.chat.completions.create(model="cut", messages=MESSAGES, stream=True)
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError, openai.APIConnectionError)):
             async for _ in stream:
@@ -81,8 +81,8 @@ async def test_nobody_upstream_is_a_plain_error(start: Start) -> None:
             await client.chat.completions.create(model="m", messages=MESSAGES)
 
 
-async def test_who_leaves_in_mid_stream_ends_the_upstreams_work(start: Start, upstream: Upstream) -> None:
-    async with client_of(start()) as client:
+async def test_who_leaves_in_mid_stream_ends_the_upstreams_work(proxy: Proxy, upstream: Upstream) -> None:
+    async with client_of(proxy) as client:
         stream = await client.chat.completions.create(model="endless", messages=MESSAGES, stream=True)
         await anext(aiter(stream))
         await stream.close()
@@ -90,8 +90,8 @@ async def test_who_leaves_in_mid_stream_ends_the_upstreams_work(start: Start, up
         assert (await client.chat.completions.create(model="m", messages=MESSAGES)).choices
 
 
-async def test_fifty_streams_at_once(start: Start, upstream: Upstream) -> None:
-    async with client_of(start()) as client:
+async def test_fifty_streams_at_once(proxy: Proxy, upstream: Upstream) -> None:
+    async with client_of(proxy) as client:
 
         async def one(number: int) -> list[str | None]:
             messages: Any = [{"role": "user", "content": f"{QUESTION} {number}"}]
@@ -104,8 +104,7 @@ async def test_fifty_streams_at_once(start: Start, upstream: Upstream) -> None:
     assert sent == list(range(50))
 
 
-async def test_other_apis_get_context_too(start: Start, upstream: Upstream) -> None:
-    proxy = start()
+async def test_other_apis_get_context_too(proxy: Proxy, upstream: Upstream) -> None:
     async with httpx.AsyncClient(base_url=proxy.url) as http:
         await http.post("/api/chat", json={"model": "m", "messages": MESSAGES})
         assert upstream.requests[-1][0] == "/api/chat"
@@ -133,14 +132,14 @@ ODD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", ODD)
-async def test_what_holds_no_question_passes_unchanged(start: Start, upstream: Upstream, body: dict[str, Any]) -> None:
-    async with httpx.AsyncClient(base_url=start().url) as http:
+async def test_what_holds_no_question_passes_unchanged(proxy: Proxy, upstream: Upstream, body: dict[str, Any]) -> None:
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
         answer = await http.post("/v1/chat/completions", json={"model": "m", **body})
         assert answer.headers["x-carrel-context"] == "no question"
     assert upstream.requests[0][2] == {"model": "m", **body}
 
 
-async def test_only_the_question_of_an_agents_request_changes(start: Start, upstream: Upstream) -> None:
+async def test_only_the_question_of_an_agents_request_changes(proxy: Proxy, upstream: Upstream) -> None:
     calls = [{"id": f"c{i}", "type": "function", "function": {"name": "read", "arguments": "{}"}} for i in range(2)]
     results = [{"role": "tool", "tool_call_id": f"c{i}", "content": "text"} for i in range(2)]
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "low"}}
@@ -157,7 +156,7 @@ async def test_only_the_question_of_an_agents_request_changes(start: Start, upst
             *results,
         ],
     }
-    async with httpx.AsyncClient(base_url=start().url) as http:
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
         await http.post("/v1/chat/completions", json=body)
     sent = upstream.requests[-1][2]
     text = sent["messages"][1]["content"][1].pop("text")

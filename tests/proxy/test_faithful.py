@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.proxy.conftest import Start, Upstream
+from tests.proxy.conftest import Proxy, Upstream
 
 from carrel.frontends.chat_proxy import upstream as chat_upstream
 from carrel.frontends.chat_proxy.app import ChatProxy
@@ -44,8 +44,8 @@ UNTOUCHED = [
 ]
 
 
-async def test_every_byte_stays_but_the_question(start: Start, upstream: Upstream) -> None:
-    async with httpx.AsyncClient(base_url=start().url) as http:
+async def test_every_byte_stays_but_the_question(proxy: Proxy, upstream: Upstream) -> None:
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
         for sent in REWRITTEN:
             answer = await http.post(PATH, content=sent)
             assert answer.status_code == 200, sent[:200]
@@ -62,9 +62,9 @@ async def test_every_byte_stays_but_the_question(start: Start, upstream: Upstrea
                 assert b"[" * 978 in sent
 
 
-async def test_half_an_emoji_in_the_question_comes_through(start: Start, upstream: Upstream) -> None:
+async def test_half_an_emoji_in_the_question_comes_through(proxy: Proxy, upstream: Upstream) -> None:
     half = ASKED.replace(b"login", b"login \\ud83d")
-    async with httpx.AsyncClient(base_url=start().url) as http:
+    async with httpx.AsyncClient(base_url=proxy.url) as http:
         answer = await http.post(PATH, content=body(b"").replace(ASKED, half))
     assert (answer.status_code, answer.headers["x-carrel-context"]) == (200, "1 places")
     assert upstream.raw[-1].startswith(body(b"").split(ASKED)[0] + b'"<rag_context>')

@@ -6,7 +6,7 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
-from tests.proxy.conftest import Start, Upstream
+from tests.proxy.conftest import Proxy, Upstream
 
 SMUGGLED = b"POST /smuggled HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
 QUESTION = b'{"model": "m", "messages": [{"role": "user", "content": "hello"}]}'
@@ -112,8 +112,8 @@ def whole_exchange(url: str, sent: bytes) -> tuple[bytes, bytes]:
 
 
 @pytest.fixture
-def url(start: Start) -> str:
-    return start().url
+def url(proxy: Proxy) -> str:
+    return proxy.url
 
 
 def test_requests_in_doubt_never_become_two(url: str, upstream: Upstream) -> None:

@@ -21,6 +21,7 @@ def project(tmp_path: Path, env: dict[str, str]) -> Path:
     return tmp_path / "shop"
 
 
+@pytest.mark.usefixtures("project")
 async def test_no_question_is_given_a_secret(start: Start, upstream: Upstream) -> None:
     proxy = start("--tokens", "8000")
     questions = [*sorted({Path(one.path).stem for one in PLANTED}), "which password has the database?", "where is the api token?"]
