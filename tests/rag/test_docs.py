@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         return httpx.Response(200, text="".join(f"data: {piece}\n\n" for piece in (*pieces, "[DONE]")))
 
     client = httpx.Client(base_url="http://localhost/v1", transport=httpx.MockTransport(answer))
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = runpy.run_path(str(PAGE.parent / "examples" / "rag_parts.py"))
     monkeypatch.setattr(httpx, "Client", lambda **_: client)
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"docs/rag.md (example {number})", "exec"), names)  # noqa: S102 - our own page
