@@ -474,13 +474,6 @@ class Snapshot:
         where the name is defined or some text has it."""
     def resolve(self, ids: Sequence[str]) -> list[int | None]:
         """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
-    def nearest(self, vector: bytes, k: int, floor: float, filter: Filter | None, cancel: CancelToken) -> list[tuple[str, float]]:
-        """Of the records of `Store.put_records` the ids of the `k` with the highest cosines, none below `floor`, best first and
-        equal ones by id. A vector of zeros finds nothing."""
-    def record_vectors(self, ids: Sequence[str]) -> list[bytes | None]:
-        """The vectors of records, None for one that isn't kept."""
-    def record_ids(self) -> list[str]:
-        """The ids of all records, in no order."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
     def paths(self) -> list[str]: ...
@@ -599,9 +592,6 @@ class Store:
         that it hides, or of its earlier text."""
     def commit_buffer(self, batch: Batch) -> None: ...
     def close_buffer(self, path: str) -> None: ...
-    def put_records(self, records: Sequence[tuple[str, bytes, Mapping[str, str | float | bool]]], delete: Sequence[str]) -> None:
-        """Add or replace vectors that come without files, as (id, vector, metadata), of equal ids the last; then delete ids. One
-        commit. Vectors are scaled to length 1. Raises `InvalidInput` for one of other dimensions, and changes nothing then."""
     def watch(self) -> Watch:
         """Return a watch on the workspace; nothing is watched before its first `next`."""
     def snapshot(self) -> Snapshot: ...

@@ -36,14 +36,13 @@ from carrel.store.hnsw import HnswStore
 from carrel.store.lance import LanceStore
 from carrel.store.memory import MemoryStore
 from carrel.store.qdrant import QdrantStore
-from carrel.store.segments import SegmentStore
 
 QUERIES, FOUND, UPDATED = 200, 10, 20
 LINES = 10
 """Of a piece."""
 AS_NEAR = 1e-5
 """Pieces whose cosines differ by less are equally good answers."""
-STORES = ("segments", "hnsw", "qdrant", "lance")
+STORES = ("hnsw", "qdrant", "lance")
 Rows = NDArray[np.float32]
 _KINDS = tuple(f".{kind}" for kind in "c cc cpp cs go h hpp hs java js kt lua md php py rb rs scala sh swift ts zig".split())  # noqa: SIM905
 _MOST_BYTES = 400_000
@@ -170,8 +169,6 @@ def one(name: str, rows: Rows, sought: Rows) -> None:
         before, folder = psutil.Process().memory_info().rss / 1e6, Path(place)
         if name == "memory":
             store: Any = MemoryStore(dim)
-        elif name == "segments":
-            store = SegmentStore(place, "bench", dim)
         elif name == "hnsw":
             store = HnswStore(Path(place), dim)
         elif name == "lance":
@@ -197,7 +194,7 @@ def main() -> None:
         action.add_argument("rows", type=int)
     embedding.add_argument("folders", type=Path, nargs="+")
     measuring.add_argument("dim", type=int)
-    measuring.add_argument("stores", nargs="*", metavar="STORE", help=f"memory {' '.join(STORES)}; without any the last four")
+    measuring.add_argument("stores", nargs="*", metavar="STORE", help=f"memory {' '.join(STORES)}; without any the last three")
     given = parser.parse_args()
     if given.action == "embed":
         embed(given.vectors, given.rows, given.folders)

@@ -13,7 +13,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
-from carrel.core.errors import InvalidInput, NotWriter, ProviderError
+from carrel.core.errors import InvalidInput, ProviderError
 from carrel.core.fakes import (
     FakeAuditLog,
     FakeChatModel,
@@ -52,10 +52,8 @@ from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
 from carrel.store.audit_log import SqliteAuditLog
 from carrel.store.memory import MemoryStore
-from carrel.store.segments import SegmentStore
 
 from . import suites
-from .suites.common import chunk_id
 
 DOWN = ProviderError("The service is down.", retryable=True)
 SEARCH = ToolSpec("search_code", "Finds code.", {"type": "object"})
@@ -198,46 +196,6 @@ class TestMemoryStore(suites.VectorStoreContract):
 
     def stuck(self) -> VectorStore:
         return faulty(self.make(), hang=True)
-
-
-class TestSegmentStore(suites.VectorStoreContract):
-    tolerance = 1e-4
-
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path: Path) -> Iterator[None]:
-        self.folder = tmp_path
-        self.stores: list[SegmentStore] = []
-        yield
-        for store in self.stores:
-            store.close()
-
-    def make(self) -> SegmentStore:
-        self.stores.append(SegmentStore(self.folder / f"{len(self.stores)}", "model", self.DIM))
-        return self.stores[-1]
-
-    def broken(self) -> VectorStore:
-        store = self.make()
-        store.close()
-        return store
-
-    def stuck(self) -> VectorStore:
-        return faulty(self.make(), hang=True)
-
-    def test_another_one_on_the_folder_sees_what_was_published_and_writes_once_the_first_is_closed(self) -> None:
-        async def work() -> None:
-            first = await self._filled()
-            other = SegmentStore(self.folder / "0", "model", self.DIM)
-            self.stores.append(other)
-            assert len(await self._ids(other)) == 3
-            await first.publish([], [chunk_id(1)])
-            assert len(await self._ids(other)) == 2
-            with pytest.raises(NotWriter):
-                await other.publish([], [chunk_id(2)])
-            self.stores[0].close()
-            await other.publish([], [chunk_id(2)])
-            assert await self._ids(other) == [chunk_id(3)]
-
-        suites.run(work())
 
 
 class TestFakeSource(suites.SourceContract):

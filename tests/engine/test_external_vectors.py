@@ -23,7 +23,6 @@ from carrel.engine.prepare import PreparedQuery, prepare_blocking
 from carrel.engine.retriever import Retrieval, retrieve
 from carrel.providers.local import bundled
 from carrel.store.memory import MemoryStore
-from carrel.store.segments import SegmentStore
 
 EMBEDDER = bundled()
 VERBS = ("open", "close", "read", "write", "retry", "cancel", "count", "merge", "split")
@@ -167,17 +166,6 @@ def test_the_best_of_the_store_alone_would_give_another_order(own: Snapshot, wor
     best = asyncio.run(outside.search(prepared.texts[""].vector, 60, None, EMBEDDER.spec.floor))
     alone = replace(prepared, texts={"": replace(prepared.texts[""], dense=best)})
     assert told(retrieve(words, alone, CancelToken()))[0] != told(retrieve(own, prepared, CancelToken()))[0]
-
-
-def test_a_store_in_a_folder_answers_as_the_index(own: Snapshot, words: Snapshot, tmp_path: Path) -> None:
-    store = SegmentStore(tmp_path, EMBEDDER.spec.id, EMBEDDER.spec.dim)
-    asyncio.run(store.publish(records(own)))
-    for query in QUERIES:
-        prepared = prepare_blocking(query, EMBEDDER)
-        elsewhere = asyncio.run(compare(prepared, words, store, at_once))
-        found, expected = (told(retrieve(view, p, CancelToken()))[0][:3] for view, p in ((words, elsewhere), (own, prepared)))
-        assert found == expected
-    store.close()
 
 
 def test_vectors_that_the_store_lacks_are_no_fault(words: Snapshot) -> None:

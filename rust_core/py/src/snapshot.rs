@@ -119,30 +119,6 @@ impl PySnapshot {
         detached(py, || Ok(self.0.resolve(&parse_ids(&ids)?)))
     }
 
-    #[pyo3(signature = (vector, k, floor, filter, cancel))]
-    fn nearest(
-        &self,
-        py: Python<'_>,
-        vector: &[u8],
-        k: usize,
-        floor: f32,
-        filter: Option<&PyFilter>,
-        cancel: &PyCancelToken,
-    ) -> PyResult<Vec<(String, f32)>> {
-        let vector = to_floats(vector);
-        let found = detached(py, || self.0.nearest(&vector, k, floor, filter.map(|f| &f.0), &cancel.0))?;
-        Ok(found.into_iter().map(|(id, score)| (format!("{id:032x}"), score)).collect())
-    }
-
-    fn record_vectors<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
-        let found = detached(py, || Ok(self.0.record_vectors(&parse_ids(&ids)?)))?;
-        Ok(found.into_iter().map(|vector| vector.map(|vector| PyBytes::new(py, &to_bytes(&vector)))).collect())
-    }
-
-    fn record_ids(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.0.record_ids().into_iter().map(|id| format!("{id:032x}")).collect())
-    }
-
     fn describe(&self, py: Python<'_>, docs: Vec<u64>) -> Vec<PyChunkInfo> {
         py.detach(|| self.0.describe(&docs)).into_iter().map(PyChunkInfo).collect()
     }

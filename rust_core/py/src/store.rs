@@ -4,18 +4,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use carrel_core::base::error::Result;
 use carrel_core::workspace::handle::StoreConfig;
-use carrel_core::workspace::store::{Batch, Plan, Store, VectorRecord};
+use carrel_core::workspace::store::{Batch, Plan, Store};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::to_python;
 use crate::gil::detached;
 use crate::options::{
     PyCancelToken, PyCutOptions, PyEmbedder, PyScalar, PySecretOptions, PyWalkOptions, to_floats, to_properties,
 };
-use crate::question::{parse_id, parse_ids};
 use crate::results::PyCommit;
 use crate::snapshot::PySnapshot;
 use crate::watch::PyWatch;
@@ -246,22 +243,6 @@ impl PyStore {
 
     fn close_buffer(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         detached(py, || self.0.close_buffer(path))
-    }
-
-    fn put_records(
-        &self,
-        py: Python<'_>,
-        records: Vec<(String, PyBackedBytes, BTreeMap<String, PyScalar>)>,
-        delete: Vec<String>,
-    ) -> PyResult<()> {
-        detached(py, || {
-            let record = |(id, vector, metadata): (String, PyBackedBytes, BTreeMap<String, PyScalar>)| {
-                let properties = to_properties(metadata, None);
-                Ok(VectorRecord { id: parse_id(&id)?, vector: to_floats(&vector), properties })
-            };
-            let records = records.into_iter().map(record).collect::<Result<Vec<_>>>()?;
-            self.0.put_records(&records, &parse_ids(&delete)?)
-        })
     }
 
     fn watch(&self) -> PyWatch {

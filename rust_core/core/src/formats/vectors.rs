@@ -10,8 +10,6 @@ use std::ops::Range;
 
 use crate::base::simd::BLOCK;
 
-/// The number, among the models of a segment of records, of the vectors that hold what quantising left of the first ones.
-pub const REMAINDER: u16 = 1;
 /// Bytes of a block in one plane.
 const BLOCK_BYTES: usize = BLOCK / 2;
 /// What the largest component of a row becomes: `16 * 7 + 7`.

@@ -11,6 +11,5 @@ mod processes;
 #[cfg(unix)]
 mod races;
 mod read_current;
-mod records;
 mod round_trip;
 mod support;

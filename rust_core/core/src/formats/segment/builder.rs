@@ -66,14 +66,6 @@ impl FileDraft {
         draft
     }
 
-    /// Draft a file that is nothing but one chunk with its vector: no word finds it.
-    pub fn of_vector(file: &FileEntry<'_>, chunk: Chunk, vector: VectorRow<'_>) -> Self {
-        let mut draft = Self { record: file_record(file), chunks: vec![chunk], ..Self::default() };
-        draft.lengths.push(length_codes([0; 3]));
-        draft.vectors.push_row(vector);
-        draft
-    }
-
     /// Say what its source says of the file.
     #[must_use]
     pub fn with_properties(mut self, properties: &FileProperties) -> Self {

@@ -1,7 +1,6 @@
 //! Every search over one immutable set of live segments.
 
 mod find;
-mod nearest;
 mod quotes;
 mod related_files;
 

@@ -63,18 +63,13 @@ impl Store {
     fn commit_body(&self, body: &BatchContents, cancel: &CancelToken) -> Result<Commit> {
         let files: Vec<&CutEntry> = body.files.iter().filter(|f| !body.failed.iter().any(|(path, _)| *path == f.path)).collect();
         let bytes = build(&files, body.vectors.as_ref(), self.workspace.config.dim, cancel)?;
-        self.commit_built(body, &files, bytes)
-    }
-
-    /// Make what was built of `files` part of the index, with all else that the batch says.
-    pub(super) fn commit_built(&self, body: &BatchContents, files: &[&CutEntry], bytes: Option<Vec<u8>>) -> Result<Commit> {
         let mut guard = locked(&self.disk);
         let disk = guard.as_mut().filter(|d| d.lock.is_some()).ok_or(Error::NotWriter)?;
         let (old, statuses) = {
             let current = locked(&self.current);
             (Arc::clone(&current.disk), Arc::clone(&current.statuses))
         };
-        let mut commit = count(body, files, self.workspace.config.dim, &old);
+        let mut commit = count(body, &files, self.workspace.config.dim, &old);
         let mut change = Change { generation: old.generation + 1, ..Change::default() };
         change.remove = body.removed.iter().chain(&body.forgotten).map(String::as_str).collect();
         change.unusable.clone_from(&body.unusable);
@@ -111,7 +106,7 @@ impl Store {
             return Err(error);
         }
         commit.generation = set.generation;
-        let statuses = update_statuses(&statuses, body, files);
+        let statuses = update_statuses(&statuses, body, &files);
         self.publish(|current| {
             current.disk = Arc::new(set);
             current.statuses = statuses;

@@ -13,7 +13,6 @@ mod compact;
 mod cutting;
 mod load;
 mod plan;
-mod records;
 mod scan;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +22,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub use batch::Batch;
 pub use commit::Commit;
 pub use plan::Plan;
-pub use records::VectorRecord;
 
 use crate::base::error::{Error, Result};
 use crate::base::sync::locked;
