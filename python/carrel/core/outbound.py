@@ -7,7 +7,7 @@ stand-ins. `collect` gathers what one request sent where, for its receipt.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -145,14 +145,6 @@ class Meter(Protocol):
 
     def failed(self, destination: Destination, reason: str) -> None:
         """Remember the last failure. Never raises."""
-
-
-class Remote(Protocol):
-    """A model or store that asks services; whoever shows where text goes reads it."""
-
-    @property
-    def destinations(self) -> Sequence[Destination]:
-        """Return where text may be sent, this machine included."""
 
 
 def destinations_of(model: object) -> tuple[Destination, ...]:

@@ -15,8 +15,6 @@ _CONVERTED = ("pdf", "docx", "html", "htm", "xhtml")
 
 ONLY_DOCUMENTS = ("*", "!*/", *(f"!*.{suffix}" for suffix in _READ))
 """Ignore patterns that leave nothing but the documents that the core reads itself."""
-ONLY_CONVERTED = ("*", "!*/", *(f"!*.{suffix}" for suffix in _CONVERTED))
-"""Ignore patterns that leave nothing but the documents that are converted."""
 
 
 def suffix_to_convert(path: str) -> str | None:

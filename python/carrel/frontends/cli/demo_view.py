@@ -82,7 +82,6 @@ class View:
         """Write the picture if one was asked for."""
         if self._picture:
             # Without rich's web font: a picture in a README must not need the network, and every system has a monospace one.
-            form = CONSOLE_SVG_FORMAT.replace("Fira Code", "DejaVu Sans Mono")
             form = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
                 "Fira Code", "DejaVu Sans Mono"
             )
