@@ -1325,8 +1325,6 @@ export const SETTING_KEYS = [
   'plannerSeconds',
   'rerank',
   'rerankerSeconds',
-  'bufferDelayMs',
-  'saveDelayMs',
   'watch',
   'logLevel',
 ] as const;

@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TYPING_SECONDS = 0.3
+"""Typing must rest for so long before a buffer is indexed."""
+
 
 class Buffers:
     """The open documents of one workspace, by relative path."""
 
-    def __init__(self, root: Path, run: RunInteractive, *, delay: float, unsettled: Callable[[str], bool]) -> None:
+    def __init__(self, root: Path, run: RunInteractive, *, unsettled: Callable[[str], bool]) -> None:
         """Take what runs native work on a thread; `unsettled(path)` tells that the index has yet to see the file on disk."""
         self._root = root
         self._run = run
-        self._typing = Debouncer(delay, self._flush_later)
+        self._typing = Debouncer(_TYPING_SECONDS, self._flush_later)
         self._unsettled = unsettled
         self._texts: dict[str, Callable[[], str]] = {}
         self._uris: dict[str, str] = {}  # of documents that have no file
@@ -45,10 +48,6 @@ class Buffers:
     def overlaid(self) -> frozenset[str]:
         """Return the documents that differ from the index."""
         return frozenset(self._overlaid)
-
-    def set_delay(self, seconds: float) -> None:
-        """Gather typing for so long from now on."""
-        self._typing.seconds = seconds
 
     def text(self, path: str) -> str | None:
         """Return what the editor shows for `path`, if it has it open."""

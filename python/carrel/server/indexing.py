@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+_SAVE_SECONDS = 0.002
+"""For so long saves and changes on disk are gathered before they are indexed together."""
 _STATE_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.1
 _IGNORE_FILES = frozenset({".gitignore", ".ignore", ".carrelignore"})
@@ -205,8 +207,7 @@ class IndexService:
         self._runner = runner
         self._run_interactive = run_interactive
         self._events = events
-        delay = state.now.folder.settings.save_delay_ms / 1000
-        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(new_token, self._run, delay, self._rescan_dropped)
+        self.queue: IndexQueue[CancelToken, IndexReport] = IndexQueue(new_token, self._run, _SAVE_SECONDS, self._rescan_dropped)
         self.rescans = RescanScheduler(self.queue, self.rescan)
         self._state_writing = Debouncer(_STATE_SECONDS, self._write_state)
         self.buffers: Buffers | None = None

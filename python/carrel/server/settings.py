@@ -201,12 +201,6 @@ class Settings:
         "(docs/security.md). Only in your own settings file.",
         workspace="own",
     )
-    buffer_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
-        300, "How long typing must rest before an unsaved buffer is indexed; a question doesn't wait for it."
-    )
-    save_delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = _setting(
-        2, "How long saves and changes on disk are gathered before they are indexed together."
-    )
     watch: Watching = _setting(
         "auto",
         'Whether Carrel watches the folder for changes on disk by itself: `"auto"` where the editor doesn\'t report them and the '

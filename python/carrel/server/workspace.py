@@ -107,9 +107,7 @@ class Workspace:
             self.run_interactive,
             IndexingEvents(self.open, self._renew, self._changed, self._progressed, self._lifecycle.failed),
         )
-        self.buffers = Buffers(
-            root, self.run_interactive, delay=self.settings.buffer_delay_ms / 1000, unsettled=self.queue.concerns
-        )
+        self.buffers = Buffers(root, self.run_interactive, unsettled=self.queue.concerns)
         self.indexing.buffers = self.buffers
         self.watch = FolderWatch(
             root,
@@ -451,8 +449,6 @@ class Workspace:
     async def _reconfigure(self, old: Settings) -> None:
         """Act on settings that were `old` before: open the index anew where they change what it holds or where it lives."""
         settings = self.settings
-        self.queue.delay = settings.save_delay_ms / 1000
-        self.buffers.set_delay(settings.buffer_delay_ms / 1000)
         if self.index and self.composition.needs_reopening(old, settings):
             await self.switch.stop()
             async with self.queue.alone():
