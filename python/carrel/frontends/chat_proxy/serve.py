@@ -22,13 +22,13 @@ _CONNECT_SECONDS = 10.0
 
 
 async def serve(
-    host: str, port: int, upstream: Upstream, options: InjectionOptions, started: Callable[[int, tuple[Path, ...]], None]
+    port: int, upstream: Upstream, options: InjectionOptions, started: Callable[[int, tuple[Path, ...]], None]
 ) -> None:
-    """Listen on `host`:`port` and serve; `started` gets the port once connections are taken, and the folders without an index."""
+    """Listen on the port and serve; `started` gets it once connections are taken, and the folders without an index."""
     # uvicorn and httpx would log paths and failures with their traces; what is worth saying is said by us, without contents.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    with listen(host, port) as listening:
+    with listen(port) as listening:
         # A model may think for minutes: only connecting has a limit.
         timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
         async with httpx.AsyncClient(timeout=timeout, transport=connections_to(upstream.url), trust_env=False) as client:

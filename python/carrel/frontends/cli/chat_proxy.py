@@ -24,15 +24,8 @@ def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
     from carrel.frontends.common import logs
     from carrel.frontends.common.context_switch import ContextSwitch
-    from carrel.frontends.common.http_guard import is_loopback
     from carrel.frontends.common.rate_limit import RateLimit
 
-    if not is_loopback(arguments.host):
-        raise InvalidInput(
-            "host",
-            f"{arguments.host} is not a loopback address",
-            "The proxy serves this machine only: give 127.0.0.1, ::1 or localhost.",
-        )
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (_current_folder(),)
     try:
@@ -47,10 +40,9 @@ def run(arguments: Namespace, output: Output) -> int:
     options = InjectionOptions(
         folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit), arguments.citations
     )
-    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
     def started(port: int, unindexed: tuple[Path, ...]) -> None:
-        output.note(f"Listening on http://{host}:{port}, before {parts.hostname}, with {', '.join(f.name for f in folders)}")
+        output.note(f"Listening on http://127.0.0.1:{port}, before {parts.hostname}, with {', '.join(f.name for f in folders)}")
         for path in unindexed:
             output.note(f"{path.name} has no index yet, so nothing is found in it: run `carrel index {shlex.quote(str(path))}`")
 
@@ -62,9 +54,9 @@ def run(arguments: Namespace, output: Output) -> int:
     logs.start()
     logs.set_level(ContextSwitch().log_level)
     try:
-        run_cancellable(serve(arguments.host, arguments.port, upstream, options, started))
+        run_cancellable(serve(arguments.port, upstream, options, started))
     except OSError as error:
-        raise CarrelError(f"{host}:{arguments.port} can't be listened on: {error.strerror}", "Choose another --port.") from error
+        raise CarrelError(f"Port {arguments.port} can't be listened on: {error.strerror}", "Choose another --port.") from error
     except Cancelled:
         return CANCELLED
     return 0

@@ -32,7 +32,6 @@ def add_proxies(commands: Any) -> None:
 
     proxy = commands.add_parser("proxy", help="stand before a chat API (OpenAI's or Ollama's) and put context into questions")
     proxy.add_argument("--upstream", required=True, metavar="URL", help="where requests go on to, with or without /v1")
-    proxy.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback address to listen on (127.0.0.1)")
     proxy.add_argument("--port", type=port, default=4141, metavar="N", help="port to listen on (4141; 0 takes a free one)")
     proxy.add_argument("--window", type=positive, metavar="N", help="the model's window in tokens, where it isn't known by name")
     proxy.add_argument("--tokens", type=positive, metavar="N", help="context of at most N tokens (setting budget)")

@@ -160,6 +160,6 @@ async def _refuse(send: _Send, status: int, headers: list[tuple[bytes, bytes]], 
 
 def _bound(port: int) -> socket.socket:
     try:
-        return listen(HOST, port)
+        return listen(port)
     except OSError as error:
         raise CarrelError(f"Port {port} of {HOST} can't be used ({error.strerror})", "Choose another, or 0 for any.") from None
