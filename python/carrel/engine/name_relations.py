@@ -16,7 +16,6 @@ from carrel.core.native import CancelToken, Candidate, ParsedQuery, path_kinds
 from carrel.core.types import Hit, Query, Signals
 from carrel.engine import query_words
 from carrel.engine.candidates import native_filter
-from carrel.engine.follow_up import LEAD
 from carrel.engine.passages import Passage
 from carrel.engine.pieces import head_of, runs_of
 from carrel.engine.ranking import signals
@@ -55,24 +54,17 @@ _FORMS: tuple[tuple[Kind, str], ...] = (
     ("users", rf"where\s+do(?:es)?\s+(?:we|it|they|the\s+code)\s+{_USE}\s+{_NAME}{_REST}"),
     ("users", rf"{_ASKER}\s+(?:is\s+|are\s+)?{_USE}(?:e?s|ing)?\s+{_NAME}{_REST}"),
     ("users", rf"{_LIST}{_USERS}\s+(?:of|to)\s+{_NAME}{_REST}"),
+    ("users", rf"{_ASKER}\s+(?:creates?|makes?|builds?)\s+(?=`){_NAME}{_REST}"),
     ("heirs", rf"{_ASKER}\s+{_HEIR}s?\s+{_NAME}{_REST}"),
     ("heirs", rf"{_LIST}{_HEIRS}\s+of\s+{_NAME}{_REST}"),
     ("definitions", rf"{_ASKER}\s+(?:override|redefine|define)s?\s+{_NAME}{_REST}"),
     ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
 _READ = tuple((kind, re.compile(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
-_CREATORS = re.compile(rf"{_ASKER}\s+(?:creates?|makes?|builds?)\s+{_NAME}{_REST}", re.IGNORECASE | re.DOTALL)
-"""Of what was spoken of alone: "where is the request created" is about no name `request`."""
+_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
 _NO_NAMES = frozenset(
     "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
 )
-_FOLLOW_UP = re.compile(
-    r"\b(?:it|this|that|these|those|them|the\s+\w+\s+ones?)\b"
-    r"(?:(?P<rest>[^?]{0,60})\?[\s?!.]*|[\s.!]+|\s+(?:function|method|class|module|type)\s+)"
-    r"(?P<name>[^\W\d][\w.:#]*[!?]?)\s*\Z",
-    re.IGNORECASE,
-)
-"""A pronoun with the name that it stands for behind the question, as follow-ups are searched for."""
 _SEPARATOR = re.compile(r"::|->|\.|#|:")
 _CALLED = re.compile(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
 _IMPORT = re.compile(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
@@ -94,9 +86,8 @@ def read(text: str) -> NameQuestion | None:
     """Return what a question asks about a name; None where it has another form."""
     if len(text) > _LONGEST:
         return None
-    asked = LEAD.sub("", text.strip())
-    text = _FOLLOW_UP.sub(lambda found: f"`{found['name']}`{found['rest'] or ''}", asked)
-    for kind, form in _READ if text == asked else (*_READ, ("users", _CREATORS)):
+    text = _LEAD.sub("", text.strip())
+    for kind, form in _READ:
         if match := form.match(text):
             name = [part for part in _SEPARATOR.split(match["name"]) if part][-1]
             return None if name.lower() in _NO_NAMES else NameQuestion(kind, name)

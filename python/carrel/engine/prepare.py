@@ -11,7 +11,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from carrel.core import native
 from carrel.core.conversation import Message
@@ -20,9 +20,9 @@ from carrel.core.local_index import is_of_core
 from carrel.core.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.core.structs import whole_characters
 from carrel.core.types import LONGEST_QUERY, Query, both_ends
-from carrel.engine import issue_text, query_words
+from carrel.engine import follow_up, issue_text, query_words
 from carrel.engine.embedding import QUERY_SECONDS, embed_queries, run_with
-from carrel.engine.follow_up import Reference, beside, resolve, turns_read
+from carrel.engine.follow_up import FollowUp
 from carrel.engine.issue_text import IssueText
 from carrel.engine.query_words import ParsedQuery
 from carrel.engine.question_secrets import masked, masked_history
@@ -55,7 +55,7 @@ class PreparedQuery:
     """A query with all that models say to it.
 
     `texts` are by name the parts of an issue (`IssueText.parts`); any other query is searched for by one text, named "", and in a
-    conversation by further ones that take in what was said (`follow_up.beside`).
+    conversation by further ones that take in what was said (`FollowUp.around`).
     """
 
     query: Query
@@ -65,7 +65,7 @@ class PreparedQuery:
     messages: Sequence[SearchText] = ()  # of an issue that is output
     problem: str | None = None  # why there are no vectors, for a person
     milliseconds: float = 0.0  # how long reading and embedding took
-    reference: Reference | None = None  # what it speaks of without naming it
+    follow_up: FollowUp = field(default_factory=FollowUp)  # what it takes from the conversation, and from what is in front
 
 
 async def prepare(
@@ -87,12 +87,11 @@ async def prepare(
     query = replace(query, text=_as_typed(query.text))
     mask = masked if embedder.spec.leaves_machine else str
     # Masked as a whole: a name that is cut out of it doesn't show that it is a secret.
-    history = masked_history([replace(turn, text=_as_typed(turn.text)) for turn in turns_read(history)], mask)
-    reference = resolve(query, history, symbol)
-    around = beside(query, history, reference)
-    query = replace(query, text=reference.text) if reference else query
+    history = masked_history([replace(turn, text=_as_typed(turn.text)) for turn in follow_up.turns_read(history)], mask)
+    follows = follow_up.read(query, history, symbol)
+    query = replace(query, text=follows.text or query.text)
     issue = issue_text.read(query.text) if query.text.strip() else None
-    parts = issue.parts() if issue else {"": query.text, **around}
+    parts = issue.parts() if issue else {"": query.text, **follows.around}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
     printed = [replace(query_words.read(message), message=message) for message in issue.messages] if issue else []
     further = [] if issue else [question for name, question in questions.items() if name]  # with the conversation
@@ -114,7 +113,7 @@ async def prepare(
     texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in kept.items()}
     messages = [SearchText(question, vectors.get(question.text, b"")) for question in printed]
     took = round(1000 * (time.perf_counter() - began), 3)
-    return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, reference)
+    return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, follows)
 
 
 async def _vectors(

@@ -23,8 +23,8 @@ from carrel.engine.candidates import Stopwatch, search_each
 from carrel.engine.confidence import OF_A_TRACE, confidence, is_enough
 from carrel.engine.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.engine.focus import focus
+from carrel.engine.follow_up import SHARE, SHARE_OF_FOLLOW_UP, join
 from carrel.engine.issue_text import IssueText
-from carrel.engine.joined_searches import SHARE, SHARE_OF_FOLLOW_UP, join
 from carrel.engine.localize import LocatedFile, localize
 from carrel.engine.mistyped import corrected
 from carrel.engine.prepare import PreparedQuery, SearchText
@@ -160,7 +160,7 @@ class _Search:
             found.files,
             stands_for=found.stands_for,
             read_files=self._read_files,
-            by_rule=self._prepared.reference is not None or found.context.question.is_symbol,
+            by_rule=self._prepared.follow_up.text is not None or found.context.question.is_symbol,
             confidence=found.confidence,
         )
 
@@ -174,8 +174,9 @@ class _Search:
 
     def question(self) -> _Found:
         """Find the places of a question: by its own words, and by what was said before it."""
-        prepared, reference = self._prepared, self._prepared.reference
-        searched = reference.searched(self._query) if reference else self._query
+        prepared, query, follow_up = self._prepared, self._query, self._prepared.follow_up
+        front = (query.active_path,) if follow_up.in_front and query.active_path else ()
+        searched = replace(query, pinned=(*query.pinned, *front))
         text = prepared.texts[""]
         candidates, context = self._ask([text], searched)[0]
         if meant := corrected(self._view, text, candidates):
@@ -186,26 +187,30 @@ class _Search:
         order, stands_for = self._settled(ranked, [one.score for one in ranked], context)
         self.watch.lap("rank")
         # Before what the conversation does to the order: that says which place is meant, not whether there is one.
-        sure = 1.0 if _is_in_front(prepared, self._query) else confidence(order.ranked, order.relevances, context.question)
-        if _takes_in_conversation(prepared, order):
+        sure = 1.0 if front else confidence(order.ranked, order.relevances, context.question)
+        # A question that seems to stand alone and stands somewhere as it is needs no more.
+        sought = follow_up.text or not any(one.literal for one in order.ranked[:SURE_OF])
+        if len(prepared.texts) > 1 and order.ranked and sought:
             order, stands_for = self._with_conversation(order, text, context)
             self.watch.lap("conversation")
-        if reference:
-            pairs = reference.reordered(order.ranked, order.scores, self._query)
-            order = self._order([one for one, _ in pairs], [value for _, value in pairs])
-        return _Found(definitions_first(order, context, self._query), context, (), stands_for, meant, sure)
+        if follow_up.text:
+            top, given = max(order.scores, default=0.0), zip(order.ranked, order.scores, strict=True)
+            pairs = sorted(((one, follow_up.score(one, value, top, query)) for one, value in given), key=lambda pair: -pair[1])
+            ranked, scores = [one for one, _ in pairs], [value for _, value in pairs]
+            order = Order(tuple(ranked), tuple(scores), relevances(ranked, scores, self._floor))
+        return _Found(definitions_first(order, context, query), context, (), stands_for, meant, sure)
 
     def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, Mapping[int, Candidate]]:
         """Return the order joined with what the texts find that take in what was said."""
         around = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
         asked = text.parsed(quotes=False)
-        ranked, scores = join(
-            (own.ranked, own.scores),
-            [(found, [one.score for one in found]) for found in (self._ranked(*one) for one in around)],
-            SHARE_OF_FOLLOW_UP if self._prepared.reference else SHARE,
+        pairs = join(
+            list(zip(own.ranked, own.scores, strict=True)),
+            [[(one, one.score) for one in self._ranked(*found)] for found in around],
+            SHARE_OF_FOLLOW_UP if self._prepared.follow_up.text else SHARE,
             lambda docs: score(self._view.evidence(asked, docs), context, self._editor),
         )
-        return self._settled(ranked, scores, context)
+        return self._settled([one for one, _ in pairs], [value for _, value in pairs], context)
 
     def _ask(self, texts: Sequence[SearchText], query: Query) -> list[tuple[list[Candidate], RankingContext]]:
         return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
@@ -222,23 +227,6 @@ class _Search:
         # A change is often wanted in every copy.
         stands_for = {} if context.question.is_change else dict(settled.stands_for)
         return Order(settled.order, tuple(scores), found), stands_for
-
-    def _order(self, ranked: Sequence[Candidate], scores: Sequence[float]) -> Order:
-        return Order(tuple(ranked), tuple(scores), relevances(ranked, scores, self._floor))
-
-
-def _takes_in_conversation(prepared: PreparedQuery, own: Order) -> bool:
-    """Tell whether a question is searched for with the conversation, too.
-
-    Not where its own words find nothing, and of those that stand alone not where they stand somewhere as they are.
-    """
-    if len(prepared.texts) == 1 or not own.ranked:
-        return False
-    return prepared.reference is not None or not any(one.literal for one in own.ranked[:SURE_OF])
-
-
-def _is_in_front(prepared: PreparedQuery, query: Query) -> bool:
-    return prepared.reference is not None and prepared.reference.in_front and query.active_path is not None
 
 
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
@@ -317,7 +305,7 @@ def _diagnostics(
         prepared.issue is not None,
         counts,
         prepared.problem,
-        rewritten=meant.question.text if meant else prepared.reference.text if prepared.reference else None,
+        rewritten=meant.question.text if meant else prepared.follow_up.text,
     )
 
 
