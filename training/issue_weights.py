@@ -1,11 +1,10 @@
-"""Fit the weights of an issue's chunks and files: `python -m training.issue_weights CLONES REPORTS [BENCHMARK]`.
+"""Fit the weights of an issue's chunks: `python -m training.issue_weights CLONES REPORTS [BENCHMARK]`.
 
 REPORTS is what `training.issue_reports` wrote, BENCHMARK the issues of `tests/bench/issues.py`, both JSON lines; CLONES holds the git
-directories. Each issue is asked at the state before its fix, and the signals of all chunks that a part of its text finds, and of
-their files, are kept under `$CARREL_TRAINING/issues`, so that a run that was stopped goes on. A new signal is asked for with
-`--again`, and so are weights of chunks that changed: a file's place by its best chunk and the odds of its chunks go by them.
+directories. Each issue is asked at the state before its fix, and the signals of all chunks that a part of its text finds are kept
+under `$CARREL_TRAINING/issues`, so that a run that was stopped goes on. A new signal is asked for with `--again`.
 
-A listwise softmax over an issue's chunks is fitted, and one over its files: half of the loss is the logarithm of the odds that any
+A listwise softmax over an issue's chunks is fitted: half of the loss is the logarithm of the odds that any
 right one is drawn, half the mean of those of all, and L2 draws the standardised weights to 0. Printed: the weights, and how often all
 places of an issue are among the first k, with weights that were fitted on other projects (five folds), and on the projects kept aside.
 
@@ -37,8 +36,6 @@ from carrel.core.native import CancelToken
 from carrel.core.types import Query
 from carrel.engine.candidates import Stopwatch
 from carrel.engine.issue_chunks import BEST_CHUNK_BONUS, FITTED, ChunkSignals
-from carrel.engine.issue_files import FITTED as FITTED_FILES
-from carrel.engine.issue_files import LEAST_BEHIND, FileSignals, next_files_first
 from carrel.engine.localize import localize
 from carrel.engine.prepare import prepare_blocking
 from carrel.providers.local import bundled
@@ -48,6 +45,8 @@ KEPT = WORK / "issues"
 L2 = 0.005
 FOLDS = 5
 HITS = 100
+LEAST_BEHIND = -8.0
+"""Points behind the best file: further behind are those that a penalty puts there."""
 FILE_CUTOFFS, PLACE_CUTOFFS = (1, 3, 5, 10), (5, 10, 20)
 CHOSEN = [ChunkSignals._fields.index(name) for name in ChunkSignals._fields if name != "path_gain"]
 """What is fitted. `path_gain` stays as it was set: nearly every place of these issues is in code."""
@@ -55,28 +54,19 @@ FILE_SCORE, FILE_PLACE = (ChunkSignals._fields.index(name) for name in ("file_sc
 
 
 class Weighed(NamedTuple):
-    """The chunks of an issue, or its files: `signals` is (number, signals)."""
+    """The chunks of an issue: `signals` is (number, signals)."""
 
     signals: np.ndarray
     is_right: np.ndarray
 
 
-class Weights(NamedTuple):
-    """Those of the signals of chunks, and of files."""
-
-    chunks: np.ndarray
-    files: np.ndarray
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An issue, the chunks that were found, and their files."""
+    """An issue and the chunks that were found."""
 
     case: Case
     spans: list[tuple[str, int, int]]
     chunks: Weighed
-    paths: list[str]
-    files: Weighed
 
 
 def record(clones: Path, cases: Sequence[Case], folder: Path) -> None:
@@ -88,15 +78,12 @@ def record(clones: Path, cases: Sequence[Case], folder: Path) -> None:
         answer = localize(view, prepared.issue, prepared, CancelToken(), Stopwatch()) if prepared.issue else None
         # those that write a message come first whatever else is known of them
         chunks = [found for found in answer.chunks if found.signals] if answer else []
-        files = answer.file_signals if answer else {}
         store.close()
         np.savez_compressed(
             kept_at(folder, case),
             signals=np.array([found.signals for found in chunks], np.float32).reshape(-1, len(ChunkSignals._fields)),
             paths=[found.path for found in chunks],
             lines=[(found.chunk.start_line, found.chunk.end_line) for found in chunks],
-            file_signals=np.array(list(files.values()), np.float32).reshape(-1, len(FileSignals._fields)),
-            file_paths=list(files),
         )
 
 
@@ -115,16 +102,14 @@ def load(folder: Path, case: Case) -> Asked | None:
         return None
     spans = [(str(path), int(first), int(last)) for path, (first, last) in zip(kept["paths"], kept["lines"], strict=True)]
     is_right = np.array([any(place.overlaps([span]) for place in case.gold_functions) for span in spans])
-    paths = [str(path) for path in kept["file_paths"]]
-    files = Weighed(kept["file_signals"], np.isin(paths, case.gold_files))
-    return Asked(case, spans, Weighed(kept["signals"], is_right), paths, files)
+    return Asked(case, spans, Weighed(kept["signals"], is_right))
 
 
-def fit(asked: Sequence[Asked]) -> Weights:
+def fit(asked: Sequence[Asked]) -> np.ndarray:
     """Return the weights of all signals."""
-    chunks = np.array(FITTED)
-    chunks[CHOSEN] = softmax_weights([Weighed(inputs(issue.chunks.signals), issue.chunks.is_right) for issue in asked])
-    return Weights(chunks, softmax_weights([issue.files for issue in asked]))
+    weights = np.array(FITTED)
+    weights[CHOSEN] = softmax_weights([Weighed(inputs(issue.chunks.signals), issue.chunks.is_right) for issue in asked])
+    return weights
 
 
 def softmax_weights(issues: Sequence[Weighed]) -> np.ndarray:
@@ -159,26 +144,24 @@ def inputs(signals: np.ndarray) -> np.ndarray:
     return x[:, CHOSEN]
 
 
-def hits(issue: Asked, weights: Weights) -> Iterator[tuple[str, int, int]]:
+def hits(issue: Asked, weights: np.ndarray) -> Iterator[tuple[str, int, int]]:
     """Order an issue's chunks as Carrel does, without those that overlap a better one."""
     signals = issue.chunks.signals
-    scores = signals @ weights.chunks
+    scores = signals @ weights
     seen: set[str] = set()
     for at in np.argsort(-scores, kind="stable"):
         if (path := issue.spans[at][0]) not in seen:
             seen.add(path)
             scores[at] += BEST_CHUNK_BONUS * signals[at, FILE_PLACE]
-    spans = [issue.spans[at] for at in np.argsort(-scores, kind="stable")]
-    files = [issue.paths[at] for at in np.argsort(-(issue.files.signals @ weights.files), kind="stable")]
     taken: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for number, _ in next_files_first([path for path, _, _ in spans], files):
-        path, first, last = spans[number]
+    for at in np.argsort(-scores, kind="stable"):
+        path, first, last = issue.spans[at]
         if not any(a <= last and first <= b for a, b in taken[path]):
             taken[path].append((first, last))
             yield path, first, last
 
 
-def figures(issue: Asked, weights: Weights) -> dict[str, bool]:
+def figures(issue: Asked, weights: np.ndarray) -> dict[str, bool]:
     """Tell at which cutoffs all places are found."""
     places, case = list(islice(hits(issue, weights), HITS)), issue.case
     files = list(dict.fromkeys(path for path, _, _ in places))
@@ -253,13 +236,10 @@ def main() -> None:
             pass
     asked = [issue for case in fitted if (issue := load(KEPT, case))]
     checked = [issue for case in aside if (issue := load(KEPT, case))]
-    shipped, weights = Weights(np.array(FITTED), np.array(FITTED_FILES)), fit(asked)
-    print("| of | signal | shipped | fitted |\n| --- | --- | --- | --- |")
-    for of, names, before, now in zip(
-        Weights._fields, (ChunkSignals._fields, FileSignals._fields), shipped, weights, strict=True
-    ):
-        for name, was, is_now in zip(names, before, now, strict=True):
-            print(f"| {of} | {name} | {was:.2f} | {is_now:.2f} |")
+    shipped, weights = np.array(FITTED), fit(asked)
+    print("| signal | shipped | fitted |\n| --- | --- | --- |")
+    for name, before, now in zip(ChunkSignals._fields, shipped, weights, strict=True):
+        print(f"| {name} | {before:.2f} | {now:.2f} |")
     kinds: list[tuple[str, Callable[[Asked], bool]]] = [
         ("Python", lambda issue: is_python(issue.case)),
         ("other languages", lambda issue: not is_python(issue.case)),

@@ -79,9 +79,6 @@ class FileStanding(NamedTuple):
     behind: float  # points behind the best file, 0 or less
     place: float  # 6 / (6 + files before it)
     path_gain: float  # what its path adds to its score
-    whole_covered: float  # how much of the whole text's words its best chunk for that holds
-    whole_score: float  # the best score of a chunk for the whole text, as a share of the best file's
-    whole_meaning: float  # cosine of the whole text and the nearest of its chunks
 
 
 class FoundChunk(NamedTuple):
@@ -91,7 +88,6 @@ class FoundChunk(NamedTuple):
     path: str
     score: float
     signals: ChunkSignals | None  # None of one that isn't weighed
-    alone: float = 0.0  # its score without what it has from its file
 
 
 def order_chunks(
@@ -116,13 +112,6 @@ def order_chunks(
         signals[doc] = weighing.signals(doc, known[doc], path, before[path])
         before[path] += 1
     scores = {doc: sum(map(mul, FITTED, row)) for doc, row in signals.items()}
-    alone = {
-        doc: scores[doc]
-        - FITTED.file_score * row.file_score
-        - FITTED.file_place * row.file_place
-        - FITTED.path_gain * row.path_gain
-        for doc, row in signals.items()
-    }
     seen: set[str] = set()
     for doc in sorted(docs, key=scores.__getitem__, reverse=True):
         path = paths[doc]
@@ -130,7 +119,7 @@ def order_chunks(
             seen.add(path)
             scores[doc] += BEST_CHUNK_BONUS * files[path].place
     ordered = sorted(docs, key=scores.__getitem__, reverse=True)
-    return [FoundChunk(known[doc], paths[doc], scores[doc], signals[doc], alone[doc]) for doc in ordered]
+    return [FoundChunk(known[doc], paths[doc], scores[doc], signals[doc]) for doc in ordered]
 
 
 class _Weighing:

@@ -2,12 +2,13 @@
 
 A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
 begins, title and prose together, the names in it, and all of it. What the parts find is joined by linear models: first the files,
-then the chunks of good files (`issue_chunks`), and then the sixth to the tenth file of the hits (`issue_files`). The first
-model of the files was fitted on issues of three projects and checked on three others; docs/quality.md has the figures.
+then their chunks (`issue_chunks`). The files' weights were fitted on issues of three projects and checked on three others;
+docs/quality.md has the figures.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,6 @@ from carrel.core.local_index import SnapshotView
 from carrel.core.native import CancelToken, Candidate, path_kinds
 from carrel.engine.candidates import Stopwatch, search_each
 from carrel.engine.issue_chunks import PLACE, Definers, FileStanding, FoundChunk, order_chunks
-from carrel.engine.issue_files import FileSignals, file_signals, next_files_first, order_files
 from carrel.engine.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.engine.prepare import PreparedQuery
 from carrel.engine.ranking import RankingContext, editor_context, rank
@@ -34,6 +34,10 @@ _PINNED = frozenset({"pinned"})
 _FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
 _FILE_SCORE = {TITLE: 0.3, OPENING: 0.0, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
 _FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
+_FILE_CHUNKS = 0.25
+"""For the logarithm of how many of its chunks the parts find, for its length."""
+_FEW_WORDS = 400
+"""A file of fewer is no longer than one of so many."""
 _DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
 _IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
 
@@ -112,7 +116,6 @@ class Localization:
 
     files: tuple[LocatedFile, ...]
     chunks: list[FoundChunk]
-    file_signals: dict[str, FileSignals]
     context: RankingContext
     traced: bool
     """A frame of a stack trace names a file of the index with a function that it defines: the trace is of this code."""
@@ -139,16 +142,10 @@ def localize(
     writers = _writers(rank(candidates, about, editor, without=_PINNED) for candidates, about in printed)
     for writer in writers:
         files[writer.path].add(_WRITES_MESSAGE, "writes the message")
-    standings = _standings(files)
-    by_score = order_chunks(issue, lists, standings, definers)
-    signals = file_signals(by_score, standings)
-    settled, others = _settled(by_score, frozenset(query.pinned), writers)
-    first = [*settled, *others]
-    placed = next_files_first([found.path for found in first], order_files(signals), len(settled))
-    chunks = [first[number] if number == place else first[number]._replace(score=first[place].score) for number, place in placed]
+    chunks = _with_first(order_chunks(issue, lists, _standings(files), definers), frozenset(query.pinned), writers)
     located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(found.path for found in chunks))
     watch.lap("join")
-    return Localization(located, chunks, signals, context, _is_traced(issue, definers))
+    return Localization(located, chunks, context, _is_traced(issue, definers))
 
 
 def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
@@ -161,10 +158,8 @@ def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
     return list(found.values())
 
 
-def _settled(
-    chunks: Sequence[FoundChunk], pinned: frozenset[str], writers: Sequence[Candidate]
-) -> tuple[list[FoundChunk], list[FoundChunk]]:
-    """Part the chunks into those that come first whatever their score, and the others.
+def _with_first(chunks: Sequence[FoundChunk], pinned: frozenset[str], writers: Sequence[Candidate]) -> list[FoundChunk]:
+    """Return the chunks with those before the others that come first whatever their score.
 
     First is the best chunk of each pinned file, be it a test, then what writes a message. These score as the best of the
     others, a pinned one more only if it does by itself: how sure the others are is told by their distance to the first.
@@ -178,9 +173,9 @@ def _settled(
     known.update(writer.doc for writer in writing)
     others = [found for found in chunks if found.chunk.doc not in known] if known else list(chunks)
     least = others[0].score if others else min((found.score for found in best.values()), default=0.0)
-    settled = [found._replace(score=max(found.score, least)) for found in best.values()]
-    settled += (FoundChunk(writer, writer.path, least, None) for writer in writing)
-    return settled, others
+    first = [found._replace(score=max(found.score, least)) for found in best.values()]
+    first += (FoundChunk(writer, writer.path, least, None) for writer in writing)
+    return [*first, *others]
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:
@@ -202,6 +197,8 @@ def _is_traced(issue: IssueText, definers: Definers) -> bool:
 
 def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Definers) -> dict[str, _FileEvidence]:
     files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
+    chunks: dict[str, set[int]] = defaultdict(set)
+    words: dict[str, int] = {}
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
         for place, path in enumerate(dict.fromkeys(r.path for r in ranked)):
@@ -210,19 +207,20 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Define
         for r in ranked:
             best = files[r.path].best
             best[part] = max(best[part], r.score / top if top > 0 else 0.0)
+            chunks[r.path].add(r.doc)
+            words[r.path] = r.file_words
             if part == TITLE:
                 best["dense"] = max(best["dense"], r.dense)
                 best["lexical"] = max(best["lexical"], r.lexical)
             elif part == WHOLE:
                 best["share"] = max(best["share"], r.file_share)
-                best["covered"] = max(best["covered"], r.covered)
-                best["meaning"] = max(best["meaning"], r.dense)
     later_kinds = _later_kinds(issue.title)
     generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
     for path, found in files.items():
         best = found.best
         found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
         found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
+        found.add(_FILE_CHUNKS * math.log((1 + len(chunks[path])) / max(words[path] / _FEW_WORDS, 1.0)))
         found.path_gain = _path_gain(path, later_kinds, is_generated=path in generated)
         found.add(found.path_gain)
     _add_definers(issue, files, definers)
@@ -327,9 +325,6 @@ def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
             behind=files[path].score - best,
             place=PLACE / (PLACE + place),
             path_gain=files[path].path_gain,
-            whole_covered=files[path].best["covered"],
-            whole_score=files[path].best[WHOLE],
-            whole_meaning=files[path].best["meaning"],
         )
         for place, path in enumerate(by_score)
     }
