@@ -33,15 +33,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans dist lock clean setup build rust-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
 
-# -rs names what was skipped and why: without Neovim or Emacs their tests can't run. Two at a time, a file's tests in one process:
-# most tests wait for programs that they started.
-test: rust-test build
-	$(BIN)/python -m pytest -rs -n 2 --dist loadfile
+# -rs names what was skipped and why: without Neovim or Emacs their tests can't run. Two at a time: most tests wait for programs.
+test: rust-test python-test
+
+# A file's tests stay in one process, as they share its servers; the slowest are printed at the end.
+python-test: build
+	$(BIN)/python -m pytest -rs -n 2 --dist loadfile --durations=40
 
 rust-test:
 	cargo test --locked -p carrel-core
