@@ -6,11 +6,11 @@ import asyncio
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.common.uris import path_to_uri
@@ -28,12 +28,13 @@ async def found(client: LspClient, query: str, **more: Any) -> list[str]:
     return [hit["path"] for hit in result["hits"] if query.lower() in hit["text"].lower()]
 
 
-async def eventually(client: LspClient, query: str, expected: list[str], *, seconds: float = 10) -> None:
+async def eventually(client: LspClient, query: str, expected: list[str]) -> None:
     """Ask again until the answer is the expected one."""
-    end = time.monotonic() + seconds
-    while (answer := await found(client, query)) != expected:
-        assert time.monotonic() < end, f"{query}: {answer}, not {expected}"
-        await asyncio.sleep(0.05)
+
+    async def as_expected() -> bool:
+        return await found(client, query) == expected
+
+    await until(as_expected)
 
 
 async def test_typing_is_searchable_before_it_is_saved(opened: Start, project: Path) -> None:
@@ -202,10 +203,11 @@ async def test_other_chunks_are_cut_without_a_restart(start: Start, project: Pat
         assert all(end - start < 50 for start, end in places(await client.request("carrel/search", question)))
         settings = {**options, "chunking": "lines", "chunkLines": 100, "chunkOverlap": 0}
         client.notify("workspace/didChangeConfiguration", {"settings": {"carrel": settings}})
-        end = time.monotonic() + 10
-        while (found := places(await client.request("carrel/search", question))) != [(1, 98), (101, 118)]:
-            assert time.monotonic() < end, found
-            await asyncio.sleep(0.05)
+
+        async def as_set() -> bool:
+            return places(await client.request("carrel/search", question)) == [(1, 98), (101, 118)]
+
+        await until(as_set)
 
 
 async def test_settings_are_pulled_where_the_client_wants_that(
@@ -221,9 +223,10 @@ async def test_settings_are_pulled_where_the_client_wants_that(
     question = {"query": "authenticate user"}
 
     async def gives_context(expected: bool) -> None:
-        async with asyncio.timeout(10):
-            while bool((await client.request("carrel/context", question))["text"]) is not expected:  # noqa: ASYNC110 - a process
-                await asyncio.sleep(0.05)
+        async def as_expected() -> bool:
+            return bool((await client.request("carrel/context", question))["text"]) is expected
+
+        await until(as_expected)
 
     await gives_context(True)
     sent["ragEnabled"] = False

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
 from tests.services.standin import HANG, StandIn, failure, running
+from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 
@@ -44,12 +45,6 @@ async def keyed(client: LspClient) -> None:
 
 def on_disk(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - the service is asked from another process
-            await asyncio.sleep(0.02)
 
 
 async def test_an_editor_does_not_notice_four_hung_providers(start: Start, project: Path, service: StandIn) -> None:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -215,11 +214,9 @@ async def test_end_of_input_ends_the_server_also_while_indexing(
     await client.initialize(root, options=options)
     client.send("carrel/index", {"workDoneToken": "t"})
     await client.wait_for("$/progress")
-    began = time.perf_counter()
     assert client.process.stdin is not None
     client.process.stdin.close()
     await asyncio.wait_for(client.process.wait(), 20)
-    assert time.perf_counter() - began < 10
     await client.kill()
 
 
@@ -243,9 +240,7 @@ async def test_shutdown_stops_a_running_index_and_answers(env: dict[str, str], o
     await client.initialize(root, options=options)
     _, index = client.send("carrel/index", {"workDoneToken": "t"})
     await client.wait_for("$/progress")
-    began = time.perf_counter()
     assert await client.stop() == 0
-    assert time.perf_counter() - began < 10
     assert index.exception() is not None
     await client.kill()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.shop import write_files
+from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.common.uris import path_to_uri
@@ -81,11 +80,13 @@ async def test_a_folder_that_is_deleted_while_it_is_open_is_named(opened: Start,
             assert names(answer) == ["bank"]
             assert "is gone; its index is kept" in answer["missingFolders"][0]["reason"]
         write_files(bank, {"rates.py": RATES})
-        end = time.monotonic() + 20
-        while "bank/rates.py" not in paths(found := await client.request("carrel/search", {"query": QUESTION})):
+
+        async def found_again() -> bool:
+            found = await client.request("carrel/search", {"query": QUESTION})
             assert "missingFolders" not in found
-            assert time.monotonic() < end
-            await asyncio.sleep(0.05)
+            return "bank/rates.py" in paths(found)
+
+        await until(found_again)
 
 
 async def test_all_folders_are_named_where_none_answers(opened: Start, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import os
 import random
 import shutil
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.shop import write_many
+from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 
@@ -38,12 +38,12 @@ async def test_one_writes_the_other_follows_and_takes_over(
         new.write_text("def lynx_watch(forest):\n    # the lynx watches the forest at night\n    return forest.look()\n")
         first.open(new, new.read_text())
         first.save(new)
-        await eventually(second, "lynx_watch", ["src/lynx.py"], seconds=20)
+        await eventually(second, "lynx_watch", ["src/lynx.py"])
         assert (await second.request("carrel/index", {}))["unchanged"] == 5
 
         first.process.send_signal(signal.SIGKILL)
         await first.kill()
-        await second.wait_for("carrel/statusChanged", lambda status: status["role"] == "writer", seconds=20)
+        await second.wait_for("carrel/statusChanged", lambda status: status["role"] == "writer")
         new.unlink()
         await second.request("carrel/index", {})
         await eventually(second, "lynx_watch", [])
@@ -110,10 +110,13 @@ async def test_a_folder_that_disappears_keeps_its_index(start: Start, project: P
         assert pack["text"] == ""
         (tmp_path / "elsewhere").rename(project)
         assert (await client.request("carrel/index", {}))["unchanged"] == 4
-        end = time.monotonic() + 10
-        while (state := (await client.request("carrel/status", {}))["state"]) != "ready":
-            assert (state, time.monotonic() < end) == ("indexing", True), "the watcher may index it once more"
-            await asyncio.sleep(0.05)
+
+        async def ready() -> bool:
+            state = (await client.request("carrel/status", {}))["state"]
+            assert state in ("indexing", "ready"), "the watcher may index it once more"
+            return bool(state == "ready")
+
+        await until(ready)
 
 
 async def test_an_index_deleted_under_the_server_is_made_again(start: Start, project: Path, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.services.embeddings import KEY, EmbeddingService, Fault, running
+from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient
 
@@ -30,12 +31,6 @@ def options(options: dict[str, Any], env: dict[str, str], service: EmbeddingServ
     env["OPENAI_API_KEY"] = KEY
     model = {"provider": "openai", "baseUrl": f"{service.url}/v1", "dimensions": 64, "key": "env:OPENAI_API_KEY", "price": 0.02}
     return {**options, "models": {"embedder": model}, "logLevel": "debug"}
-
-
-async def until(true: Callable[[], Any]) -> None:
-    async with asyncio.timeout(40):
-        while not await true():  # noqa: ASYNC110 - it is another process that is waited for
-            await asyncio.sleep(0.05)
 
 
 async def switched(client: LspClient) -> None:

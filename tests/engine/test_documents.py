@@ -9,13 +9,13 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from tests.documents import pdf, word, write_documents
+from tests.waiting import wait_until
 
 from carrel.core.background import directly
 from carrel.core.native import CancelToken
@@ -141,22 +141,13 @@ def test_a_conversion_knows_no_keys_and_ends_with_a_server_that_is_killed() -> N
     psutil = pytest.importorskip("psutil")
     environment = {**os.environ, "SOME_API_KEY": "planted"}
     with subprocess.Popen([sys.executable, "-c", _SERVER], env=environment) as server:
-        child = awaited(lambda: psutil.Process(server.pid).children())[0]
+        child = wait_until(lambda: psutil.Process(server.pid).children())[0]
         # Until it runs a program of its own, a new process shows its parent's command and environment.
-        awaited(lambda: "carrel.engine.documents.convert" in child.cmdline())
-        assert "SOME_API_KEY" not in awaited(child.environ)
+        wait_until(lambda: "carrel.engine.documents.convert" in child.cmdline())
+        assert "SOME_API_KEY" not in wait_until(child.environ)
         server.kill()
     with contextlib.suppress(psutil.NoSuchProcess):
         child.wait(10)
-
-
-def awaited(ask: Callable[[], T], seconds: float = 20) -> T:
-    """Return the first answer that is something."""
-    end = time.monotonic() + seconds
-    while not (found := ask()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return found
 
 
 async def test_no_thread_waits_for_a_conversion(tmp_path: Path) -> None:

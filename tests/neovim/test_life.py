@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -169,9 +168,7 @@ def test_leaving_neovim_ends_the_server_without_a_word(edit: Edit) -> None:
     nvim = edit(file="src/auth.py")
     nvim.wait(READY)
     (pid,) = nvim.server_pids()
-    began = time.monotonic()
     assert nvim.close() == 0
-    assert time.monotonic() - began < 5
     psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
     assert not psutil.pid_exists(pid)
 

@@ -9,13 +9,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.mcp.hostile_service import serving
+from tests.waiting import listens, wait_until
 
 from carrel.core.errors import ProviderError
 from carrel.core.fakes import fake_outbound
@@ -50,12 +50,7 @@ def served(kind: str, folder: Path) -> Iterator[McpServerSpec]:
         port = free.getsockname()[1]
     command = [sys.executable, str(SERVER), str(told), str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        end = time.monotonic() + 30
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        wait_until(lambda: listens(port))
         try:
             yield McpServerSpec("tests", url=f"http://127.0.0.1:{port}/mcp")
         finally:
@@ -148,7 +143,4 @@ def is_there(process: int) -> bool:
 def test_a_loop_that_ends_leaves_no_program(tmp_path: Path) -> None:
     process, told = cancelled_start(tmp_path, "time.sleep(60)", ended=False)
     assert told == []
-    end = time.monotonic() + 20  # it is killed at once; that it is gone may take the system a moment
-    while is_there(process):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: not is_there(process))  # it is killed at once; that it is gone may take the system a moment

@@ -11,13 +11,13 @@ import socket
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.contract.qdrant_server import REASON
+from tests.waiting import wait_until
 
 from carrel.core.errors import ProviderError
 from carrel.store.qdrant_process import RunningQdrant, check_version, find_program, start
@@ -78,15 +78,8 @@ def running(pid: int) -> bool:
         return False
 
 
-def until(true: Callable[[], bool], seconds: float = 20) -> bool:
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.05)
-    return true()
-
-
 def gone(pid: int) -> bool:
-    return until(lambda: not running(pid))
+    return wait_until(lambda: not running(pid))
 
 
 async def test_many_that_come_at_once_share_one_server_which_ends_with_the_last(folder: Path, tmp_path: Path) -> None:
@@ -102,7 +95,7 @@ async def test_many_that_come_at_once_share_one_server_which_ends_with_the_last(
     assert running(pid)
     users[3].close()
     assert await asyncio.to_thread(gone, pid)
-    assert await asyncio.to_thread(until, lambda: not (folder / STATE_FILE).exists())
+    assert await asyncio.to_thread(wait_until, lambda: not (folder / STATE_FILE).exists())
 
 
 async def test_the_server_survives_a_user_that_is_killed_and_ends_when_all_are(folder: Path, tmp_path: Path) -> None:
@@ -133,7 +126,7 @@ async def test_a_supervisor_that_is_killed_takes_the_server_along_and_the_next_u
     state = json.loads((folder / STATE_FILE).read_text())
     os.kill(state["pid"], signal.SIGKILL)
     assert await asyncio.to_thread(gone, state["child"])
-    assert await asyncio.to_thread(until, lambda: not first.alive)
+    assert await asyncio.to_thread(wait_until, lambda: not first.alive)
     second = await start(folder, program(tmp_path), grace=0.5)
     assert second.alive
     assert len(starts(folder)) == 2
@@ -144,7 +137,7 @@ async def test_a_supervisor_that_is_killed_takes_the_server_along_and_the_next_u
 async def test_a_server_that_dies_is_started_again_by_the_next_use(folder: Path, tmp_path: Path) -> None:
     first = await start(folder, program(tmp_path), grace=0.5)
     os.kill(starts(folder)[0], signal.SIGKILL)
-    assert await asyncio.to_thread(until, lambda: not first.alive)
+    assert await asyncio.to_thread(wait_until, lambda: not first.alive)
     second = await start(folder, program(tmp_path), grace=0.5)
     assert len(starts(folder)) == 2
     second.close()

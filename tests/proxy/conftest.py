@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -275,9 +274,3 @@ def running(shop: Shop, local_api: Server) -> Iterator[Proxy]:
 def proxy(running: Proxy, upstream: Upstream) -> Proxy:
     """The module's one proxy, for tests that neither set it up nor end it, before a fresh upstream."""
     return running
-
-
-async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - it is set by a thread
-            await asyncio.sleep(0.02)

@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from tests.proxy.conftest import WORDS, Proxy, Start, Upstream, until
+from tests.proxy.conftest import WORDS, Proxy, Start, Upstream
 from tests.shop import index, write_files
+from tests.waiting import until
 
 QUESTION = "how does login work?"
 MESSAGES: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.services.embeddings import KEY, EmbeddingService
 from tests.shop import SHOP, write_files
+from tests.waiting import until
 
 from carrel.core.remote import Confirmation
 from carrel.core.types import Query
@@ -64,12 +63,6 @@ class Person:
     async def _confirm(self, asked: Confirmation) -> bool:
         self.confirmations.append(asked)
         return self.agrees
-
-
-async def until(true: Callable[[], Any]) -> None:
-    async with asyncio.timeout(30):
-        while not true():  # noqa: ASYNC110 - what is waited for happens in several places
-            await asyncio.sleep(0.01)
 
 
 def model_of(workspace: Workspace) -> str:

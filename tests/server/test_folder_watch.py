@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import queue
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.waiting import until
 
 from carrel.server.folder_watch import FolderWatch, WatchEvents
 from carrel.server.settings import Settings
@@ -40,12 +39,6 @@ class Told:
 
 class Panicked(BaseException):
     """What a panic of the core is in Python: no `Exception`."""
-
-
-async def until(true: Callable[[], Any]) -> None:
-    async with asyncio.timeout(10):
-        while not true():  # noqa: ASYNC110 - another thread does it
-            await asyncio.sleep(0.005)
 
 
 async def _run(_: Any) -> None:

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import os
 import signal
 import sys
-import time
 from asyncio.subprocess import DEVNULL
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.waiting import wait_until
 
 from carrel.core.caller import Caller
 from carrel.core.errors import ProviderError
@@ -132,9 +133,8 @@ def gone(where: Path) -> bool:
     """Wait until the server and its child, which it noted, have ended."""
     pids = [int(pid) for pid in where.read_text("utf-8").split()]
     assert len(pids) == 2
-    end = time.monotonic() + 20
-    while alive(pids) and time.monotonic() < end:
-        time.sleep(0.05)
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: not alive(pids), 20)
     left = alive(pids)
     for pid in left:
         os.kill(pid, signal.SIGKILL)

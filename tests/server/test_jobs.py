@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from tests.waiting import until
 
 from carrel.core.errors import Cancelled, StoreError
 from carrel.server.jobs import IndexQueue, Job, Jobs
@@ -48,13 +49,6 @@ class Runner:
 
 def queue(runner: Runner) -> IndexQueue[Token, int]:
     return IndexQueue(Token, runner, 0.01)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Let the other tasks go on until it is true."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the condition is anything
-            await asyncio.sleep(0)
 
 
 async def test_a_burst_of_saves_is_one_job() -> None:

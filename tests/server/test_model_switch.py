@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.services.embeddings import EmbeddingService, Fault
 from tests.shop import SHOP, write_files
+from tests.waiting import until
 
 from carrel.core.outbound import Destination
 from carrel.core.types import Query
@@ -20,7 +21,7 @@ from carrel.server.model_settings import Models, ModelSettings
 from carrel.server.settings import Settings
 from carrel.server.state import FolderSettings
 
-from .remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched, until
+from .remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched
 
 
 async def test_the_bundled_model_answers_until_the_others_index_is_whole(person: Person, service: EmbeddingService) -> None:

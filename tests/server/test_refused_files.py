@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from tests.services.embeddings import EmbeddingService
 from tests.shop import write_files
+from tests.waiting import until
 
 from carrel.frontends.cli.output import Output
 from carrel.frontends.cli.status import _show
@@ -14,7 +15,7 @@ from carrel.frontends.lsp.index_commands import status_result
 from carrel.server.status import Status
 from carrel.server.workspace import Workspace
 
-from .remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched, until
+from .remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched
 
 THREE = "\n\n".join(
     f"def {name}(order):\n    return order.total() * {name!r}  # long enough for a chunk\n"

@@ -12,13 +12,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import listens, wait_until
 
 from carrel.core.caller import Caller
 from carrel.core.catalogue_tool import CatalogueTool
@@ -335,12 +335,7 @@ def http_server(told: Path) -> Iterator[str]:
         [sys.executable, str(SERVER), str(told), str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     try:
-        ends = time.monotonic() + 60
-        while time.monotonic() < ends:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+        wait_until(lambda: listens(port))
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.kill()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-
 from carrel.core.conversation import Message, ToolSpec
 from carrel.core.fakes import fake_outbound
 from carrel.core.outbound import Outbound
@@ -27,13 +24,6 @@ def chat(provider: str, url: str, outbound: Outbound | None = None, **more: obje
 
 def reranker(provider: str, url: str, outbound: Outbound | None = None, **more: object) -> Reranker:
     return rerankers().make(ModelSettings(provider=provider, base_url=url, **more), outbound or keyed())  # type: ignore[arg-type]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for something that another thread or task does."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.01)
 
 
 def keyed() -> Outbound:

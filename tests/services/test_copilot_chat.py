@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.contract import suites
+from tests.waiting import until
 
 from carrel.core.conversation import Completion, Message, ToolCall
 from carrel.core.errors import NotAllowed, ProviderError
@@ -29,7 +30,7 @@ from carrel.server.model_settings import Models, ModelSettings
 from carrel.server.session import Session as ServerSession
 from carrel.server.settings import Settings
 
-from .models import ASKED, KEY, SEARCH, TOOL, until
+from .models import ASKED, KEY, SEARCH, TOOL
 
 Turn = Callable[["Program", list[str]], Iterator[tuple[str, dict[str, Any]]]]
 

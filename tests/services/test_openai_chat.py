@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from carrel.core.conversation import Completion, Message, RawArguments, ToolCall
 from carrel.core.errors import InvalidInput, ProviderError
@@ -19,7 +20,7 @@ from carrel.providers import openai_chat
 from carrel.server.model_settings import ModelSettings
 from carrel.server.models import chat_models
 
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, until
+from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed
 from .standin import HANG, HELLO, Call, Reply, StandIn, failure
 
 QUERY = {"query": "größe"}

@@ -11,6 +11,7 @@ from typing import Any
 import openai
 import pytest
 from tests.server.conftest import Open, indexed, open_workspace  # noqa: F401 - a fixture
+from tests.waiting import until
 
 from carrel.core.errors import NotAllowed, ProviderError
 from carrel.core.fakes import FakePermissions
@@ -29,7 +30,7 @@ from carrel.server.reviews import ReviewRequest, review
 from carrel.server.settings import Settings
 from carrel.store.usage import Limits, UsageMeter
 
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker, until
+from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker
 from .standin import HANG, HELLO, Call, Reply, StandIn, failure, running
 
 

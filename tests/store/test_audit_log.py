@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import wait_until
 
 from carrel.core.errors import StoreError
 from carrel.core.ports import AuditEvent
@@ -151,10 +152,10 @@ def test_a_locked_file_is_told_and_nothing_is_lost(path: Path, monkeypatch: pyte
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("BEGIN EXCLUSIVE")
         kept.record(AuditEvent("search", 5_000.0, "ada", {}))
-        _until(lambda: kept.problem)
+        wait_until(lambda: kept.problem)
         assert "locked" in (kept.problem or "")
         database.execute("COMMIT")
-    _until(lambda: kept.problem is None)
+    wait_until(lambda: kept.problem is None)
     assert kept.entries()[0].event.at == 5_000.0
 
 
@@ -166,9 +167,9 @@ def test_what_waits_too_long_is_counted(path: Path, monkeypatch: pytest.MonkeyPa
     kept = log_at(path)
     for number in range(5):
         kept.record(AuditEvent("search", float(number), "ada", {}))
-        _until(lambda: kept.problem)
+        wait_until(lambda: kept.problem)
     path.rmdir()
-    _until(lambda: kept.problem is None)
+    wait_until(lambda: kept.problem is None)
     assert [(entry.event.kind, dict(entry.event.details)) for entry in kept.entries(kind="gap")] == [
         ("gap", {"lost": 2, "kinds": {"search": 2}})
     ]
@@ -183,9 +184,9 @@ def test_long_entries_that_wait_take_no_more_memory_than_they_may(path: Path, mo
     kept = log_at(path)
     for number in range(30):
         kept.record(AuditEvent("tool" if number % 2 else "search", float(number), "ada", {"text": "x" * 1_000}))
-    _until(lambda: kept.problem)
+    wait_until(lambda: kept.problem)
     path.rmdir()
-    _until(lambda: kept.problem is None)
+    wait_until(lambda: kept.problem is None)
     (gap,) = kept.entries(kind="gap")
     left = 30 - gap.event.details["lost"]
     assert 8 <= left < 10
@@ -223,13 +224,6 @@ def test_a_log_that_is_gone_is_noticed_by_a_known_head(path: Path) -> None:
     kept = SqliteAuditLog(path)
     assert kept.verify(known).problems == ("The log is gone.",)
     assert kept.verify() == Verification(0, Head(0, bytes(32)), ())
-
-
-def _until(done: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_what_is_written_during_a_check_is_no_break_in_the_chain(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

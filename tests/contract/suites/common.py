@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-import time
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -94,10 +93,9 @@ class Contract(Generic[P]):
         done, _ = await asyncio.wait([task], timeout=0.05)
         assert not done, "answered although the service doesn't"
         task.cancel()
-        began = time.monotonic()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert time.monotonic() - began < 1
+        done, _ = await asyncio.wait([task], timeout=30)
+        assert done, "it goes on although it was cancelled"
+        assert task.cancelled()
 
 
 def chunk_id(number: int) -> ChunkId:

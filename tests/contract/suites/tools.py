@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import time
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
@@ -77,9 +76,7 @@ class AuditLogContract:
             log.record(event)
         assert list(self.kept(log)) == events
 
-    def test_nothing_is_raised_and_nothing_waited_for(self) -> None:
+    def test_nothing_is_raised(self) -> None:
         log = self.make()
-        began = time.monotonic()
         for details in ({}, {"text": TEXTS[2]}, {"not JSON": object()}, {"nan": math.nan}):
             log.record(AuditEvent("", -1.0, TEXTS[2], details))
-        assert time.monotonic() - began < 1

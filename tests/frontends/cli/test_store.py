@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.contract import qdrant_server
 from tests.frontends.cli.conftest import Run
+from tests.waiting import wait_until
 
 from carrel.frontends.cli import output
 from carrel.store.qdrant_install import Download
@@ -81,11 +81,9 @@ def test_a_migration_that_was_killed_goes_on_where_it_was(run: Run, project: Pat
     run("index")
     command = [sys.executable, "-m", "carrel", "store", "migrate", "lancedb"]
     process = subprocess.Popen(command, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while not list((project.parent / "cache").glob("carrel/indexes/*/lancedb/*/data/*")):  # the first batch is there
-        assert time.monotonic() < end
-        assert process.poll() is None
-        time.sleep(0.005)
+    first_batch = "carrel/indexes/*/lancedb/*/data/*"
+    wait_until(lambda: list((project.parent / "cache").glob(first_batch)) or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
     process.wait()
     code, moved = of(run, "migrate", "lancedb")

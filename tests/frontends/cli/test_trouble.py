@@ -10,10 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import wait_until
 
 from carrel.frontends.cli.terminal_text import one_line
 from carrel.server import composition
@@ -257,9 +257,7 @@ def test_a_folder_taken_away_meanwhile_is_no_success(project: Path) -> None:
         (project / f"module_{number}.py").write_text(f"def function_{number}(value):\n    return value + {number}\n\n\n" * 30)
     process = subprocess.Popen([*CARREL, "index"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     index = Path(os.environ["XDG_CACHE_HOME"]) / "carrel" / "indexes"
-    deadline = time.monotonic() + 60
-    while not list(index.glob("*/index.db")) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: list(index.glob("*/index.db")))
     project.rename(project.with_name("elsewhere"))
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, b"")
