@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from carrel.core.conversation import Completion, Message, ToolCall, ToolSpec
-from carrel.core.errors import InvalidInput, ProviderError
+from carrel.core.conversation import Completion, Message, ToolCall
+from carrel.core.errors import ProviderError
 from carrel.core.fakes import (
     FakeAuditLog,
     FakeChatModel,
@@ -21,7 +21,6 @@ from carrel.core.fakes import (
     FakeReranker,
     FakeSource,
     FakeTokenizer,
-    FakeTool,
     faulty,
 )
 from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
@@ -34,18 +33,10 @@ from carrel.core.ports import (
     Reranker,
     Source,
     Tokenizer,
-    Tool,
     VectorStore,
 )
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.llm_rerank import ChatModelReranker
-from carrel.engine.search_tool import SearchPage
-from carrel.engine.tools.catalogue_tools import ExecutePipeline, SearchTools
-from carrel.engine.tools.names import FindDefinition, FindUses
-from carrel.engine.tools.read_lines import ReadLines
-from carrel.engine.tools.scope import Scope
-from carrel.engine.tools.search_code import SearchCode
-from carrel.engine.tools.text_tools import Grep, Head, Sort
 from carrel.engine.workspace_source import WorkspaceSource
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.providers.local import LocalEmbedder, bundled
@@ -56,7 +47,6 @@ from carrel.store.memory import MemoryStore
 from . import suites
 
 DOWN = ProviderError("The service is down.", retryable=True)
-SEARCH = ToolSpec("search_code", "Finds code.", {"type": "object"})
 CALL = Completion("", (ToolCall("c1", "search_code", {"query": "login"}),))
 
 
@@ -262,135 +252,6 @@ class TestWorkspace(suites.SourceContract):
             assert [getattr(chunk, "path", "") for chunk in given] == [candidate.path for candidate in found]
 
         suites.run(work())
-
-
-class TestFakeTool(suites.ToolContract):
-    arguments = {"query": "login"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return FakeTool(SEARCH, lambda arguments: f"found {arguments['query']}")
-
-    def failing(self) -> Tool:
-        return FakeTool(SEARCH, lambda arguments: str(arguments["path"]))
-
-    def broken(self) -> Tool:
-        return faulty(self.make(), fail=DOWN)
-
-    def stuck(self) -> Tool:
-        return faulty(self.make(), hang=True)
-
-
-class Index:
-    """Reads an index where the test stands."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-
-    async def read(self, work: Callable[[Any, Any, CancelToken], Any]) -> Any:
-        return work(self.store.snapshot(), self.store.refusal, CancelToken())
-
-
-class WorkspaceTool(suites.ToolContract):
-    @pytest.fixture(autouse=True)
-    def _index(self, tmp_path: Path) -> Iterator[None]:
-        root, embedder = tmp_path / "project", LocalEmbedder.hashed()
-        root.mkdir()
-        (root / "login.py").write_text("def login(user, password):\n    return check(user, hash(password))\n" * 2)
-        spec = embedder.spec
-        store = Store.open(
-            str(tmp_path / "index"), str(root), embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions()
-        )
-        run_index_blocking(store, embedder, CancelToken())
-        self.index = Index(store)
-        yield
-        store.close()
-
-
-class TestReadLines(WorkspaceTool):
-    arguments = {"path": "login.py"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return ReadLines(self.index, ExactTokenizer(), Scope())
-
-    def failing(self) -> Tool:
-        return ReadLines(self.index, ExactTokenizer(), Scope(("*.py",)))
-
-
-class TestFindDefinition(WorkspaceTool):
-    arguments = {"name": "login"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return FindDefinition(self.index, ExactTokenizer(), Scope())
-
-
-class TestFindUses(WorkspaceTool):
-    arguments = {"name": "login"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return FindUses(self.index, ExactTokenizer(), Scope())
-
-
-class TestGrep(suites.ToolContract):
-    arguments = {"pattern": "b+", "input": "a\nb\n"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return Grep()
-
-
-class TestSort(suites.ToolContract):
-    arguments = {"input": "b\na\n"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return Sort()
-
-
-class TestHead(suites.ToolContract):
-    arguments = {"input": "b\na\n", "lines": 1}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return Head()
-
-
-class TestSearchTools(suites.ToolContract):
-    arguments = {"query": "sort lines"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        async def find(_: object) -> list[dict[str, Any]]:
-            return [{"name": "carrel.sort"}]
-
-        return SearchTools(find)
-
-
-class TestExecutePipeline(suites.ToolContract):
-    arguments = {"pipeline": '{"steps": []}', "input_data": ""}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        async def execute(_: object) -> tuple[str, str]:
-            return "done", ""
-
-        return ExecutePipeline(execute)
-
-    def failing(self) -> Tool:
-        async def execute(_: object) -> tuple[str, str]:
-            return "", "step 0 failed: it is broken"
-
-        return ExecutePipeline(execute)
-
-
-class TestSearchCode(suites.ToolContract):
-    arguments = {"query": "login"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        async def search(*_: object) -> SearchPage:
-            return SearchPage("found", ())
-
-        return SearchCode(search)
-
-    def failing(self) -> Tool:
-        async def search(*_: object) -> SearchPage:
-            raise InvalidInput("path_globs", "is no glob")
-
-        return SearchCode(search)
 
 
 class TestSqliteAuditLog(suites.AuditLogContract):

@@ -28,7 +28,7 @@ from qdrant_client import AsyncQdrantClient
 from tests.contract import object_store, qdrant_server
 from tests.contract.edge_client import EdgeClient
 
-from carrel.core.errors import CarrelError, NotAllowed, ProviderError, StoreError
+from carrel.core.errors import CarrelError, StoreError
 from carrel.core.ports import Scalar, VectorRecord, VectorStore, Where
 from carrel.store.hnsw import HnswStore
 from carrel.store.lance import LanceStore
@@ -181,67 +181,6 @@ async def recall(
         hits = {chunk for chunk, _ in await store.search(query.tobytes(), 10, where)}
         found += len(hits & {chunk_id(int(number)) for number in best})
     return found / (10 * len(queries))
-
-
-async def test_the_graph_finds_what_an_exact_scan_does(tmp_path: Path) -> None:
-    rows, queries = directions(6_000, 64), directions(50, 64, seed=2)
-    store = HnswStore(tmp_path, 64, graph_from=2_000)
-    await store.publish(records(rows))
-    await store.settled()
-    assert store.graph_size == len(rows)
-    assert await recall(store, rows, queries) >= 0.98
-    assert await recall(store, rows, queries[:20], Where({"even": (True,)})) >= 0.98
-    store.close()
-
-
-async def test_a_worn_graph_is_made_again_and_a_saved_one_is_taken_up(tmp_path: Path) -> None:
-    rows = directions(3_000, 16)
-    store = HnswStore(tmp_path, 16, graph_from=500)
-    await store.publish(records(rows))
-    await store.publish([], [chunk_id(n) for n in range(2_000)])
-    await store.settled()
-    assert store.graph_size == 1_000
-    store.close()
-    saved = (tmp_path / "graph.usearch").stat().st_mtime_ns
-    again = HnswStore(tmp_path, 16, graph_from=500)
-    await again.settled()
-    assert again.graph_size == 1_000
-    assert (await again.search(rows[2_500].tobytes(), 1))[0][0] == chunk_id(2_500)
-    again.close()
-    assert (tmp_path / "graph.usearch").stat().st_mtime_ns == saved, "nothing changed, so nothing is written"
-
-
-@pytest.mark.parametrize("damage", [b"", b"not a graph at all", None])
-async def test_a_graph_that_is_damaged_or_behind_is_mended(tmp_path: Path, damage: bytes | None) -> None:
-    rows = directions(1_000, 16)
-    store = HnswStore(tmp_path, 16, graph_from=100)
-    await store.publish(records(rows[:600]))
-    await store.settled()
-    store.close()
-    old = (tmp_path / "graph.usearch").read_bytes()
-    store = HnswStore(tmp_path, 16, graph_from=100)
-    await store.publish(records(rows[600:], first=600), [chunk_id(3)])
-    store.close()
-    (tmp_path / "graph.usearch").write_bytes(old if damage is None else damage)
-    again = HnswStore(tmp_path, 16, graph_from=100)
-    await again.settled()
-    assert again.graph_size == 999
-    assert (await again.search(rows[900].tobytes(), 1))[0][0] == chunk_id(900)
-    assert chunk_id(3) not in {chunk for chunk, _ in await again.search(rows[3].tobytes(), 5)}
-    again.close()
-
-
-async def test_questions_are_answered_while_the_graph_is_made(tmp_path: Path) -> None:
-    rows = directions(3_000, 64)
-    store = HnswStore(tmp_path, 64, graph_from=1_000)
-    await store.publish(records(rows))
-    answered = 0
-    while store.graph_size == 0 and answered < 10_000:
-        assert (await store.search(rows[7].tobytes(), 1))[0][0] == chunk_id(7)
-        answered += 1
-    assert answered
-    await store.settled()
-    store.close()
 
 
 @pytest.mark.parametrize("kind", ["graph", "lance"])
@@ -417,68 +356,3 @@ async def test_rows_have_the_columns_that_other_programs_read(tmp_path: Path) ->
 
 
 # --- Qdrant
-
-
-async def test_a_point_has_the_payload_that_other_programs_read() -> None:
-    asked = client(qdrant_server.server_url())
-    store = QdrantStore(asked, f"carrel-test-{os.getpid()}-payload", 4, leaves_machine=False)
-    payload: dict[str, Scalar] = {
-        "path": "a.py",
-        "start_line": 3,
-        "end_line": 9,
-        "symbol": "A.f",
-        "content": "x",
-        "content_hash": "ff",
-    }
-    await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0), payload)])
-    ((point,), _) = await asked.scroll(store.collection, with_payload=True)
-    assert str(point.id) == "00000000-0000-0000-0000-000000000001"
-    assert point.payload == {
-        "filePath": "a.py",
-        "startLine": 3,
-        "endLine": 9,
-        "symbolName": "A.f",
-        "content": "x",
-        "contentHash": "ff",
-    }
-    assert [page async for page in store.scroll()] == [[(chunk_id(1), payload)]]
-    await store.drop()
-
-
-async def test_points_are_deleted_by_what_they_say() -> None:
-    store = qdrant(qdrant_server.server_url())
-    await store.publish([VectorRecord(chunk_id(n), pack(1, 0, 0, 0), {"path": f"{n % 2}.py"}) for n in range(10)])
-    await store.delete_where(Where({"path": ("1.py",)}))
-    assert await store.count() == 5
-    assert {item["path"] for page in await collected(store.scroll()) for _, item in page} == {"0.py"}
-    await store.drop()
-
-
-async def test_a_collection_of_another_dimension_is_told() -> None:
-    url = qdrant_server.server_url()
-    first = qdrant(url, 4)
-    await first.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
-    with pytest.raises(ProviderError, match="holds vectors of 4 values; the model gives 8"):
-        await qdrant(url, 8, first.collection).open()
-    await first.drop()
-
-
-async def test_a_collection_that_was_deleted_is_told_once_and_made_again() -> None:
-    url = qdrant_server.server_url()
-    store = qdrant(url)
-    await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
-    await client(url).delete_collection(store.collection)
-    with pytest.raises(ProviderError, match="no such collection any more") as raised:
-        await store.search(pack(1, 0, 0, 0), 1)
-    assert raised.value.retryable
-    assert list(await store.search(pack(1, 0, 0, 0), 1)) == []
-    await store.drop()
-
-
-async def test_nothing_is_sent_where_nobody_allowed_it() -> None:
-    def refuse() -> None:
-        raise NotAllowed("qdrant", "db.example:6333")
-
-    store = QdrantStore(client("http://127.0.0.1:1"), "x", 4, leaves_machine=True, permit=refuse)
-    with pytest.raises(NotAllowed, match="carrel confirm qdrant"):
-        await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.engine.test_git import repository, run
+from tests.engine.repositories import run
 
 from carrel.core.atomic_file import replace_file
 from carrel.core.background import directly
@@ -19,8 +19,6 @@ from carrel.engine import git_ownership
 from carrel.engine.documents import git_mirror
 from carrel.engine.documents.git_mirror import GitMirror
 from carrel.engine.git_process import NoAnswer
-
-__all__ = ["repository"]
 
 
 class Killed(BaseException):
