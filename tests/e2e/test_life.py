@@ -317,7 +317,8 @@ async def raw_answer(client: LspClient, identity: int, body: bytes) -> Any:
 async def test_half_an_emoji_or_a_broken_byte_does_not_leave_a_chat_waiting(start: Start, project: Path, body: bytes) -> None:
     async with start(project) as client:
         await client.request("carrel/index", {})
-        assert (await raw_answer(client, 901, body))["state"] == "ready"
+        answer = await raw_answer(client, 901, body)
+        assert answer["state"] in ("ready", "indexing"), "the watcher may index once more"
 
 
 async def test_a_request_that_cannot_be_read_is_answered_by_its_id(start: Start, project: Path) -> None:
